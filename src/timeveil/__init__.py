@@ -1,0 +1,1 @@
+"""Publish temporal data about people without giving them away."""

@@ -1,0 +1,119 @@
+"""Every exception timeveil raises.
+
+    TimeveilError
+    ├── RolesError             a column and its role do not fit the table        exit 2
+    ├── ParameterError         a parameter is out of its range                   exit 2
+    ├── InputError             the data cannot be read or typed                  exit 2
+    ├── BundleError            a release folder on disk is not as it should be   exit 2
+    ├── PrivateArtifactError   a ledger was about to leave the building          exit 2
+    ├── EngineError            the engine ran out of disk, memory or rights      exit 2
+    ├── InfeasibleError        no release of this table keeps the promise        exit 3
+    └── InternalError          our bug; please report it                         exit 70
+
+A guarantee that does not hold is not an exception: `verify` returns a falsy `Verdict`.
+
+Messages say what happened with its numbers, and a hint names one action. They carry column names,
+counts and row numbers, never a cell value. `code` is stable; each has a section in
+`docs/reference/errors.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+ErrorCode = Literal[
+    "bad-calendar",
+    "bad-encoding",
+    "bad-hierarchy",
+    "bad-job",
+    "bad-parameter",
+    "bad-time",
+    "column-clash",
+    "column-missing",
+    "column-twice",
+    "column-without-role",
+    "disk-full",
+    "empty-name",
+    "engine-failed",
+    "file-missing",
+    "file-unreadable",
+    "folder-damaged",
+    "folder-exists",
+    "folder-missing",
+    "gap",
+    "internal",
+    "ledger-in-release",
+    "ledger-mismatch",
+    "mixed-zones",
+    "no-granularity",
+    "no-permission",
+    "nulls",
+    "not-verified",
+    "role-missing",
+    "too-few-people",
+    "unit-missing",
+    "unknown-granularity",
+    "unsupported-input",
+    "zone-missing",
+]
+ERROR_CODES: tuple[str, ...] = get_args(ErrorCode)
+
+
+class TimeveilError(Exception):
+    """The root: one `except` catches all that timeveil raises on purpose.
+
+    >>> raise ParameterError("k is 1", hint="give k of at least 2", code="bad-parameter")
+    Traceback (most recent call last):
+    ...
+    timeveil.errors.ParameterError: k is 1
+    <BLANKLINE>
+    hint: give k of at least 2
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(
+        self, message: str, *, hint: str, code: ErrorCode, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(f"{message}\n\nhint: {hint}")
+        self.message = message
+        self.hint = hint
+        self.code: ErrorCode = code
+        self.facts: dict[str, Any] = dict(facts or {})
+
+
+class RolesError(TimeveilError):
+    """A column and its role do not fit the table."""
+
+
+class ParameterError(TimeveilError):
+    """A parameter is out of its range."""
+
+
+class InputError(TimeveilError):
+    """The data cannot be read, or a column cannot be typed."""
+
+
+class BundleError(TimeveilError):
+    """A release folder is missing, in the way, or not as it was written."""
+
+
+class PrivateArtifactError(TimeveilError):
+    """A ledger identifies people; it was about to be written where a release goes."""
+
+
+class EngineError(TimeveilError):
+    """The engine could not finish: disk, memory or rights."""
+
+
+class InfeasibleError(TimeveilError):
+    """No release of this table keeps the promise; `facts` carries the best that was reached."""
+
+    exit_code = 3
+
+
+class InternalError(TimeveilError):
+    """A bug of ours."""
+
+    exit_code = 70

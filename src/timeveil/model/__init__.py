@@ -1,0 +1,1 @@
+"""The nouns: frozen values that every other part speaks about."""

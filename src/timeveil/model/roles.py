@@ -1,0 +1,98 @@
+"""Which column plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from timeveil.errors import RolesError
+
+REST: Literal["rest"] = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A quasi-identifier computed from the time column, such as the weekday (see `timeveil.calendar`)."""
+
+    name: str
+
+    def column(self, time: str) -> str:
+        """Name of the column it becomes.
+
+        >>> Derived("weekday").column("taken_at")
+        'taken_at_weekday'
+        """
+        return f"{time}_{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What each column means. A column that no role names is refused unless it is dropped.
+
+    `respondent` is the person a row is about; it never reaches a release. `time` is when it happened.
+    `quasi` is what an outsider may know of a person. `sensitive` is what they must not learn, `keep`
+    everything else to publish. `drop` lists columns to leave out; `drop="rest"` leaves out every column
+    that no role names.
+
+    >>> Roles(respondent="patient", time="taken_at", quasi=["zip"], sensitive=["result"]).published
+    ('zip', 'result')
+    """
+
+    respondent: str | None = None
+    time: str | None = None
+    quasi: tuple[str | Derived, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] | Literal["rest"] = ()
+    value: str | None = None
+    item: str | None = None
+    series: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name in ("quasi", "sensitive", "keep", "series"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if self.drop != REST:
+            object.__setattr__(self, "drop", _names("drop", self.drop))
+        self._refuse_twice()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that a role other than `drop` names, in role order."""
+        single = [c for c in (self.respondent, self.time, self.value, self.item) if c is not None]
+        plain_quasi = [q for q in self.quasi if isinstance(q, str)]
+        return (*single, *plain_quasi, *self.sensitive, *self.keep, *self.series)
+
+    @property
+    def quasi_columns(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers, derived ones by the column they become."""
+        return tuple(q if isinstance(q, str) else q.column(self.time or "time") for q in self.quasi)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns that pass into a release as they are or generalised, time aside."""
+        return (*self.quasi_columns, *self.keep, *self.sensitive)
+
+    def _refuse_twice(self) -> None:
+        dropped = () if self.drop == REST else self.drop
+        seen: set[str] = set()
+        for column in (*self.columns, *dropped):
+            if column in seen:
+                raise RolesError(
+                    f"column `{column}` has more than one role",
+                    hint="give each column one role",
+                    code="column-twice",
+                )
+            seen.add(column)
+
+
+def _names(role: str, given: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str | Derived):
+        raise RolesError(
+            f"`{role}` takes a list of columns, not one name",
+            hint=f"write {role}=[...]",
+            code="bad-parameter",
+        )
+    return tuple(given)

@@ -1,0 +1,49 @@
+"""A table that lives in a private file instead of in memory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+BATCH_ROWS = 131_072
+
+
+class PrivateFolder:
+    """A temporary folder only its owner may enter; it goes when the last holder lets go of it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="timeveil-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove it now."""
+        self._remove()
+
+
+class Stored:
+    """A Parquet file read in batches. Holds its private folder, if any, alive."""
+
+    def __init__(self, path: Path, folder: PrivateFolder | None = None) -> None:
+        self.path = path
+        self._folder = folder
+        with pq.ParquetFile(path) as file:
+            self.schema: pa.Schema = file.schema_arrow
+            self.num_rows: int = file.metadata.num_rows
+
+    def __repr__(self) -> str:
+        return f"<Stored {self.num_rows} rows, {len(self.schema.names)} columns>"
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, a batch at a time."""
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """All of it, in memory."""
+        return pq.read_table(self.path, columns=columns)
