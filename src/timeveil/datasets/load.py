@@ -1,0 +1,100 @@
+"""Electricity load curves, one per household."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from timeveil.datasets.draws import Floats, Ints, Seed, at_least, generator, identifiers, labels, with_repeats
+
+# per profile, bumps over one day: centre and width in hours, height; on top of a base load of 1
+PROFILES = (
+    ((7.5, 1.2, 2.0), (19.0, 2.2, 4.0)),
+    ((19.5, 2.0, 5.0),),
+    ((8.0, 2.0, 1.6), (12.5, 1.5, 3.0), (18.5, 2.0, 3.0)),
+    ((2.0, 2.2, 6.0), (23.5, 1.5, 4.0), (18.5, 1.5, 1.5)),
+    ((11.0, 4.0, 0.5),),
+)
+PROFILE_SHARES = (0.41, 0.26, 0.17, 0.09, 0.07)
+TARIFFS = ("standard", "night", "dynamic", "social")
+# share of each tariff given the profile; those who heat at night mostly have the night tariff
+TARIFF_SHARES = (
+    (0.74, 0.04, 0.12, 0.10),
+    (0.70, 0.04, 0.13, 0.13),
+    (0.66, 0.04, 0.08, 0.22),
+    (0.20, 0.68, 0.08, 0.04),
+    (0.78, 0.02, 0.16, 0.04),
+)
+
+
+def load_curves(
+    people: int = 200,
+    instants: int = 24,
+    seed: Seed = 0,
+    long: bool = False,  # noqa: FBT001
+) -> pa.Table:
+    """Consumption in kWh over one day of `instants` equal steps, with the tariff as the sensitive column.
+
+    Wide by default, one row per household and one column per instant; `long=True` gives one row per
+    household and instant. Some curves are exact copies of another household's, some are constant.
+
+    >>> load_curves(people=3, instants=4).column_names
+    ['household', 'h00', 'h01', 'h02', 'h03', 'tariff']
+    >>> load_curves(people=3, instants=4, long=True).schema.names
+    ['household', 'instant', 'kwh', 'tariff']
+    """
+    at_least("people", people, 0)
+    at_least("instants", instants, 1)
+    draw = generator(seed)
+    profile = draw.choice(len(PROFILES), size=people, p=PROFILE_SHARES)
+    curves = _curves(draw, profile, instants)
+    household = identifiers("H", draw.permutation(people))
+    tariff = labels(TARIFFS, _tariffs(draw, profile))
+    return _long(household, curves, tariff) if long else _wide(household, curves, tariff)
+
+
+def _curves(draw: np.random.Generator, profile: Ints, instants: int) -> Floats:
+    people = profile.size
+    hours = (np.arange(instants) + 0.5) * 24 / instants
+    habit = draw.normal(0, 0.7, (people, 1))
+    shapes = np.stack([_shape(bumps, hours - habit) for bumps in PROFILES], axis=0)
+    typical = shapes[profile, np.arange(people)]
+    scale = 0.12 * 24 / instants * draw.lognormal(0, 0.55, (people, 1))
+    curves = scale * typical * draw.lognormal(0, 0.22, (people, instants))
+    constant = draw.random(people) < 0.03
+    curves[constant] = curves[constant].min(axis=1, keepdims=True)
+    return np.asarray(curves[with_repeats(draw, people, share=0.02)].round(3))
+
+
+def _shape(bumps: tuple[tuple[float, float, float], ...], hours: Floats) -> Floats:
+    shape = np.ones_like(hours)
+    for centre, width, height in bumps:
+        away = (hours - centre + 12) % 24 - 12
+        shape += height * np.exp(-0.5 * (away / width) ** 2)
+    return shape
+
+
+def _tariffs(draw: np.random.Generator, profile: Ints) -> Ints:
+    limits = np.cumsum(np.array(TARIFF_SHARES), axis=1)[profile]
+    tariff = (draw.random((profile.size, 1)) > limits).sum(axis=1)
+    return np.asarray(np.minimum(tariff, len(TARIFFS) - 1))
+
+
+def _wide(household: pa.Array, curves: Floats, tariff: pa.Array) -> pa.Table:
+    digits = max(2, len(str(curves.shape[1] - 1)))
+    columns = {f"h{i:0{digits}}": pa.array(curves[:, i]) for i in range(curves.shape[1])}
+    return pa.table({"household": household, **columns, "tariff": tariff})
+
+
+def _long(household: pa.Array, curves: Floats, tariff: pa.Array) -> pa.Table:
+    people, instants = curves.shape
+    owner = pa.array(np.repeat(np.arange(people), instants))
+    instant = pa.array(np.tile(np.arange(instants), people))
+    return pa.table(
+        {
+            "household": household.take(owner),
+            "instant": instant,
+            "kwh": pa.array(curves.ravel()),
+            "tariff": tariff.take(owner),
+        }
+    )

@@ -1,0 +1,108 @@
+"""What all generators promise alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from timeveil import datasets
+from timeveil.datasets import draws
+from timeveil.errors import ParameterError
+
+GENERATORS: dict[str, Callable[..., pa.Table]] = {
+    "clinic_visits": lambda seed: datasets.clinic_visits(400, seed=seed),
+    "clinic_visits in a zone": lambda seed: datasets.clinic_visits(400, seed=seed, zone="Europe/Berlin"),
+    "daily_cases": lambda seed: datasets.daily_cases(30, seed=seed),
+    "load_curves": lambda seed: datasets.load_curves(50, seed=seed),
+    "load_curves, long": lambda seed: datasets.load_curves(50, seed=seed, long=True),
+    "baskets": lambda seed: datasets.baskets(100, seed=seed),
+    "events": lambda seed: datasets.events(400, people=50, days=30, seed=seed),
+}
+EMPTY: dict[str, Callable[[], pa.Table]] = {
+    "clinic_visits": lambda: datasets.clinic_visits(0),
+    "daily_cases": lambda: datasets.daily_cases(0),
+    "load_curves": lambda: datasets.load_curves(0),
+    "load_curves, long": lambda: datasets.load_curves(0, long=True),
+    "baskets": lambda: datasets.baskets(0),
+    "events": lambda: datasets.events(0),
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_the_same_seed_gives_the_same_table(name: str) -> None:
+    make = GENERATORS[name]
+    assert make(7).equals(make(7))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_another_seed_gives_another_table(name: str) -> None:
+    make = GENERATORS[name]
+    assert not make(7).equals(make(8))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generator_may_be_passed_and_moves_on(name: str) -> None:
+    make = GENERATORS[name]
+    draw = np.random.default_rng(7)
+    first, second = make(draw), make(draw)
+    assert first.equals(make(7))
+    assert not first.equals(second)
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_global_random_state_is_neither_read_nor_changed(name: str) -> None:
+    np.random.seed(1)
+    before = np.random.get_state()[1].tolist()
+    GENERATORS[name](7)
+    assert np.random.get_state()[1].tolist() == before
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_no_cell_is_null(name: str) -> None:
+    assert all(column.null_count == 0 for column in GENERATORS[name](7).columns)
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_asked_for_is_an_empty_table_with_the_same_columns(name: str) -> None:
+    table = EMPTY[name]()
+    assert table.num_rows == 0
+    full = GENERATORS[name](0)
+    assert table.schema.equals(full.schema)
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [
+        (lambda: datasets.clinic_visits(-1), "rows"),
+        (lambda: datasets.clinic_visits(2.5), "rows"),  # type: ignore[arg-type]
+        (lambda: datasets.clinic_visits(10, people=0), "people"),
+        (lambda: datasets.clinic_visits(10, seed=-1), "seed"),
+        (lambda: datasets.clinic_visits(10, zone="Mars/Olympus"), "Mars/Olympus"),
+        (lambda: datasets.daily_cases(-1), "days"),
+        (lambda: datasets.load_curves(True), "people"),
+        (lambda: datasets.load_curves(instants=0), "instants"),
+        (lambda: datasets.baskets(-3), "transactions"),
+        (lambda: datasets.events(10, people=0), "people"),
+        (lambda: datasets.events(10, days=0), "days"),
+    ],
+)
+def test_a_size_that_makes_no_sense_is_refused_by_name(call: Callable[[], pa.Table], parameter: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        call()
+    assert caught.value.code == "bad-parameter"
+    assert f"`{parameter}`" in caught.value.message
+
+
+def test_skewed_shares_fall_and_sum_to_one() -> None:
+    shares = draws.skewed_shares(50, 0.8)
+    assert shares.sum() == pytest.approx(1)
+    assert (np.diff(shares) < 0).all()
+
+
+def test_repeats_replace_about_the_share_asked_for() -> None:
+    rows = draws.with_repeats(np.random.default_rng(0), 100_000, 0.1)
+    replaced = (rows != np.arange(100_000)).mean()
+    assert 0.09 < replaced < 0.11
