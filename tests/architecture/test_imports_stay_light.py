@@ -1,0 +1,68 @@
+"""Importing timeveil, or asking it for help, loads nothing heavy."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("duckdb", "numba", "pandas", "polars", "scipy")
+REPORT = f"""
+import sys
+loaded = sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY!r}))
+sys.stderr.write('loaded: ' + ' '.join(loaded))
+"""
+HELP = """
+import sys
+sys.argv = ['timeveil', *{arguments!r}]
+from timeveil.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def loaded_by(code: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code + REPORT], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stderr.rpartition("loaded: ")[2].split()
+
+
+def commands() -> list[str]:
+    from tests.architecture.commands import command_names
+
+    return command_names()
+
+
+def test_the_check_sees_a_heavy_import() -> None:
+    assert "duckdb" in loaded_by("import duckdb")
+
+
+def test_import_timeveil() -> None:
+    assert loaded_by("import timeveil") == []
+
+
+@pytest.mark.parametrize("module", ["timeveil.datasets", "timeveil.errors"])
+def test_import_of_a_part(module: str) -> None:
+    assert loaded_by(f"import {module}") == []
+
+
+def test_help() -> None:
+    assert loaded_by(HELP.format(arguments=["--help"])) == []
+
+
+def test_help_of_every_command() -> None:
+    heavy = {name: loaded_by(HELP.format(arguments=[name, "--help"])) for name in commands()}
+    assert {name: found for name, found in heavy.items() if found} == {}
+
+
+def test_help_answers_at_once() -> None:
+    """In processor time, so that a busy machine does not fail it."""
+    loaded_by(HELP.format(arguments=["--help"]))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    loaded_by(HELP.format(arguments=["--help"]))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 2
