@@ -1,0 +1,97 @@
+"""Columns as they go on: plain types, no unused dictionary values, no NaN beside null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.errors import InputError
+
+_OPAQUE = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
+
+
+def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str | None) -> None:
+    """Nested columns cannot come in, binary ones only as the respondent; `Moments` judges the time."""
+    for field in schema:
+        kind = _value_type(field.type)
+        opaque = any(test(kind) for test in _OPAQUE) and field.name != respondent
+        no_fit = pa.types.is_duration(kind) or pa.types.is_interval(kind)
+        if field.name != time and (pa.types.is_nested(kind) or opaque or no_fit):
+            raise InputError(
+                f"column `{field.name}` has the type {kind}, which cannot be published",
+                hint="turn it into plain columns of text or numbers, or drop it",
+                code="unsupported-input",
+            )
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same values in a type that every later step knows; types that fit already are not copied."""
+    kind = column.type
+    if isinstance(kind, pa.ExtensionType):
+        column = pa.chunked_array([c.storage for c in column.chunks], type=kind.storage_type)
+        kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _compact(column)
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pa.chunked_array([pc.run_end_decode(c) for c in column.chunks], type=kind.value_type))
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    return column
+
+
+def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """NaN becomes null and minus zero zero, so that equal means the same in every engine."""
+    if not pa.types.is_floating(column.type):
+        return column
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    column = pc.add(column, pa.scalar(0.0, column.type))
+    nan = pc.is_nan(column)
+    return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.ExtensionType):
+        return _value_type(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _value_type(kind.value_type)
+    return kind
+
+
+def _compact(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dictionary-encoded text with exactly the values that occur; anything else is decoded."""
+    values = column.type.value_type
+    if not (pa.types.is_string(values) or pa.types.is_large_string(values)) or column.num_chunks == 0:
+        return plain(_decoded(column))
+    column = column.unify_dictionaries()
+    dictionary = column.chunk(0).dictionary
+    if dictionary.null_count or len(pc.unique(dictionary)) != len(dictionary):
+        return _decoded(column)
+    used = np.zeros(len(dictionary), dtype=bool)
+    for chunk in column.chunks:
+        used[chunk.indices.drop_null().to_numpy(zero_copy_only=False)] = True
+    if used.all():
+        return column
+    places = pa.array(np.cumsum(used) - 1, type=pa.int32())
+    kept = dictionary.filter(pa.array(used))
+    return pa.chunked_array(
+        [pa.DictionaryArray.from_arrays(places.take(c.indices), kept) for c in column.chunks],
+        type=pa.dictionary(pa.int32(), values),
+    )
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    values: Any = column.type.value_type
+    return pa.chunked_array([c.dictionary_decode() for c in column.chunks], type=values)

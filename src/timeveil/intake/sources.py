@@ -1,0 +1,190 @@
+"""Where a table comes from: a file, or an object that another library made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from timeveil.errors import InputError
+from timeveil.intake.files import open_file
+from timeveil.model.stored import BATCH_ROWS
+
+
+class Source(Protocol):
+    """Named columns that can be had at once or a batch at a time, once."""
+
+    name: str | None
+    names: tuple[str, ...]
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns, whole."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns, a batch at a time, each batch with its types."""
+
+
+def open_source(table: Any) -> Source:
+    """The source behind whatever the caller gave."""
+    if isinstance(table, str | os.PathLike):
+        return open_file(Path(table))
+    if _is_from(table, "pandas", "DataFrame"):
+        return PandasSource(table)
+    if _is_from(table, "pyarrow", "Dataset"):
+        return ArrowSource(table.schema, lambda columns: table.scanner(columns=columns).to_reader())
+    if _is_from(table, "polars", "LazyFrame"):
+        schema = table.collect_schema()
+        return ArrowSource(_Names(schema.names()), lambda columns: table.select(columns).collect())
+    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        return _from_capsule(table)
+    return _from_narwhals(table)
+
+
+class _Names:
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+
+
+class ArrowSource:
+    """Anything that hands out Arrow batches for a list of columns."""
+
+    name: str | None = None
+
+    def __init__(self, schema: Any, stream: Any) -> None:
+        self.names = tuple(schema.names)
+        self._stream = stream
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns, whole."""
+        return _readable(lambda: _table(self._stream(list(columns))).select(list(columns)))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns, a batch at a time."""
+        given = _readable(lambda: self._stream(list(columns)))
+        if isinstance(given, pa.Table):
+            yield from _cut(given.select(list(columns)))
+            return
+        reader = pa.RecordBatchReader.from_stream(given)
+        empty = True
+        while (batch := _readable(lambda: next(reader, None))) is not None:
+            empty = False
+            yield from _cut(pa.Table.from_batches([batch]).select(list(columns)))
+        if empty:
+            yield reader.schema.empty_table().select(list(columns))
+
+
+class PandasSource:
+    """A pandas frame: its columns without its index, each turned into Arrow on its own."""
+
+    name: str | None = None
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names = tuple(str(name) for name in frame.columns)
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns, whole."""
+        return pa.table({name: self._column(name) for name in columns})
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns, a batch at a time."""
+        return _cut(self.table(columns))
+
+    def _column(self, name: str) -> Any:
+        series = self._frame.iloc[:, self.names.index(name)]
+        if series.dtype == object:
+            return _from_objects(name, series)
+        try:
+            return pa.Array.from_pandas(series)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise _not_one_type(name) from None
+
+
+def _from_objects(name: str, series: Any) -> Any:
+    values = [None if missing else value for value, missing in zip(series, series.isna(), strict=True)]
+    if any(isinstance(value, date) for value in values):
+        if not all(value is None or isinstance(value, date) for value in values):
+            raise _not_one_type(name)
+        if any(isinstance(value, datetime) for value in values):
+            return pa.array(
+                [
+                    None if v is None else v.isoformat(" ") if isinstance(v, datetime) else v.isoformat()
+                    for v in values
+                ],
+                pa.string(),
+            )
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise _not_one_type(name) from None
+
+
+def _from_capsule(table: Any) -> Source:
+    if isinstance(table, pa.Table):
+        return ArrowSource(table.schema, lambda _: table)
+    if isinstance(table, pa.RecordBatch):
+        return ArrowSource(table.schema, lambda _: pa.Table.from_batches([table]))
+    if not hasattr(table, "__arrow_c_stream__"):
+        whole = _readable(lambda: pa.Table.from_batches([pa.record_batch(table)]))
+        return ArrowSource(whole.schema, lambda _: whole)
+    reader = _readable(lambda: pa.RecordBatchReader.from_stream(table))
+    return ArrowSource(reader.schema, lambda _: reader)
+
+
+def _from_narwhals(table: Any) -> Source:
+    import narwhals as nw  # noqa: PLC0415
+
+    try:
+        frame = nw.from_native(table)
+        if isinstance(frame, nw.LazyFrame):
+            return ArrowSource(
+                _Names(frame.collect_schema().names()),
+                lambda columns: frame.select(columns).collect(backend="pyarrow").to_arrow(),
+            )
+        return ArrowSource(_Names(frame.columns), lambda columns: frame.select(columns).to_arrow())
+    except TypeError:
+        raise InputError(
+            f"an object of the type `{type(table).__name__}` is not a table",
+            hint="give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table",
+            code="unsupported-input",
+        ) from None
+
+
+def _table(given: Any) -> pa.Table:
+    return given if isinstance(given, pa.Table) else pa.RecordBatchReader.from_stream(given).read_all()
+
+
+def _cut(table: pa.Table) -> Iterator[pa.Table]:
+    yield table.slice(0, BATCH_ROWS)
+    for start in range(BATCH_ROWS, table.num_rows, BATCH_ROWS):
+        yield table.slice(start, BATCH_ROWS)
+
+
+def _readable(take: Any) -> Any:
+    """What `take` gives; whatever a foreign library says when it fails could carry data."""
+    try:
+        return take()
+    except (pa.ArrowException, OSError, RuntimeError, TypeError, ValueError):
+        raise InputError(
+            "the table could not be read from the object given",
+            hint="see that its columns can be turned into Arrow, each with one type",
+            code="unsupported-input",
+        ) from None
+
+
+def _not_one_type(name: str) -> InputError:
+    return InputError(
+        f"column `{name}` holds values of more than one type, or of a type that no table has",
+        hint="give each column one type: text, numbers, dates or timestamps",
+        code="unsupported-input",
+    )
+
+
+def _is_from(table: Any, library: str, kind: str) -> bool:
+    return any(
+        base.__name__ == kind and base.__module__.split(".")[0] == library for base in type(table).__mro__
+    )

@@ -1,0 +1,76 @@
+"""A relation that never is in memory as a whole: batches go from the source to a private Parquet file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from timeveil.intake.desk import Desk
+from timeveil.intake.sources import Source
+from timeveil.model.relation import TimeAxis
+from timeveil.model.stored import PrivateFolder, Stored
+
+
+def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Stored, TimeAxis | None]:
+    """Take every batch of the source over the desk into a file.
+
+    Text in the time column leaves its type open until the last row, so such a table is written once as
+    it comes and once more with the time as it turned out.
+    """
+    folder = PrivateFolder()
+    draft = folder.path / "draft.parquet"
+    final = folder.path / "rows.parquet"
+    try:
+        with Sink(draft) as sink:
+            for rows in source.batches(columns):
+                pushed = desk.push(rows)
+                sink.write(desk.complete(pushed, desk.settled))
+        axis = desk.close()
+        if desk.settled is not None or axis is None:
+            draft.rename(final)
+        else:
+            _rewrite(draft, final, desk, axis)
+    except BaseException:
+        folder.close()
+        raise
+    return Stored(final, folder), axis
+
+
+class Sink:
+    """A Parquet file that takes its schema, dictionaries decoded, from the first rows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: pq.ParquetWriter | None = None
+        self._schema: pa.Schema | None = None
+
+    def __enter__(self) -> Sink:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, rows: pa.Table) -> None:
+        """The next rows."""
+        if self._writer is None:
+            self._schema = pa.schema([pa.field(f.name, _decoded(f.type)) for f in rows.schema])
+            self._writer = pq.ParquetWriter(self._path, self._schema, compression="lz4")
+        self._writer.write_table(rows.cast(self._schema))
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _rewrite(draft: Path, final: Path, desk: Desk, axis: TimeAxis) -> None:
+    with Sink(final) as sink, pq.ParquetFile(draft) as file:
+        empty = True
+        for batch in file.iter_batches():
+            empty = False
+            sink.write(desk.complete(pa.Table.from_batches([batch]), axis))
+        if empty:
+            sink.write(desk.complete(file.schema_arrow.empty_table(), axis))
+    draft.unlink()
