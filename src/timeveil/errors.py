@@ -50,6 +50,7 @@ ErrorCode = Literal[
     "no-permission",
     "nulls",
     "not-verified",
+    "not-written",
     "role-missing",
     "too-few-people",
     "unit-missing",

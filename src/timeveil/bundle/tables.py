@@ -1,0 +1,104 @@
+"""Table files of a release: written without anything beside the rows, opened in the stated types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from timeveil.bundle import text
+from timeveil.bundle.rows import Sum, blocks, in_written_types
+from timeveil.errors import BundleError
+from timeveil.model.stored import Stored
+
+Format = Literal["parquet", "csv"]
+COMPRESSION = "zstd"
+
+
+def write_table(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> Sum:
+    """Write rows, in the order given, to an open file; return what was meant."""
+    meant = Sum()
+    sink = text.CsvSink(file, schema) if form == "csv" else ParquetSink(file, schema)
+    try:
+        for rows in blocks((in_written_types(batch, schema) for batch in batches), schema):
+            meant.add(rows)
+            sink.write(rows)
+    finally:
+        sink.close()
+    return meant
+
+
+class ParquetSink:
+    """Parquet without statistics, dictionaries, Arrow schema or metadata: the rows and nothing beside."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(
+            file,
+            schema,
+            compression=COMPRESSION,
+            use_dictionary=False,
+            write_statistics=False,
+            store_schema=False,
+        )
+
+    def write(self, rows: pa.Table) -> None:
+        """The next rows, as one row group."""
+        self._writer.write_table(rows, row_group_size=rows.num_rows)
+
+    def close(self) -> None:
+        """No more rows."""
+        self._writer.close()
+
+
+class Table(Stored):
+    """A table file of a release, read a batch at a time in the types that `release.json` states."""
+
+    def __init__(self, path: Path, schema: pa.Schema, rows: int, form: Format) -> None:
+        self.path = path
+        self.schema = schema
+        self.num_rows = rows
+        self._form = form
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, a batch at a time."""
+        count = 0
+        source = self._csv() if self._form == "csv" else self._parquet(columns)
+        while True:
+            try:
+                batch = next(source, None)
+            except (pa.ArrowException, OSError, ValueError):
+                raise damaged(self.path.name, "cannot be read") from None
+            if batch is None:
+                break
+            count += batch.num_rows
+            yield batch if columns is None else batch.select(columns)
+        if count != self.num_rows:
+            raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """All of it, in memory."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
+        return pa.Table.from_batches(self.to_batches(columns), schema)
+
+    def _csv(self) -> Iterator[pa.RecordBatch]:
+        return text.read_batches(self.path, self.schema)
+
+    def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(self.path) as file:
+            if file.schema_arrow.names != self.schema.names:
+                raise pa.ArrowInvalid("the columns are not those of the table")
+            wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
+            for batch in file.iter_batches(columns=columns):
+                yield batch.select(wanted.names).cast(wanted)
+
+
+def damaged(name: str, what: str) -> BundleError:
+    """A file of a release is not as it was written."""
+    return BundleError(
+        f"`{name}` {what}",
+        hint="the folder is not as it was written; get it again from whoever published it",
+        code="folder-damaged",
+    )

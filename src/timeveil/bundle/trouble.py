@@ -1,0 +1,49 @@
+"""What the operating system says when writing fails, in our words."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from timeveil.errors import BundleError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
+
+
+@contextmanager
+def said_plainly(name: str) -> Iterator[None]:
+    """Turn errors of the operating system, whose text could carry data, into ours."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as cause:
+        number = getattr(cause, "errno", None)
+    else:
+        return
+    raise _error(name, number)
+
+
+def _error(name: str, number: int | None) -> BundleError:
+    if number in _FULL:
+        return BundleError(
+            f"the disk is full: `{name}` was not written",
+            hint="make room, or write to another disk; nothing was left behind",
+            code="disk-full",
+        )
+    if number in _FORBIDDEN:
+        return BundleError(
+            f"no permission to write `{name}`",
+            hint="write to a folder of your own",
+            code="no-permission",
+        )
+    if number in _TAKEN:
+        return BundleError(
+            f"`{name}` exists already", hint="give a new name, or remove it first", code="folder-exists"
+        )
+    return BundleError(
+        f"`{name}` could not be written", hint="see that the disk is there and sound", code="not-written"
+    )

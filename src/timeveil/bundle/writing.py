@@ -1,0 +1,174 @@
+"""Write a release folder, or a ledger file: whole, checked, or not at all.
+
+A release is written into a hidden folder that only its owner may enter, read back from the written
+bytes, compared with what was meant, verified, and only then given its name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from timeveil.bundle.folder import MANIFEST, README, digest, open_release
+from timeveil.bundle.letter import letter
+from timeveil.bundle.private import write_ledger
+from timeveil.bundle.rows import Sum, written_schema
+from timeveil.bundle.tables import Format, write_table
+from timeveil.bundle.trouble import said_plainly
+from timeveil.bundle.types import is_writable
+from timeveil.errors import BundleError, ParameterError
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.stored import Stored
+
+
+def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
+    """Write a release to a new folder, or a ledger to a new private file; return its path.
+
+    The folder appears when everything in it was read back and verified, and not before. A ledger is a
+    Parquet file that only its owner may read, and never inside a release folder.
+    """
+    if format not in ("parquet", "csv"):
+        raise ParameterError(
+            "`format` is neither `parquet` nor `csv`",
+            hint='give format="parquet" or format="csv"',
+            code="bad-parameter",
+        )
+    if isinstance(thing, Ledger):
+        return write_ledger(thing, path)
+    return _write_release(thing, Path(path), format)
+
+
+def _write_release(release: Release, place: Path, form: Format) -> Path:
+    with said_plainly(place.name):
+        refuse_taken(place)
+        with _partial(place) as partial:
+            meant = _fill(release, partial, form)
+            _check(partial, meant)
+            refuse_taken(place)
+            partial.rename(place)
+            sync_folder(place.parent)
+    return place
+
+
+def refuse_taken(place: Path) -> None:
+    """Nothing that exists is ever written over, and no folder is made on the way."""
+    if os.path.lexists(place):
+        raise BundleError(
+            f"`{place.name}` exists already", hint="give a new name, or remove it first", code="folder-exists"
+        )
+    if not place.parent.is_dir():
+        raise BundleError(
+            f"there is no folder `{place.parent.name}` to write `{place.name}` into",
+            hint="make that folder first",
+            code="folder-missing",
+        )
+
+
+@contextmanager
+def _partial(place: Path) -> Iterator[Path]:
+    """A folder with the rights of the final one, inside a hidden one beside it that nobody else may enter."""
+    hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
+    hidden.mkdir(mode=0o700)
+    try:
+        inner = hidden / "release"
+        inner.mkdir(mode=0o755)
+        yield inner
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
+    manifest: dict[str, Any] = {**release.manifest, "columns": [], "tables": {}}
+    stated = {(c.get("table", "data"), c["name"]): c for c in release.manifest["columns"]}
+    meant = {}
+    for name in release.parts:
+        schema = _schema(release, name)
+        file = partial / f"{name}.{form}"
+        with _new_file(file) as target:
+            meant[name] = write_table(release.batches(name), schema, target, form)
+            _sync(target)
+        manifest["columns"] += [
+            {**stated.get((name, f.name), {}), "name": f.name, "type": str(f.type)} for f in schema
+        ]
+        entry = {"file": file.name, "format": form, "rows": meant[name].rows, "sha256": digest(file)}
+        if form == "csv":
+            entry["formula_cells"] = "an apostrophe stands before text that a spreadsheet would run"
+        manifest["tables"][name] = entry
+    _write_text(
+        partial / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    )
+    _write_text(partial / README, letter(release.guarantee, manifest))
+    sync_folder(partial)
+    return meant
+
+
+def _schema(release: Release, name: str) -> pa.Schema:
+    part = release.parts[name]
+    schema = part.schema if isinstance(part, pa.Table | Stored) else part.read().schema
+    written = written_schema(schema)
+    for field in written:
+        if not is_writable(field.type):
+            raise BundleError(
+                f"column `{field.name}` has the type {field.type}, which cannot be written",
+                hint="turn it into plain columns of text or numbers before reading",
+                code="unsupported-input",
+            )
+    return written
+
+
+def _check(partial: Path, meant: dict[str, Sum]) -> None:
+    from timeveil.verify import verify  # noqa: PLC0415
+
+    written = open_release(partial)
+    for name, expected in meant.items():
+        found = Sum()
+        for batch in written.batches(name):
+            found.add(batch)
+        if found.hexdigest() != expected.hexdigest():
+            raise BundleError(
+                f"what was read back of table `{name}` is not what was to be written",
+                hint="see that the disk is sound, and report it if it is",
+                code="not-verified",
+            )
+    verdict = verify(written)
+    if not verdict:
+        said = "; ".join(violation.message for violation in verdict.violations[:3])
+        raise BundleError(
+            f"the written release does not keep its promise, so it was not published: {said}",
+            hint="nothing was written; run the method again on the original table",
+            code="not-verified",
+            facts={"violations": [violation.code for violation in verdict.violations]},
+        )
+
+
+def _write_text(path: Path, content: str) -> None:
+    with _new_file(path) as target:
+        target.write(content.encode())
+        _sync(target)
+
+
+def _new_file(path: Path) -> Any:
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o644))
+
+
+def _sync(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a folder's list of names safe against loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
