@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,13 +18,14 @@ class Ledger:
 
     `table` has one row per input row, in input order; for the time model `row` and `group` (null where
     the row was withheld). `original` is the relation that was read. `mappings` holds, per generalised
-    quasi-identifier, a table `value`, `published`.
+    quasi-identifier, a table `value`, `published`. `facts` are plain numbers about the run.
     """
 
     model: str
     entries: pa.Table | Stored
     original: Relation
     mappings: Mapping[str, pa.Table] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def table(self) -> pa.Table:

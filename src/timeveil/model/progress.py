@@ -12,5 +12,5 @@ class Progress(Protocol):
         """Take note."""
 
 
-def silent(doing: str, share: float, /) -> None:  # noqa: ARG001
+def silent(doing: str, share: float, /) -> None:
     """Nobody is looking."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 
+from timeveil.errors import RolesError
 from timeveil.model.roles import Roles
 from timeveil.model.stored import Stored
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,21 @@ class Relation:
     source: str | None = field(default=None, compare=False)
 
     @property
+    def respondent(self) -> str:
+        """The column that says whom a row is about."""
+        return self._needed(self.roles.respondent, "respondent")
+
+    @property
+    def time(self) -> str:
+        """The column that says when it happened."""
+        return self._needed(self.roles.time, "time")
+
+    @property
+    def clock(self) -> TimeAxis:
+        """How that column is to be understood."""
+        return self._needed(self.axis, "time")
+
+    @property
     def rows(self) -> int:
         """How many rows came in."""
         return int(self.data.num_rows)
@@ -56,6 +74,13 @@ class Relation:
         if isinstance(self.data, Stored):
             return self.data.to_batches(columns)
         return iter(self.data.select(columns).to_batches())
+
+    def _needed(self, found: T | None, role: str) -> T:
+        if found is None:
+            raise RolesError(
+                f"no column has the role `{role}`", hint=f"name one with {role}=...", code="role-missing"
+            )
+        return found
 
     def __repr__(self) -> str:
         return f"<Relation {self.rows} rows, columns {', '.join(self.data.schema.names)}>"
