@@ -1,0 +1,130 @@
+"""Original rows seen side by side with the release they went into.
+
+Needs the private ledger. Where a row went is worked out from the published intervals and values, not
+from the group that the ledger notes for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.axis import instants
+from timeveil.errors import InputError
+from timeveil.model.ledger import Ledger
+from timeveil.model.relation import Relation, TimeAxis
+from timeveil.model.release import Release
+from timeveil.query.codes import Coded, Integers, column_of, encode, fold, plain_type
+from timeveil.query.published import Granules, axis_of, bounds_of, classes_of, columns_of, granules_of
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who and when, per original row. `whole` rows have both; the others carry 0 and must not be used."""
+
+    axis: TimeAxis
+    person: Integers
+    people: int
+    moment: Integers
+    whole: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Original rows and the class each was published in.
+
+    `known` numbers the original quasi-identifiers of a row, `shown` those it was published with.
+    `place` is the row's granule; -1 where the row has no time or no granule of the release admits it. `kept`
+    marks rows that the ledger does not list as withheld.
+    """
+
+    people: People
+    known: Integers
+    shown: Integers
+    granules: Granules
+    place: Integers
+    kept: Mask
+    group: Integers
+
+    @property
+    def published(self) -> Mask:
+        """Rows that are in the release and whose person and time are known."""
+        return self.kept & self.people.whole & (self.place >= 0)
+
+
+def link(release: Release, ledger: Ledger) -> Linked:
+    """Find the class that each original row was published in."""
+    original, rows = ledger.original, ledger.original.rows
+    kept, group = groups_of(ledger)
+    if len(kept) != rows:
+        raise InputError(
+            f"the ledger notes {len(kept)} rows where its original has {rows}",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
+    people = people_of(original)
+    names = columns_of(release, "quasi")
+    known = [encode(column_of(original.data, name)) for name in names]
+    shown = [shown_as(ledger, name, coded) for name, coded in zip(names, known, strict=True)]
+    granules = published_granules(release)
+    place = np.where(people.whole, granules.containing(people.moment), -1)
+    return Linked(people, _folded(known, rows), _folded(shown, rows), granules, place, kept, group)
+
+
+def people_of(relation: Relation) -> People:
+    """Who and when, for every row of a relation."""
+    roles, axis = relation.roles, relation.axis
+    if axis is None or roles.time is None or roles.respondent is None:
+        raise InputError(
+            "the table has no respondent or no time", hint="give both roles", code="role-missing"
+        )
+    respondent = encode(column_of(relation.data, roles.respondent))
+    time = column_of(relation.data, roles.time)
+    timed = np.asarray(time.is_valid())
+    moment = np.zeros(len(time), dtype=np.int64)
+    moment[timed] = instants(axis, time.drop_null())
+    named = np.asarray(respondent.values.is_valid())[respondent.codes] if len(time) else timed
+    return People(axis, respondent.codes, respondent.size, moment, timed & named)
+
+
+def groups_of(ledger: Ledger) -> tuple[Mask, Integers]:
+    """Per original row whether it was published, and the ledger's number of its group (0 if not)."""
+    column = ledger.table.column("group")
+    return np.asarray(column.is_valid()), np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
+
+
+def published_granules(release: Release) -> Granules:
+    """The distinct granules of a release."""
+    start_name, end_name = columns_of(release, "start", "end")
+    found = classes_of(release, [start_name, end_name])
+    start, end = bounds_of(axis_of(release), found.column(0), found.column(1))
+    return granules_of(release, start, end)
+
+
+def shown_as(ledger: Ledger, name: str, original: Coded) -> Coded:
+    """A quasi-identifier as it was published: itself, or what the ledger's mapping makes of it."""
+    mapping = ledger.mappings.get(name)
+    if mapping is None:
+        return original
+    value = mapping.column("value").cast(plain_type(mapping.column("value").type)).combine_chunks()
+    published = mapping.column("published").cast(plain_type(mapping.column("published").type))
+    entry = pc.index_in(original.values.cast(value.type), value_set=value)
+    lost = pc.and_(entry.is_null(), original.values.is_valid())
+    if pc.any(lost).as_py():
+        raise InputError(
+            f"the ledger's mapping of column `{name}` lacks {pc.sum(lost).as_py()} of its values",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
+    shown = encode(published.take(entry))
+    return Coded(shown.codes[original.codes], shown.values)
+
+
+def _folded(columns: list[Coded], rows: int) -> Integers:
+    return fold([(coded.codes, coded.size) for coded in columns], rows)[0]

@@ -1,0 +1,65 @@
+"""What a check notes down while it goes along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from timeveil.model.verdict import Verdict, Violation
+
+ViolationCode = Literal[
+    "candidates",
+    "class-rows",
+    "columns",
+    "counts",
+    "granule",
+    "guarantee",
+    "incomplete-rows",
+    "label",
+    "ledger",
+    "ledger-groups",
+    "ledger-rows",
+    "manifest",
+    "no-class",
+    "people-below-k",
+    "row-count",
+    "row-values",
+    "rows-below-k",
+    "smallest-group",
+    "tables",
+    "withheld",
+]
+VIOLATION_CODES: tuple[str, ...] = get_args(ViolationCode)
+
+
+@dataclass(slots=True)
+class Findings:
+    """The checks done and what they refused."""
+
+    scope: str
+    checks: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def check(self, sentence: str) -> None:
+        """Note that something is being checked."""
+        self.checks.append(sentence)
+
+    def refuse(self, code: ViolationCode, message: str) -> None:
+        """Note what is not as promised; `message` holds numbers and column names, never a value."""
+        self.violations.append(Violation(code, message))
+
+    def verdict(self) -> Verdict:
+        """The outcome."""
+        return Verdict(self.scope, tuple(self.checks), tuple(self.violations))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "group"), counted(3, "class"), counted(0, "row"), counted(2, "entry")
+    ('1 group', '3 classes', '0 rows', '2 entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {plural}"

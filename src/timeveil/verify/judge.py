@@ -1,0 +1,20 @@
+"""One place decides how each promise is checked."""
+
+from __future__ import annotations
+
+from timeveil.model.guarantee import KAnonymity
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.verdict import Verdict
+from timeveil.verify import k_anonymity
+
+
+def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
+    """Check the promise of a release; the verdict is truthy if and only if every check passed.
+
+    Without a ledger, only what any recipient can see is checked (`scope` is `recipient`). With the
+    ledger, the definition itself is checked against the original rows (`scope` is `with ledger`).
+    """
+    match release.guarantee:
+        case KAnonymity():
+            return k_anonymity.check(release, ledger)
