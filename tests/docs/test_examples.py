@@ -2,9 +2,9 @@
 
 A page is run top to bottom in one namespace and one empty folder that holds `visits.csv`, the table of
 `timeveil.datasets.clinic_visits()`. `python` and `pycon` blocks with prompts are doctests, others are
-executed. A `console` block whose first command is `timeveil` is run command by command; where the page
-shows output it must be what the command printed (`...` stands for anything). A block below a line
-`<!-- not run: reason -->` is left alone.
+executed. A `console` block whose first command is `timeveil`, `head`, `cat` or `ls` is run line by line;
+where the page shows output it must be what the command printed (`...` stands for anything). A block below a
+line `<!-- not run: reason -->` is left alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from timeveil.datasets import clinic_visits
 
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PYTHON = ("python", "pycon")
+CONSOLE = ("$ timeveil ", "$ head ", "$ cat ", "$ ls")
 
 
 def is_run(block: Block) -> bool:
     if not block.run:
         return False
-    return block.language in PYTHON or (block.language == "console" and block.text.startswith("$ timeveil"))
+    return block.language in PYTHON or (block.language == "console" and block.text.startswith(CONSOLE))
 
 
 def pages_with_examples() -> list[Path]:

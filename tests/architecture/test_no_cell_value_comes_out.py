@@ -1,0 +1,199 @@
+"""Whatever goes wrong, no cell value is in what a user, a log or a ticket gets to see.
+
+Every cell of the table is a mark that occurs nowhere else. Each failure is provoked, and the marks are looked
+for in the message, the hint, the facts, the whole printed traceback, warnings, logs and what the command line
+prints.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import timeveil as tv
+
+MARK = "Xq7canary"
+ROLES = tv.Roles(respondent="who", time="when", quasi=["where"], sensitive=["what"])
+DAYS = [dt.datetime(1987, 6, 5 + day, 4, 3, 2) for day in range(8)]
+MARKED_TIMES = ("1987", "05 04:03", "06-1")
+
+
+def table(**columns: list[Any]) -> pa.Table:
+    plain: dict[str, list[Any]] = {
+        "who": [f"{MARK}-who-{row}" for row in range(8)],
+        "when": DAYS,
+        "where": [f"{MARK}-where-{row % 2}" for row in range(8)],
+        "what": [f"{MARK}-what-{row}" for row in range(8)],
+    }
+    return pa.table({**plain, **columns})
+
+
+def texts(first: str, *others: str) -> list[str]:
+    return [first, *others, *(f"1987-06-{row + 10}" for row in range(7 - len(others)))]
+
+
+def written(path: Path) -> tuple[tv.Release, tv.Ledger]:
+    release, ledger = tv.generalize_time(table(), ROLES, k=2)
+    tv.write(release, path)
+    return release, ledger
+
+
+def refuse_ledger_in_release(here: Path) -> None:
+    _, ledger = written(here / "out")
+    tv.write(ledger, here / "out" / "ledger")
+
+
+def refuse_second_write(here: Path) -> None:
+    release, _ = written(here / "out")
+    tv.write(release, here / "out")
+
+
+def open_damaged(here: Path) -> None:
+    written(here / "out")
+    data = here / "out" / "data.parquet"
+    data.write_bytes(data.read_bytes()[:-9] + MARK.encode())
+    tv.open_release(here / "out")
+
+
+def read_truncated(here: Path) -> None:
+    pq.write_table(table(), here / "in.parquet", compression="none", use_dictionary=False)
+    content = (here / "in.parquet").read_bytes()
+    (here / "in.parquet").write_bytes(content[: len(content) // 2])
+    tv.read(here / "in.parquet", ROLES)
+
+
+def read_ragged(here: Path) -> None:
+    (here / "in.csv").write_text(f"who,when,where,what\n{MARK},1987-06-05,{MARK},{MARK},{MARK}\n")
+    tv.read(here / "in.csv", ROLES)
+
+
+def read_not_text(here: Path) -> None:
+    (here / "in.csv").write_bytes(f"who,when,where,what\n{MARK},1987-06-05,{MARK},".encode() + b"\xff\xfe\n")
+    tv.read(here / "in.csv", ROLES)
+
+
+def mixed_with_other_ledger(here: Path) -> None:
+    release, _ = tv.generalize_time(table(), ROLES, k=2)
+    shorter = table().slice(0, 6)
+    _, ledger = tv.generalize_time(shorter, ROLES, k=2)
+    tv.measure(release, ledger)
+
+
+FAILURES: dict[str, Callable[[Path], Any]] = {
+    "unparseable time": lambda _: tv.read(table(when=texts(f"{MARK}-when")), ROLES),
+    "mixed naive and aware": lambda _: tv.read(
+        table(when=texts("1987-06-05 04:03:02", "1987-06-05T04:03:02+02:00")), ROLES
+    ),
+    "aware without a zone": lambda _: tv.read(table(when=["1987-06-05T04:03:02+02:00"] * 8), ROLES),
+    "numbers without a unit": lambda _: tv.read(table(when=[1987_06] * 8), ROLES),
+    "null time": lambda _: tv.read(table(when=[None, *DAYS[1:]]), ROLES),
+    "null respondent": lambda _: tv.read(table(who=[None, *(f"{MARK}{row}" for row in range(7))]), ROLES),
+    "column without a role": lambda _: tv.read(table(more=[MARK] * 8), ROLES),
+    "column missing": lambda _: tv.read(table().drop_columns(["where"]), ROLES),
+    "unsupported type": lambda _: tv.read(table(where=[[MARK]] * 8), ROLES),
+    "infeasible": lambda _: tv.generalize_time(table(), ROLES, k=5),
+    "infeasible by the day": lambda _: tv.generalize_time(table(), ROLES, k=2, granularities=["day"]),
+    "more than there are people": lambda _: tv.generalize_time(table(), ROLES, k=9),
+    "in a gap": lambda _: tv.generalize_time(table(), ROLES, k=2, granularities=["business-day"]),
+    "infeasible in DuckDB": lambda _: tv.generalize_time(table(), ROLES, k=5, engine="duckdb"),
+    "value not in the hierarchy": lambda _: tv.generalize_time(
+        table(), ROLES, k=5, hierarchies={"where": pa.table({"value": ["other"], "level": ["any"]})}
+    ),
+    "intervals of text": lambda _: tv.generalize_time(
+        table(), ROLES, k=5, hierarchies={"where": tv.Hierarchy.intervals([5])}
+    ),
+    "ledger into release": refuse_ledger_in_release,
+    "folder exists": refuse_second_write,
+    "damaged folder": open_damaged,
+    "truncated Parquet": read_truncated,
+    "ragged CSV": read_ragged,
+    "not UTF-8": read_not_text,
+    "ledger of another release": mixed_with_other_ledger,
+}
+
+
+def assert_clean(said: str, *, times: bool = True) -> None:
+    assert MARK not in said
+    if times:
+        for part in MARKED_TIMES:
+            assert part not in said
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_an_error_is_silent_about_values(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(tv.TimeveilError) as caught:
+        FAILURES[name](tmp_path)
+    error = caught.value
+    frames = (line for line in traceback.format_exception(error) if not line.startswith("  File "))
+    assert_clean("".join(frames))
+    assert_clean(f"{error!r} {error.message} {error.hint} {error.facts}")
+    assert_clean(caplog.text)
+
+
+def test_nothing_printed_of_an_object_holds_a_value() -> None:
+    relation = tv.read(table(), ROLES)
+    release, ledger = tv.generalize_time(table(), ROLES, k=2)
+    for thing in (
+        relation,
+        relation.data,
+        ledger,
+        release,
+        tv.verify(release, ledger),
+        tv.profile(relation, k=2),
+    ):
+        if not isinstance(thing, pa.Table):
+            assert_clean(f"{thing!r} {thing}")
+    assert_clean(repr(tv.measure(release, ledger)))
+    assert_clean(repr(tv.attack(release, ledger)))
+
+
+def test_a_violation_is_silent_about_values() -> None:
+    release, ledger = tv.generalize_time(table(), ROLES, k=2)
+    fewer = {"data": release.table.slice(0, 3)}
+    spoilt = tv.Release(release.guarantee, release.manifest, fewer)
+    verdict = tv.verify(spoilt, ledger)
+    assert not verdict
+    assert_clean(str(verdict.as_dict()))
+
+
+COMMON = ["--respondent", "who", "--time", "when", "--quasi", "where", "--sensitive", "what"]
+COMMANDS: dict[str, tuple[list[Any], list[str]]] = {
+    "infeasible": (DAYS, ["--k", "5"]),
+    "too few people": (DAYS, ["--k", "9"]),
+    "unparseable": (texts(f"{MARK}-when"), ["--k", "2"]),
+    "mixed zones": (texts("1987-06-05 04:03:02", "1987-06-05T04:03:02+02:00"), ["--k", "2"]),
+    "unknown granularity": (DAYS, ["--k", "2", "--granularity", "fortnite"]),
+    "no zone": (["1987-06-05T04:03:02+02:00"] * 8, ["--k", "2"]),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_line_is_silent_about_values(name: str, tmp_path: Path) -> None:
+    when, arguments = COMMANDS[name]
+    pyarrow.csv.write_csv(table(when=when), tmp_path / "in.csv")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", "from timeveil.cli import main; main()"),
+            *("generalize-time", "in.csv", "--out", "out", *COMMON, *arguments),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode in (2, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert_clean(done.stdout + done.stderr)
+    assert not (tmp_path / "out").exists()
