@@ -65,6 +65,8 @@ _FURTHER = (
 )
 CATALOGUE: Mapping[str, Granularity] = {g.name: g for g in (*_DEFAULT, *_FURTHER)}
 """Every granularity of the civil calendar by name."""
+FIXED = frozenset(g.name for g in _DEFAULT)
+"""Those whose bounds are not a matter of choice."""
 
 
 def _offset(name: str, title: str, width: int, clock: Clock) -> Granularity:
@@ -125,7 +127,7 @@ def canonical(name: str) -> str:
     ['week', '15-minutes', 'half-year', '6-hours', 'hour']
     """
     known = {**CATALOGUE, **{g.name: g for family in _RELATIVE.values() for g in family}}
-    plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
+    plain = _plain(name)
     for candidate in _spellings(plain):
         if candidate in known:
             return candidate
@@ -235,10 +237,17 @@ def _on_relative(granularity: Granularity, axis: TimeAxis) -> Granularity | None
 
 
 def _look_up(name: str, known: Mapping[str, Granularity]) -> Granularity:
-    found = known.get(name) or known.get(canonical(name)) or CATALOGUE.get(canonical(name))
+    own = {_plain(other): g for other, g in known.items()}
+    found = (
+        known.get(name) or own.get(_plain(name)) or own.get(canonical(name)) or CATALOGUE.get(canonical(name))
+    )
     if found is None:
         raise _unknown(name, known)
     return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "-", name.strip().lower())
 
 
 def _spellings(plain: str) -> Iterable[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from timeveil.calendar import civil
 from timeveil.calendar.civil import DAY, GAP, Ints
 from timeveil.calendar.rule import Clock, Rule
+from timeveil.calendar.steps import largest_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Boundaries:
 
     def label(self, indices: Ints) -> list[str]:
         """The label given, or both edges."""
-        labels = self.labels or [f"{a} until {b}" for a, b in pairwise(self._written())]
+        labels = self.labels or self._bounds()
         return [labels[index] for index in np.clip(indices, 0, len(self.edges) - 2).tolist()]
 
     def marks(self, low: int, high: int) -> Ints:
@@ -71,14 +72,17 @@ class Boundaries:
 
     def as_dict(self) -> dict[str, Any]:
         """The rule as plain values."""
-        at = self._written() if self.clock == "civil" else list(self.edges)
+        at = self._dates() if self.clock == "civil" else list(self.edges)
         return {"kind": self.kind, "at": at, "labels": list(self.labels), "clock": self.clock}
 
-    def _written(self) -> list[str]:
+    def _bounds(self) -> list[str]:
+        if self.clock == "civil":
+            return [f"{a} until {b}" for a, b in pairwise(self._dates())]
+        unit, size = largest_unit(self.clock, self.grain)
+        return [f"{unit}s {a // size} to {b // size}" for a, b in pairwise(self.edges)]
+
+    def _dates(self) -> list[str]:
         edges = civil.as_ints(self.edges)
-        if self.clock != "civil":
-            unit = "month" if self.clock == "months" else "second"
-            return [f"{unit} {edge}" for edge in self.edges]
         if not np.any(edges % DAY):
             return civil.dates(edges // DAY)
         return civil.moments(edges, "s" if np.any(edges % 60) else "m")

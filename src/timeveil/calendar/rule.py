@@ -21,6 +21,8 @@ class Rule(Protocol):
 
     kind: ClassVar[str]
 
+    def __hash__(self) -> int: ...
+
     @property
     def clock(self) -> Clock:
         """The number line it reads."""

@@ -165,8 +165,17 @@ def _end_of_day(moment: str, second: int) -> str:
     return moment[moment.index(" ") + 1 :] if second else "24:00"
 
 
+def largest_unit(clock: str, length: int) -> tuple[str, int]:
+    """The largest unit of which a length is a whole number, with its size.
+
+    >>> largest_unit("seconds", 7_200)
+    ('hour', 3600)
+    """
+    return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
+
+
 def _counted(start: Ints, width: int, clock: str) -> list[str]:
-    unit, size = next((n, s) for n, s in _UNITS[clock] if not width % s and not np.any(start % s))
+    unit, size = largest_unit(clock, gcd(width, *start[:1].tolist()))
     if width == size:
         return [f"{unit} {first}" for first in (start // size).tolist()]
     step = width // size

@@ -1,0 +1,261 @@
+"""Granularities of a user's own, from Python or from the `[granularity.<name>]` tables of a job file.
+
+A definition may take a name of the catalogue whose bounds are a matter of choice (`day-part`, `shift`,
+`academic-term`, `business-day`, `business-month`); it then replaces it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from timeveil.calendar.business import WorkingPeriods
+from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
+from timeveil.calendar.civil import GAP, as_ints, bad_calendar, civil_second
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.rule import Clock, Rule
+from timeveil.calendar.rules import (
+    boundaries_rule,
+    day_parts_rule,
+    groups_rule,
+    terms_rule,
+    whole,
+    working_days_rule,
+)
+
+Date = str | dt.date | dt.datetime
+
+
+def boundaries(
+    name: str,
+    at: Sequence[Date | int],
+    labels: Sequence[str] | None = None,
+    *,
+    title: str | None = None,
+    unit: str | None = None,
+) -> Granularity:
+    """Granules between boundaries in rising order; before the first and after the last is a gap.
+
+    With `unit` the boundaries are whole numbers of it, for a relative time column.
+
+    >>> waves = boundaries("wave", ["2020-03-01", "2020-07-01", "2021-01-01"], ["first", "second"])
+    >>> waves.label([0, 1])
+    ['first', 'second']
+    """
+    clock, size = _line(unit, of=name)
+    rule = boundaries_rule(at, labels, clock, size, of=name)
+    return _named(name, title or f"{len(rule.edges) - 1} granules between listed boundaries", rule)
+
+
+def groups_of(
+    name: str,
+    granularity: str | Granularity,
+    n: int,
+    anchor: Date | int | None = None,
+    *,
+    title: str | None = None,
+) -> Granularity:
+    """Granules of another granularity, n at a time.
+
+    A group begins with the granule that holds the date `anchor`, or that has the number `anchor`.
+
+    >>> groups_of("fortnight", "week", 2, anchor="2006-01-02").label([937, 938])
+    ['2005-12-05 to 2005-12-18', '2005-12-19 to 2006-01-01']
+    """
+    of = _found(granularity, {}, of=name)
+    rule = groups_rule(of.rule, n, _anchor(anchor, of, name=name), of=name)
+    return _named(name, title or f"{n} at a time of: {of.title}", rule)
+
+
+def day_parts(name: str, parts: Mapping[str, str | dt.time], *, title: str | None = None) -> Granularity:
+    """Parts of the day, each by the time it starts at; the last runs past midnight.
+
+    >>> half = day_parts("half-day", {"first": "00:00", "second": "12:00"})
+    >>> half.label(half.index([0, 50_000]))
+    ['1970-01-01 first', '1970-01-01 second']
+    """
+    rule = day_parts_rule(parts, of=name)
+    return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["parts"].items()), rule)
+
+
+shifts = day_parts
+
+
+def terms(
+    name: str, starts: Mapping[str, str], gaps: Iterable[str] = (), *, title: str | None = None
+) -> Granularity:
+    """Terms of the year, each by the month and day it starts on; those in `gaps` are no granules.
+
+    >>> term = terms("term", {"autumn": "09-15", "spring": "02-01", "break": "07-01"}, gaps=["break"])
+    >>> term.has_gaps
+    True
+    """
+    rule = terms_rule(starts, list(gaps), of=name)
+    written = ", ".join(f"{label} {start}" for label, start in rule.as_dict()["starts"].items())
+    return _named(name, title or written, rule)
+
+
+def business_days(
+    name: str = "business-day",
+    *,
+    days: Iterable[str] | None = None,
+    holidays: Iterable[Date] = (),
+    title: str | None = None,
+) -> Granularity:
+    """Working days: Monday to Friday or the `days` named, less the holidays.
+
+    >>> business_days(holidays=["2006-12-25"]).index([1_167_004_800]) == GAP  # 2006-12-25
+    array([ True])
+    """
+    rule = working_days_rule(_maybe_list(days), list(holidays), of=name)
+    return _named(name, title or f"business day, {len(rule.holidays)} holidays left out", rule)
+
+
+def business_periods(
+    name: str,
+    of: str | Granularity = "month",
+    *,
+    days: Iterable[str] | None = None,
+    holidays: Iterable[Date] = (),
+    title: str | None = None,
+) -> Granularity:
+    """The working days of each granule of another granularity, such as those of a month.
+
+    >>> business_periods("business-week", "week").label([0])
+    ['1970-W01 (working days)']
+    """
+    period = _found(of, {}, of=name)
+    rule = WorkingPeriods(
+        _whole_days(period, name), working_days_rule(_maybe_list(days), list(holidays), of=name)
+    )
+    return _named(name, title or f"the business days of: {period.title}", rule)
+
+
+def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
+    """The granularities of the `[granularity.<name>]` tables of a job file, which may build on each other.
+
+    >>> from_toml({"fortnight": {"kind": "groups", "of": "week", "n": 2}})
+    [<Granularity fortnight: 2 at a time of: ISO week, Monday to Sunday>]
+    """
+    made: dict[str, Granularity] = {}
+    pending = {name: _checked(name, table) for name, table in tables.items()}
+    while pending:
+        ready = [name for name, table in pending.items() if table.get("of") not in pending]
+        if not ready:
+            raise bad_calendar(
+                f"the definitions of {', '.join(f'`{n}`' for n in pending)} build on each other in a circle",
+                "let one of them build on a granularity of the catalogue",
+            )
+        for name in ready:
+            made[name] = _made(name, pending.pop(name), made)
+    return [made[name] for name in tables]
+
+
+_KEYS: dict[str, tuple[set[str], set[str]]] = {
+    "boundaries": ({"at"}, {"labels", "unit"}),
+    "groups": ({"of", "n"}, {"anchor"}),
+    "day-parts": ({"parts"}, set()),
+    "shifts": ({"parts"}, set()),
+    "terms": ({"starts"}, {"gaps"}),
+    "business-days": (set(), {"days", "holidays"}),
+    "business-periods": ({"of"}, {"days", "holidays"}),
+}
+"""The keys each kind of definition must and may have, besides `kind` and `title`."""
+
+
+def _checked(name: str, table: Any) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        raise bad_calendar(f"`granularity.{name}` is not a table", f"write [granularity.{name}] and its keys")
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise bad_calendar(f"`granularity.{name}` has no known `kind`", f"use one of {', '.join(_KEYS)}")
+    needed, optional = _KEYS[kind]
+    known = needed | optional | {"kind", "title"}
+    for key in table:
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"its keys are {', '.join(sorted(known))}"
+            raise bad_calendar(f"`granularity.{name}` has an unknown key `{key}`", hint)
+    missing = sorted(needed - set(table))
+    if missing:
+        raise bad_calendar(f"`granularity.{name}` lacks `{missing[0]}`", f"add `{missing[0]}` to the table")
+    return dict(table)
+
+
+def _made(name: str, table: dict[str, Any], made: Mapping[str, Granularity]) -> Granularity:
+    values = {key: value for key, value in table.items() if key != "kind"}
+    if "title" in values and not isinstance(values["title"], str):
+        raise bad_calendar(f"the title of `granularity.{name}` is not text", "write it in quotes")
+    if "of" in values:
+        values["of"] = _found(values["of"], made, of=name)
+    match table["kind"]:
+        case "groups":
+            return groups_of(name, values.pop("of"), values.pop("n"), **values)
+        case kind:
+            return _MAKERS[kind](name, **values)
+
+
+_MAKERS: dict[str, Callable[..., Granularity]] = {
+    "boundaries": boundaries,
+    "day-parts": day_parts,
+    "shifts": shifts,
+    "terms": terms,
+    "business-days": business_days,
+    "business-periods": business_periods,
+}
+
+
+def _named(name: str, title: str, rule: Rule) -> Granularity:
+    if not isinstance(name, str) or not name.strip():
+        raise bad_calendar("a granularity has no name", "give it a name of its own")
+    if canonical(name) in FIXED:
+        raise bad_calendar(
+            f"`{name}` is a granularity of the catalogue with one fixed meaning", "choose another name"
+        )
+    return Granularity(name, title, rule)
+
+
+def _found(wanted: Any, made: Mapping[str, Granularity], *, of: str) -> Granularity:
+    if isinstance(wanted, Granularity):
+        return wanted
+    found = made.get(wanted) or CATALOGUE.get(canonical(wanted)) if isinstance(wanted, str) else None
+    if found is None:
+        raise bad_calendar(
+            f"`{of}` builds on a granularity that is not known",
+            f"use one of {', '.join([*made, *CATALOGUE])}",
+        )
+    return found
+
+
+def _anchor(anchor: Any, of: Granularity, *, name: str) -> int:
+    if anchor is None or (isinstance(anchor, int) and not isinstance(anchor, bool)):
+        return whole(anchor or 0, of=name)
+    if of.clock != "civil":
+        raise bad_calendar(f"the anchor of `{name}` is not a whole number", "give the number of a granule")
+    index = int(of.index(as_ints([civil_second(anchor, of=name)]))[0])
+    if index == GAP:
+        raise bad_calendar(f"the anchor of `{name}` lies in a gap", "anchor it at a date inside a granule")
+    return index
+
+
+def _line(unit: str | None, *, of: str) -> tuple[Clock, int]:
+    if unit is None:
+        return "civil", 1
+    if unit not in UNITS:
+        raise bad_calendar(f"`{of}` has a unit that is not known", f"use one of {', '.join(UNITS)}")
+    return UNITS[unit]
+
+
+def _whole_days(period: Granularity, name: str) -> Rule:
+    if period.clock != "civil" or period.rule.grain % 86_400 or period.has_gaps:
+        raise bad_calendar(
+            f"`{name}` takes the business days of something that is not made of whole days",
+            "use week, month, quarter, half-year, year or another without gaps",
+        )
+    return period.rule
+
+
+def _maybe_list(values: Iterable[str] | None) -> list[str] | str | None:
+    return values if values is None or isinstance(values, str) else list(values)
