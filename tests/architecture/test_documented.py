@@ -38,7 +38,7 @@ def test_the_public_names_are_the_documented_ones() -> None:
 
 def test_the_public_names_are_sorted_once_each_and_exist() -> None:
     names = timeveil.__all__
-    assert len(names) == len(set(names))
+    assert names == sorted(set(names))
     assert [name for name in names if not hasattr(timeveil, name)] == []
 
 

@@ -83,11 +83,17 @@ def read_not_text(here: Path) -> None:
     tv.read(here / "in.csv", ROLES)
 
 
-def mixed_with_other_ledger(here: Path) -> None:
+def measure_with_fewer_columns(here: Path) -> None:
     release, _ = tv.generalize_time(table(), ROLES, k=2)
     fewer = tv.Roles(respondent="who", time="when", sensitive=["what"], drop=["where"])
     _, ledger = tv.generalize_time(table(), fewer, k=2)
     tv.measure(release, ledger)
+
+
+def attack_with_fewer_rows(here: Path) -> None:
+    release, _ = tv.generalize_time(table(), ROLES, k=2)
+    _, ledger = tv.generalize_time(table().slice(0, 6), ROLES, k=2)
+    tv.attack(release, ledger)
 
 
 FAILURES: dict[str, Callable[[Path], Any]] = {
@@ -119,7 +125,8 @@ FAILURES: dict[str, Callable[[Path], Any]] = {
     "truncated Parquet": read_truncated,
     "ragged CSV": read_ragged,
     "not UTF-8": read_not_text,
-    "ledger of another release": mixed_with_other_ledger,
+    "ledger with fewer columns": measure_with_fewer_columns,
+    "ledger with fewer rows": attack_with_fewer_rows,
 }
 
 
