@@ -1,1 +1,77 @@
-"""Publish temporal data about people without giving them away."""
+"""Publish temporal data about people without giving them away.
+
+    read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
+"""
+
+from timeveil.attack import Adversary, Breach, attack
+from timeveil.bundle import open_ledger, open_release, write
+from timeveil.calendar.catalogue import granularity
+from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
+from timeveil.calendar.granularity import Granularity
+from timeveil.errors import (
+    BundleError,
+    EngineError,
+    InfeasibleError,
+    InputError,
+    InternalError,
+    ParameterError,
+    PrivateArtifactError,
+    RolesError,
+    TimeveilError,
+)
+from timeveil.generalization import Hierarchy, generalize_time
+from timeveil.intake import read
+from timeveil.measure import Loss, Profile, measure, profile
+from timeveil.model.estimate import Estimate
+from timeveil.model.guarantee import Guarantee, KAnonymity
+from timeveil.model.ledger import Ledger
+from timeveil.model.relation import Relation
+from timeveil.model.release import Release
+from timeveil.model.roles import Roles
+from timeveil.model.verdict import Verdict, Violation
+from timeveil.model.version import VERSION as __version__
+from timeveil.query import WindowCount, answer
+from timeveil.verify import verify
+
+__all__ = [
+    "Adversary",
+    "Breach",
+    "BundleError",
+    "EngineError",
+    "Estimate",
+    "Granularity",
+    "Guarantee",
+    "Hierarchy",
+    "InfeasibleError",
+    "InputError",
+    "InternalError",
+    "KAnonymity",
+    "Ledger",
+    "Loss",
+    "ParameterError",
+    "PrivateArtifactError",
+    "Profile",
+    "Relation",
+    "Release",
+    "Roles",
+    "RolesError",
+    "TimeveilError",
+    "Verdict",
+    "Violation",
+    "WindowCount",
+    "__version__",
+    "answer",
+    "attack",
+    "generalize_time",
+    "granularity",
+    "hour_of_day",
+    "measure",
+    "month_of_year",
+    "open_ledger",
+    "open_release",
+    "profile",
+    "read",
+    "verify",
+    "weekday",
+    "write",
+]

@@ -68,9 +68,7 @@ class DuckDBEvents:
         """The distinct values of a quasi-identifier, null among them if it occurs."""
         place = self._quasi[self._relation.roles.quasi_columns.index(column)]
         with _explained():
-            found = self._database.execute(
-                f"SELECT DISTINCT {place} FROM source ORDER BY ALL"
-            ).to_arrow_table()
+            found = self._database.sql(f"SELECT DISTINCT {place} FROM source ORDER BY ALL").to_arrow_table()
         return found.column(0).combine_chunks().cast(self._plain_type(column))
 
     def tally(

@@ -78,10 +78,7 @@ class Order:
         self, timeline: Timeline, granularities: Sequence[Granularity], tops: Sequence[int] = ()
     ) -> None:
         shapes = {g.name: Partition.of(timeline.firsts(g)) for g in granularities}
-        ranked = sorted(
-            granularities, key=lambda g: sum(is_finer_than(h, g) for h in granularities if h is not g)
-        )
-        ranked.sort(key=lambda g: -shapes[g.name].granules)
+        ranked = sorted(granularities, key=lambda g: (-shapes[g.name].granules, *_rank(g, granularities)))
         self.aliases: dict[str, list[str]] = {}
         self.granularities: list[Granularity] = []
         for granularity in ranked:
@@ -118,6 +115,12 @@ class Order:
     def minimal(self, nodes: Sequence[Node]) -> list[Node]:
         """Those of some nodes that no other of them is finer than: the frontier."""
         return [n for n in nodes if not any(m != n and self.is_finer(m, n) for m in nodes)]
+
+
+def _rank(granularity: Granularity, among: Sequence[Granularity]) -> tuple[int, int]:
+    """Finer ones first, where the data at hand do not tell: how many are finer, then the length."""
+    finer = sum(is_finer_than(other, granularity) for other in among if other is not granularity)
+    return finer, granularity.rule.shortest
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,9 +180,12 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
         for name, tally in tallies.items()
         if not counts.plan.named or name == counts.order.stands_for(counts.plan.named)
     ]
-    best, at = max(reached, key=lambda pair: (-pair[0].rows_below_k, pair[0].smallest_group))
+    best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_below_k, -pair[0].smallest_group))
     best_k = max(tally.smallest_group for tally, _ in reached)
     share = best.rows_below_k / rows
+    if "all" in counts.order.aliases.get(at, ()):
+        at = "all"
+    everything = ", even with no time at all" if at == "all" else ""
     facts = {
         "best_k": best_k,
         "granularity": at,
@@ -191,7 +194,6 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
         "rows": rows,
         "suppress_needed": share,
     }
-    everything = " even with no time at all (`all`)" if at == "all" else ""
     return InfeasibleError(
         f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
         f"{best.rows_below_k} of {rows} rows, in {best.groups_below_k} of {best.groups} groups, "
