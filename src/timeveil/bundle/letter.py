@@ -31,7 +31,8 @@ def letter(guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
         "to be the one you think of; one person can have several of the rows. If all rows of a group "
         "have the same sensitive value, it is known of everybody in the group. Rows carry no link "
         "between the visits of one person, and their order means nothing.",
-        "To check that these files are as they were written and keep the promise: timeveil verify FOLDER. "
+        "To check that these files are as they were written and keep the promise, run\n\n"
+        "  timeveil verify FOLDER",
         "It needs these files only. Details stand in release.json.",
     ]
     return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph) + "\n"

@@ -70,8 +70,8 @@ def refuse_public(place: Path, *, is_folder: bool = False) -> None:
             hint="name a file for it, outside of the release folder, such as visits.ledger.parquet",
             code="ledger-in-release",
         )
-    for parent in Path(os.path.abspath(place)).parents:  # noqa: PTH100
-        if (parent / "release.json").exists() or (parent.resolve() / "release.json").exists():
+    for parent in (*place.absolute().parents, *place.resolve().parents):
+        if (parent / "release.json").exists():
             raise PrivateArtifactError(
                 f"`{place.name}` would lie in the release folder `{parent.name}`; a ledger identifies people",
                 hint="write it outside of the folder that is published",

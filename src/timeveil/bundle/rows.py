@@ -15,13 +15,12 @@ from timeveil.bundle.types import written_type
 BLOCK_ROWS = 1 << 20
 
 
-def blocks(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, size: int = BLOCK_ROWS
-) -> Iterator[pa.Table]:
-    """The same rows in tables of exactly `size` rows, the last one shorter.
+def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The same rows in tables of exactly `BLOCK_ROWS` rows, the last one shorter.
 
     Where a batch ended says something about the run that made it, so no file is cut there.
     """
+    size = BLOCK_ROWS
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

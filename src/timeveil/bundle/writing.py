@@ -28,6 +28,7 @@ from timeveil.errors import BundleError, ParameterError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.stored import Stored
+from timeveil.verify import verify
 
 
 def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
@@ -126,8 +127,6 @@ def _schema(release: Release, name: str) -> pa.Schema:
 
 
 def _check(partial: Path, meant: dict[str, Sum]) -> None:
-    from timeveil.verify import verify  # noqa: PLC0415
-
     written = open_release(partial)
     for name, expected in meant.items():
         found = Sum()
