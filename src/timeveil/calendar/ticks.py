@@ -81,11 +81,13 @@ def base_for(
 def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granularity, ...]:
     """Those whose granules are no shorter than a base granule; the others could not be told apart.
 
+    Lists of boundaries stay: a short granule among long ones says nothing of the others.
+
     >>> from timeveil.calendar.catalogue import CATALOGUE
     >>> [g.name for g in at_least([CATALOGUE["hour"], CATALOGUE["week"]], Ticks(86_400, 0, "day"))]
     ['week']
     """
-    return tuple(g for g in granularities if g.rule.shortest >= ticks.width)
+    return tuple(g for g in granularities if g.rule.extent or g.rule.shortest >= ticks.width)
 
 
 def _phase(zone: Offsets, width: int, low: int, high: int) -> int | None:
