@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from timeveil.errors import InputError
 
+_KNOWN_EXTENSIONS = ("arrow.json", "arrow.uuid")
 _OPAQUE = (
     pa.types.is_binary,
     pa.types.is_large_binary,
@@ -23,7 +24,7 @@ def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str |
     for field in schema:
         kind = _value_type(field.type)
         opaque = any(test(kind) for test in _OPAQUE) and field.name != respondent
-        no_fit = pa.types.is_duration(kind) or pa.types.is_interval(kind)
+        no_fit = pa.types.is_duration(kind) or pa.types.is_interval(kind) or _is_foreign(kind)
         if field.name != time and (pa.types.is_nested(kind) or opaque or no_fit):
             raise InputError(
                 f"column `{field.name}` has the type {kind}, which cannot be published",
@@ -35,7 +36,7 @@ def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str |
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in a type that every later step knows; types that fit already are not copied."""
     kind = column.type
-    if isinstance(kind, pa.ExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([c.storage for c in column.chunks], type=kind.storage_type)
         kind = column.type
     if pa.types.is_dictionary(kind):
@@ -62,8 +63,13 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
 
 
+def _is_foreign(kind: pa.DataType) -> bool:
+    return isinstance(kind, pa.BaseExtensionType)
+
+
 def _value_type(kind: pa.DataType) -> pa.DataType:
-    if isinstance(kind, pa.ExtensionType):
+    """The type of the values themselves; that of a foreign library's own type is not looked into."""
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name in _KNOWN_EXTENSIONS:
         return _value_type(kind.storage_type)
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _value_type(kind.value_type)

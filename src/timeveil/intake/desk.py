@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, RolesError
 from timeveil.intake.columns import plain, refuse_unsupported, without_nan
 from timeveil.intake.fitting import Fitted
 from timeveil.intake.moments import Moments, position_of_first
@@ -35,11 +35,6 @@ class Desk:
     def settled(self) -> TimeAxis | None:
         """The time axis, if the column's type alone decides it."""
         return None if self._moments is None else self._moments.settled
-
-    @property
-    def has_time(self) -> bool:
-        """Whether there is a time column at all."""
-        return self._moments is not None
 
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as can be said before the last row."""
@@ -71,6 +66,12 @@ class Desk:
     def close(self) -> TimeAxis | None:
         """What the time axis is, now that every row has passed."""
         axis = None if self._moments is None else self._moments.axis()
+        if axis is not None and axis.kind == "relative" and self._fitted.derived:
+            raise RolesError(
+                "relative time has no weekday, hour of the day or month of the year",
+                hint="leave derived quasi-identifiers out",
+                code="bad-parameter",
+            )
         if self._refuse_nulls:
             if self._moments is not None:
                 _refuse_nulls(self._moments.column, self._moments.nulls, self._moments.first_null)

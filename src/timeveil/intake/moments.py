@@ -46,7 +46,6 @@ class Moments:
         self.nulls = 0
         self.first_null = 0
         self.settled: TimeAxis | None = None
-        self._rows = 0
 
     def push(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
         """The next values: typed, or as whole numbers (milliseconds) while text leaves the type open."""
@@ -61,24 +60,13 @@ class Moments:
             self._note_nulls(values, row)
             row += len(chunk)
             done.append(values)
-        self._rows += len(column)
         kind = pa.int64() if text or self.settled is None else self.settled.type
         return pa.chunked_array(done, type=kind)
 
     def axis(self) -> TimeAxis:
         """What it all was."""
         counts = self._counts
-        if counts["number"] and any(counts[kind] for kind in ("date", "naive", "aware")):
-            self._bad("number", counts["number"])
-        if counts["bad"]:
-            raise InputError(
-                f"column `{self.column}` has {counts['bad']} values that are not a time, "
-                f"the first in row {self._firsts['bad']}",
-                hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
-                "(years 1 to 9999), or as whole numbers with a unit",
-                code="bad-time",
-                facts={"column": self.column, "count": counts["bad"], "row": self._firsts["bad"]},
-            )
+        self._refuse_bad()
         naive = counts["date"] + counts["naive"]
         if counts["aware"] and naive:
             raise InputError(
@@ -88,12 +76,28 @@ class Moments:
             )
         return self.settled if self.settled is not None else self._settle(self._kind())
 
+    def _refuse_bad(self) -> None:
+        """Whole numbers are a time only where all are."""
+        bad: list[Kind] = ["bad"]
+        if any(self._counts[kind] for kind in ("date", "naive", "aware")):
+            bad.append("number")
+        count = sum(self._counts[kind] for kind in bad)
+        if count:
+            row = min(self._firsts[kind] for kind in bad if kind in self._firsts)
+            raise InputError(
+                f"column `{self.column}` has {count} values that are not a time, the first in row {row}",
+                hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
+                "(years 1 to 9999), or as whole numbers with a unit",
+                code="bad-time",
+                facts={"column": self.column, "count": count, "row": row},
+            )
+
     def complete(self, draft: pa.ChunkedArray, axis: TimeAxis) -> pa.ChunkedArray:
         """Values that `push` gave, in the final type of the axis."""
         if draft.type == axis.type:
             return draft
         if pa.types.is_date32(axis.type):
-            return pc.divide(draft, DAY_MS).cast(pa.int32()).cast(pa.date32())
+            return pc.divide(draft, DAY_MS).cast(pa.int32()).cast(pa.date32())  # whole days only
         return draft.cast(axis.type)
 
     def _kind(self) -> Time:
@@ -207,17 +211,13 @@ class Moments:
 
     @property
     def _limit(self) -> int:
-        return int(2**62 // UNIT_SIZE[self._unit or "second"])
+        return int(2**59 // UNIT_SIZE[self._unit or "second"])
 
     def _note(self, kind: Kind, mask: Any, row: int) -> None:
         if not mask.any():
             return
         self._counts[kind] += int(np.count_nonzero(mask))
         self._firsts.setdefault(kind, row + int(np.argmax(mask)) + 1)
-
-    def _bad(self, kind: Kind, count: int) -> None:
-        self._counts["bad"] += count
-        self._firsts["bad"] = min(self._firsts.get("bad", self._firsts[kind]), self._firsts[kind])
 
     def _note_nulls(self, values: pa.Array, row: int) -> None:
         if values.null_count == 0:

@@ -68,13 +68,10 @@ class ArrowSource:
         if isinstance(given, pa.Table):
             yield from _cut(given.select(list(columns)))
             return
-        reader = pa.RecordBatchReader.from_stream(given)
-        empty = True
+        reader = _readable(lambda: pa.RecordBatchReader.from_stream(given))
+        yield reader.schema.empty_table().select(list(columns))
         while (batch := _readable(lambda: next(reader, None))) is not None:
-            empty = False
             yield from _cut(pa.Table.from_batches([batch]).select(list(columns)))
-        if empty:
-            yield reader.schema.empty_table().select(list(columns))
 
 
 class PandasSource:
@@ -105,22 +102,21 @@ class PandasSource:
 
 
 def _from_objects(name: str, series: Any) -> Any:
+    """Python objects; pyarrow would silently cut or mix dates, clock readings and instants."""
     values = [None if missing else value for value, missing in zip(series, series.isna(), strict=True)]
-    if any(isinstance(value, date) for value in values):
-        if not all(value is None or isinstance(value, date) for value in values):
-            raise _not_one_type(name)
-        if any(isinstance(value, datetime) for value in values):
-            return pa.array(
-                [
-                    None if v is None else v.isoformat(" ") if isinstance(v, datetime) else v.isoformat()
-                    for v in values
-                ],
-                pa.string(),
-            )
+    kinds = {_time_kind(value) for value in values if value is not None}
+    if len(kinds) > 1 and "" not in kinds:
+        return pa.array([None if v is None else v.isoformat() for v in values], pa.string())
     try:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise _not_one_type(name) from None
+
+
+def _time_kind(value: Any) -> str:
+    if isinstance(value, datetime):
+        return "naive" if value.tzinfo is None else "aware"
+    return "date" if isinstance(value, date) else ""
 
 
 def _from_capsule(table: Any) -> Source:
@@ -168,7 +164,9 @@ def _readable(take: Any) -> Any:
     """What `take` gives; whatever a foreign library says when it fails could carry data."""
     try:
         return take()
-    except (pa.ArrowException, OSError, RuntimeError, TypeError, ValueError):
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001
         raise InputError(
             "the table could not be read from the object given",
             hint="see that its columns can be turned into Arrow, each with one type",

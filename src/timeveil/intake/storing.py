@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from timeveil.errors import EngineError
 from timeveil.intake.desk import Desk
 from timeveil.intake.sources import Source
 from timeveil.model.relation import TimeAxis
-from timeveil.model.stored import PrivateFolder, Stored
+from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored
 
 
 def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Stored, TimeAxis | None]:
@@ -19,6 +23,11 @@ def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[
     Text in the time column leaves its type open until the last row, so such a table is written once as
     it comes and once more with the time as it turned out.
     """
+    with _room():
+        return _stored(source, desk, columns)
+
+
+def _stored(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Stored, TimeAxis | None]:
     folder = PrivateFolder()
     draft = folder.path / "draft.parquet"
     final = folder.path / "rows.parquet"
@@ -36,6 +45,28 @@ def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[
         folder.close()
         raise
     return Stored(final, folder), axis
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """The private file needs room on the disk for temporary files."""
+    try:
+        yield
+    except OSError as cause:
+        full = cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    else:
+        return
+    if full:
+        raise EngineError(
+            "the disk for temporary files is full",
+            hint="make room there, or set TMPDIR to a folder on a larger disk",
+            code="disk-full",
+        )
+    raise EngineError(
+        "the folder for temporary files cannot be written",
+        hint="set TMPDIR to a folder of your own",
+        code="no-permission",
+    )
 
 
 class Sink:
@@ -58,7 +89,8 @@ class Sink:
         if self._writer is None:
             self._schema = pa.schema([pa.field(f.name, _decoded(f.type)) for f in rows.schema])
             self._writer = pq.ParquetWriter(self._path, self._schema, compression="lz4")
-        self._writer.write_table(rows.cast(self._schema))
+        if rows.num_rows:
+            self._writer.write_table(rows.cast(self._schema))
 
 
 def _decoded(kind: pa.DataType) -> pa.DataType:
@@ -67,10 +99,7 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
 
 def _rewrite(draft: Path, final: Path, desk: Desk, axis: TimeAxis) -> None:
     with Sink(final) as sink, pq.ParquetFile(draft) as file:
-        empty = True
-        for batch in file.iter_batches():
-            empty = False
+        sink.write(desk.complete(file.schema_arrow.empty_table(), axis))
+        for batch in file.iter_batches(batch_size=BATCH_ROWS):
             sink.write(desk.complete(pa.Table.from_batches([batch]), axis))
-        if empty:
-            sink.write(desk.complete(file.schema_arrow.empty_table(), axis))
     draft.unlink()

@@ -1,0 +1,125 @@
+"""CSV files.
+
+Every cell is text exactly as it stands, so that the zip code 01234 keeps its zero; a cell with nothing in
+it, not even quotes, is null. UTF-8, with or without a byte order mark. The separator is a comma, or, where
+a comma would leave one column, a semicolon or tab; for `.tsv` a tab.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+
+from timeveil.errors import InputError
+from timeveil.intake.refusals import no_header, not_csv, not_text, unreadable
+
+HEAD_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 23
+
+T = TypeVar("T")
+
+
+class CsvFile:
+    """A CSV file, plain or packed."""
+
+    def __init__(self, path: Path) -> None:
+        self.name: str | None = path.name
+        self._path = path
+        head = _head(path)
+        self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
+        self.names, self._header_only = self._header(head)
+        for mark in (";", "\t"):
+            if len(self.names) == 1 and mark in self.names[0]:
+                self._delimiter = mark
+                self.names, self._header_only = self._header(head)
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns, whole."""
+        if self._header_only:
+            return _texts(columns).empty_table()
+        return self._guarded(lambda: self._read(pcsv.read_csv, columns))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns, a batch at a time."""
+        if self._header_only:
+            yield _texts(columns).empty_table()
+            return
+        reader = self._guarded(lambda: self._read(pcsv.open_csv, columns))
+        while (batch := self._guarded(lambda: next(reader, None))) is not None:
+            yield pa.Table.from_batches([batch])
+
+    def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
+        """The names in the first line, and whether that is all there is."""
+        lines = io.StringIO(head, newline="")
+        try:
+            names = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), None)
+        except csv.Error:
+            raise not_csv(self._path.name) from None
+        if names is None:
+            raise no_header(self._path.name)
+        if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
+            raise not_text(self._path.name)
+        return tuple(names), not lines.read().strip("\r\n")
+
+    def _read(self, reader: Callable[..., T], columns: Sequence[str], ragged: Any = None) -> T:
+        return reader(
+            self._path,
+            pcsv.ReadOptions(use_threads=ragged is None, block_size=BLOCK_BYTES),
+            pcsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=ragged),
+            pcsv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=_texts(columns),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def _guarded(self, take: Callable[[], T]) -> T:
+        try:
+            return take()
+        except (pa.ArrowInvalid, KeyError) as cause:
+            about_text = "UTF8" in str(cause)
+        except OSError as cause:
+            raise unreadable(self._path.name, cause) from None
+        raise not_text(self._path.name) if about_text else self._ragged()
+
+    def _ragged(self) -> InputError:
+        """Read once more, slowly, to say in which row it went wrong."""
+        found: list[Any] = []
+
+        def note(row: Any) -> str:
+            found.append(row)
+            return "error"
+
+        try:
+            for _ in self._read(pcsv.open_csv, self.names[:1], note):
+                continue
+        except (pa.ArrowException, OSError, KeyError):
+            if found:
+                row = found[0]
+                cells = f"row {row.number - 1} has {row.actual_columns} cells"
+                return not_csv(self._path.name, f": {cells}, the header {row.expected_columns}")
+        return not_csv(self._path.name)
+
+
+def _texts(columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([pa.field(column, pa.string()) for column in columns])
+
+
+def _head(path: Path) -> str:
+    """The beginning of the file as text; bytes that are not UTF-8 come as surrogates."""
+    try:
+        with pa.input_stream(str(path)) as stream:
+            head = stream.read(HEAD_BYTES)
+    except (pa.ArrowException, OSError):
+        raise not_csv(path.name) from None
+    if b"\0" in head:
+        raise not_text(path.name)
+    return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")

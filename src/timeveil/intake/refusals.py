@@ -1,0 +1,54 @@
+"""What is said when a file cannot be read: its name and what to do, never a word of its content."""
+
+from __future__ import annotations
+
+import errno
+
+from timeveil.errors import InputError
+
+
+def unreadable(name: str, cause: OSError) -> InputError:
+    """The operating system would not give the file."""
+    if cause.errno in (errno.EACCES, errno.EPERM):
+        return InputError(
+            f"no permission to read `{name}`",
+            hint="ask its owner for the right to read",
+            code="no-permission",
+        )
+    return InputError(
+        f"`{name}` could not be read", hint="see that the disk is there and sound", code="file-unreadable"
+    )
+
+
+def not_text(name: str) -> InputError:
+    """A CSV file that is not UTF-8."""
+    return InputError(
+        f"`{name}` is not UTF-8 text", hint="save it as CSV in UTF-8, or as Parquet", code="bad-encoding"
+    )
+
+
+def not_csv(name: str, where: str = "") -> InputError:
+    """Rows or quotes of a CSV file do not fit."""
+    return InputError(
+        f"`{name}` is not a CSV file that can be read{where}",
+        hint="see that quotes are closed and that every row has as many cells as the header",
+        code="file-unreadable",
+    )
+
+
+def not_parquet(name: str) -> InputError:
+    """Not a Parquet file, or part of one."""
+    return InputError(
+        f"`{name}` is not a Parquet file, or not a whole one",
+        hint="copy it again, or write it again with the program that made it",
+        code="file-unreadable",
+    )
+
+
+def no_header(name: str) -> InputError:
+    """A CSV file with nothing in it."""
+    return InputError(
+        f"`{name}` is empty: not even a header line is there",
+        hint="the first line must name the columns",
+        code="file-unreadable",
+    )
