@@ -1,0 +1,5 @@
+"""`python -m timeveil`."""
+
+from timeveil.cli import main
+
+main()

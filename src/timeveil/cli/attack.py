@@ -1,0 +1,78 @@
+"""`timeveil attack`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from timeveil.model.release import Release
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def attack(
+    folder: given.Folder,
+    ledger: given.LedgerIn,
+    visits: Annotated[
+        int, typer.Option(metavar="N", help="How many visits of a person are known: --visits 2")
+    ] = 1,
+    tolerance: Annotated[
+        str,
+        typer.Option(
+            metavar="X",
+            help="How far off the known times may be, in seconds or with s, m, h, d: --tolerance 30m",
+        ),
+    ] = "0",
+    picture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw how many candidates are left, as SVG: --picture attack.svg"),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Look for every person with what an outsider may know, in the original and in the release.
+
+    The outsider knows the quasi-identifiers and some visits of a person.
+
+    Example: timeveil attack published --ledger visits.ledger --tolerance 30m
+    """
+    from timeveil.attack import Adversary  # noqa: PLC0415
+    from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
+    from timeveil.cli.files import refuse_file, write_new  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.report.breach import described  # noqa: PLC0415
+    from timeveil.report.picture import candidates_svg  # noqa: PLC0415
+
+    if picture is not None:
+        refuse_file(Path(picture))
+    release = open_release(folder)
+    adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
+    breach = search(release, open_ledger(ledger), adversary)
+    if picture is not None:
+        write_new(Path(picture), candidates_svg(breach))
+    output = Output(as_json=as_json, quiet=quiet)
+    output.result("\n".join(described(breach, release)), breach.as_dict())
+    return 0
+
+
+def _tolerance(text: str, release: Release) -> int:
+    """Seconds, or numbers of the release's own unit on relative time."""
+    relative = release.manifest["time"]["kind"] == "relative"
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS and not relative else (text, "s")
+    try:
+        return int(float(number) * (1 if relative else _UNITS[unit]))
+    except (ValueError, OverflowError):
+        raise ParameterError(
+            "the tolerance is not a length of time",
+            hint=f"give a number of {release.manifest['time']['unit']}s, as the release has relative time"
+            if relative
+            else "give seconds, or a number with s, m, h or d, such as 30m",
+            code="bad-parameter",
+        ) from None

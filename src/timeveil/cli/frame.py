@@ -1,0 +1,106 @@
+"""What surrounds every command: exit codes, and errors in one form whatever went wrong.
+
+Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 our bug, 130 interrupted.
+An error goes to stderr as `error: ...`, an empty line and `hint: ...`; with `--json` the same goes to stdout
+as data. Of an exception that is not ours only the type and the place are told, for its text could carry data.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from timeveil.cli.output import Output, Reader
+from timeveil.cli.usage import usage_error
+from timeveil.errors import EngineError, InternalError, TimeveilError
+
+INTERRUPTED = 130
+TERMINATED = 143
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line and exit with its code."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    Reader.flush()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; nothing but the code of a signal is raised."""
+    from typer.main import get_command  # noqa: PLC0415
+
+    from timeveil.cli.app import app  # noqa: PLC0415
+
+    try:
+        code = get_command(app).main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as cause:  # noqa: BLE001
+        if os.environ.get("TIMEVEIL_DEBUG"):
+            traceback.print_exc()
+        error = _ours(cause)
+        Output(as_json="--json" in arguments).error(error)
+        return error.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _ours(cause: Exception) -> TimeveilError:
+    """Any exception as one of ours, which is safe to show."""
+    if isinstance(cause, TimeveilError):
+        return cause
+    if hasattr(cause, "format_message"):
+        return usage_error(cause)
+    if isinstance(cause, MemoryError):
+        return EngineError(
+            "there is not enough memory for this table",
+            hint="let DuckDB work from disk: --engine duckdb --memory-limit 2GB",
+            code="engine-failed",
+        )
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number in _FULL:
+        return EngineError(
+            "the disk is full", hint="make room, or set TMPDIR to a folder on another disk", code="disk-full"
+        )
+    if number in _FORBIDDEN:
+        return EngineError(
+            "no permission to read or write a file that is needed",
+            hint="see that the folders named, and the one for temporary files, are yours",
+            code="no-permission",
+        )
+    return InternalError(
+        f"timeveil made a mistake: {type(cause).__name__} at {_place(cause)}. This is a bug "
+        "of ours, not of your data; please report it with the command you ran and this line",
+        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
+        code="internal",
+    )
+
+
+def _place(cause: Exception) -> str:
+    """The innermost line of ours that it came through."""
+    package = Path(__file__).parent.parent
+    places = traceback.extract_tb(cause.__traceback__)
+    own = [place for place in places if package in Path(place.filename).parents] or places
+    last = own[-1]
+    inside = Path(last.filename)
+    name = inside.relative_to(package.parent) if package in inside.parents else Path(inside.name)
+    return f"{name.as_posix()}:{last.lineno}"
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Leave by the way that removes temporary files."""
+    sys.exit(TERMINATED)

@@ -1,0 +1,89 @@
+"""`timeveil hierarchy`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import ParameterError, RolesError
+
+if TYPE_CHECKING:
+    from timeveil.generalization import Hierarchy
+
+
+def hierarchy(
+    table: given.Table,
+    column: Annotated[str, typer.Option(metavar="C", help="Column to make coarser: --column age")],
+    out: Annotated[str, typer.Option(metavar="FILE", help="New hierarchy file: --out age.csv")],
+    intervals: Annotated[
+        str | None,
+        typer.Option(metavar="N,N", help="For numbers: widths from fine to coarse: --intervals 5,10,20"),
+    ] = None,
+    prefixes: Annotated[
+        str | None,
+        typer.Option(metavar="N,N", help="For codes: how many characters stay: --prefixes 3,2"),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Write a hierarchy file for a column: one row per value, one column per level, for you to edit.
+
+    Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so treat it as
+    you treat the table.
+
+    Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
+    """
+    from timeveil.cli.files import refuse_file, write_new  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.generalization.hierarchy import hierarchy_from  # noqa: PLC0415
+
+    if (intervals is None) == (prefixes is None):
+        raise ParameterError(
+            "give either --intervals or --prefixes",
+            hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
+            code="bad-parameter",
+        )
+    refuse_file(Path(out))
+    rule = hierarchy_from(f"intervals:{intervals}" if prefixes is None else f"prefixes:{prefixes}")
+    values = _values(table, column)
+    write_new(Path(out), _as_csv(rule, values, numbers=prefixes is None))
+    names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
+    text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
+    data = {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
+    Output(as_json=as_json, quiet=quiet).result(text, data)
+    return 0
+
+
+def _values(table: str, column: str) -> Any:
+    """The distinct values of a column, nulls aside."""
+    from timeveil.intake.fitting import listed  # noqa: PLC0415
+    from timeveil.intake.sources import open_source  # noqa: PLC0415
+
+    source = open_source(table)
+    if column not in source.names:
+        raise RolesError(
+            f"the table has no column `{column}`",
+            hint=f"the table has {listed(source.names)}",
+            code="column-missing",
+        )
+    return source.table([column]).column(0).unique().drop_null()
+
+
+def _as_csv(rule: Hierarchy, values: Any, *, numbers: bool) -> str:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
+    keys = values.cast(pa.float64()) if numbers else values.cast(pa.string())
+    order: Sequence[int] = pc.array_sort_indices(keys).to_pylist()
+    own = values.cast(pa.string()).to_pylist()
+    target = io.StringIO()
+    writer = csv.writer(target, delimiter=";", lineterminator="\n")
+    writer.writerows((own[place], *(level[place] for level in levels)) for place in order)
+    return target.getvalue()

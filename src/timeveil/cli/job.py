@@ -1,0 +1,135 @@
+"""The job file: the options of `generalize-time` under the names they have in Python."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from timeveil.cli.options import roles_from
+from timeveil.cli.toml import load_toml
+from timeveil.errors import ParameterError
+from timeveil.report.run import Run
+
+RULES = ("intervals:", "prefixes:", "suppression")
+
+
+class Job(BaseModel):
+    """The keys of a job file. Lists are TOML arrays; `granularity` holds definitions of your own."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    command: Literal["generalize-time"] = "generalize-time"
+    source: str = Field(alias="in")
+    out: str
+    respondent: str
+    time: str
+    k: int
+    quasi: list[str] = []
+    sensitive: list[str] = []
+    keep: list[str] = []
+    cyclic: list[str] = []
+    drop: list[str] | Literal["rest"] = []
+    granularities: list[str] | None = None
+    choose: str = "groups"
+    suppress: Annotated[float, Field(strict=False)] = 0.0
+    hierarchies: dict[str, str] = {}
+    gaps: str = "error"
+    nulls: str = "error"
+    zone: str | None = None
+    unit: str | None = None
+    calendar: str | None = None
+    granularity: dict[str, dict[str, Any]] = {}
+    engine: str = "memory"
+    memory_limit: str | None = None
+    format: str = "parquet"
+    ledger: str | None = None
+
+    def run(self, path: Path) -> Run:
+        """The run that the file at `path` describes; paths in it are relative to its folder."""
+        roles = roles_from(
+            self.respondent,
+            self.time,
+            quasi=self.quasi,
+            sensitive=self.sensitive,
+            keep=self.keep,
+            cyclic=self.cyclic,
+            drop=() if self.drop == "rest" else self.drop,
+            drop_rest=self.drop == "rest",
+        )
+        near = {name: _beside(path, getattr(self, name)) for name in ("source", "out", "ledger", "calendar")}
+        if self.granularity:
+            near["calendar"] = str(path)
+        alike = (
+            "k",
+            "choose",
+            "suppress",
+            "gaps",
+            "nulls",
+            "zone",
+            "unit",
+            "engine",
+            "memory_limit",
+            "format",
+        )
+        return Run(
+            roles=roles,
+            granularities=None if self.granularities is None else tuple(self.granularities),
+            hierarchies={
+                column: how if how.startswith(RULES) else str(_beside(path, how))
+                for column, how in self.hierarchies.items()
+            },
+            job=str(path),
+            **near,  # type: ignore[arg-type]
+            **{name: getattr(self, name) for name in alike},
+        )
+
+
+def read_job(path: Path) -> Run:
+    """Read and check a job file."""
+    tables = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
+    try:
+        job = Job.model_validate(tables)
+    except ValidationError as cause:
+        problem = cause.errors(include_url=False, include_input=False, include_context=False)[0]
+    else:
+        if job.granularity and job.calendar is not None:
+            raise _bad(
+                f"`{path.name}` both names a calendar file and defines granularities",
+                "keep all definitions in one place",
+            )
+        return job.run(path)
+    raise _refused(path.name, problem)
+
+
+def _refused(file: str, problem: Any) -> ParameterError:
+    key = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("list[", "literal[")))
+    known = [field.alias or name for name, field in Job.model_fields.items()]
+    match problem["type"]:
+        case "extra_forbidden":
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(known)}"
+            return _bad(f"`{file}` has an unknown key `{key}`", hint)
+        case "missing":
+            return _bad(f"`{file}` lacks the key `{key}`", f"add a line {key} = ...")
+    if key == "granularity":
+        return _bad(
+            f"`granularity` in `{file}` is not a table of definitions",
+            "name those that may be chosen with granularities = [...]; [granularity.<name>] defines one",
+        )
+    said = problem["msg"].removeprefix("Input should be ")
+    return _bad(
+        f"`{key}` in `{file}` should be {said}", "text stands in quotes, numbers do not, lists in [ ]"
+    )
+
+
+def _bad(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-job")
+
+
+def _beside(path: Path, name: str | None) -> str | None:
+    """A path relative to the job file's folder; the trailing slash of a folder stays."""
+    return None if name is None else os.path.join(path.parent, name)  # noqa: PTH118

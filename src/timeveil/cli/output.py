@@ -1,0 +1,188 @@
+"""Where words go: results to stdout, everything else to stderr.
+
+Text that came from outside (column and file names) is shown without control characters, so that no file can
+play tricks on a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from timeveil.errors import TimeveilError
+from timeveil.model.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+PLAIN_WIDTH = 100
+PATIENCE = 1.0
+"""Seconds after which work is long enough for a progress bar."""
+
+
+class Reader:
+    """Whoever reads stdout may have left; what is left to do is done all the same."""
+
+    @staticmethod
+    def write(text: str) -> None:
+        """Print to stdout."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _discard(sys.stdout)
+
+    @staticmethod
+    def flush() -> None:
+        """Make sure that all was said before the interpreter ends."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    """Let the interpreter's own last flush go nowhere."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), stream.fileno())
+
+
+class Output:
+    """How one command speaks."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+
+    @property
+    def width(self) -> int:
+        """Columns to fill with prose."""
+        if not sys.stdout.isatty():
+            return PLAIN_WIDTH
+        return max(40, min(PLAIN_WIDTH, os.get_terminal_size(sys.stdout.fileno()).columns))
+
+    def result(self, text: str, data: Any) -> None:
+        """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
+        if self.as_json:
+            Reader.write(json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n")
+        elif not self.quiet:
+            self.print(text if text.endswith("\n") else text + "\n")
+
+    def print(self, text: str) -> None:
+        """Text to stdout, with headings in bold on a terminal."""
+        shown = printable(text)
+        if not _has_colour(sys.stdout):
+            Reader.write(shown)
+            return
+        from rich.console import Console  # noqa: PLC0415
+
+        from timeveil.cli.colour import coloured  # noqa: PLC0415
+
+        Console(file=sys.stdout, highlight=False, soft_wrap=True).print(coloured(shown), end="")
+
+    def say(self, text: str) -> None:
+        """A word beside the result."""
+        if not self.quiet:
+            _to_stderr(printable(text) + "\n")
+
+    def error(self, error: TimeveilError) -> None:
+        """What went wrong and what to do about it."""
+        if self.as_json:
+            told = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
+            Reader.write(json.dumps({"error": told}, indent=2, ensure_ascii=False, default=_type_name) + "\n")
+        words = printable(f"error: {error.message}\n\nhint: {error.hint}\n")
+        if not _has_colour(sys.stderr):
+            _to_stderr(words)
+            return
+        from rich.console import Console  # noqa: PLC0415
+
+        from timeveil.cli.colour import coloured  # noqa: PLC0415
+
+        Console(file=sys.stderr, highlight=False, soft_wrap=True).print(coloured(words), end="")
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A bar on stderr, if someone is watching and the work takes a while."""
+        if self.quiet or not sys.stderr.isatty():
+            yield silent
+            return
+        watched = _Watched()
+        try:
+            yield watched
+        finally:
+            watched.stop()
+
+
+class _Watched:
+    """A progress bar that appears when patience runs out, and disappears with the work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bar: Bar | None = None
+        self._done = False
+        self._doing, self._share = "starting", 0.0
+        self._timer = threading.Timer(PATIENCE, self._start)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __call__(self, doing: str, share: float, /) -> None:
+        with self._lock:
+            self._doing, self._share = doing, share
+            self._show()
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._done = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _start(self) -> None:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import Progress as Bar  # noqa: PLC0415
+
+        with self._lock:
+            if self._done:
+                return
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._doing, total=1.0)
+            self._bar.start()
+            self._show()
+
+    def _show(self) -> None:
+        if self._bar is not None:
+            task = self._bar.task_ids[0]
+            self._bar.update(task, description=self._doing, completed=self._share)
+
+
+def printable(text: str) -> str:
+    """The text without control characters other than line breaks.
+
+    >>> printable("column \\x1b[31m`a`\\n")
+    'column ?[31m`a`\\n'
+    """
+    return "".join(mark if mark.isprintable() or mark == "\n" else "?" for mark in text)
+
+
+def _has_colour(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _to_stderr(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except BrokenPipeError:
+        _discard(sys.stderr)
+
+
+def _type_name(thing: object) -> str:
+    return type(thing).__name__

@@ -1,0 +1,108 @@
+"""One run from the table to the folder: generalise, verify, write, explain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from timeveil.cli.output import Output
+from timeveil.cli.toml import granularity_tables
+from timeveil.errors import ParameterError, PrivateArtifactError
+
+if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
+    from timeveil.model.release import Release
+    from timeveil.model.verdict import Verdict
+    from timeveil.report.run import Run
+
+VIOLATED = 1
+
+
+def perform(run: Run, output: Output) -> int:
+    """Do what a run says. Nothing is written unless the guarantee holds."""
+    from timeveil.report import explain, exposure  # noqa: PLC0415
+    from timeveil.verify import verify  # noqa: PLC0415
+
+    refuse_early(run)
+    with output.progress() as progress:
+        release, ledger = _generalise(run, lambda doing, share: progress(doing, share * 0.7))
+        progress("verifying", 0.7)
+        verdict = verify(release, ledger)
+        if not verdict:
+            return _violated(verdict, output)
+        progress("explaining", 0.8)
+        explanation = explain(release, ledger, verdict=verdict, exposed=exposure(release, ledger), run=run)
+        progress("writing", 0.85)
+        write_both(run, release, ledger)
+    output.result(explanation.text(output.width), explanation.as_dict())
+    if run.ledger is not None:
+        output.say(f"The ledger `{run.ledger}` says who is in which group: keep it to yourself.")
+    return 0
+
+
+def refuse_early(run: Run) -> None:
+    """What can be refused before any work is done."""
+    from timeveil.bundle.private import refuse_public  # noqa: PLC0415
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+
+    if run.format not in ("parquet", "csv"):
+        raise ParameterError(
+            "the format is neither `parquet` nor `csv`",
+            hint="give --format parquet or csv",
+            code="bad-parameter",
+        )
+    refuse_taken(Path(run.out))
+    if run.ledger is None:
+        return
+    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
+    refuse_taken(Path(run.ledger))
+    if Path(run.ledger).resolve().is_relative_to(Path(run.out).resolve()):
+        raise PrivateArtifactError(
+            "the ledger would lie in the release folder; a ledger identifies people",
+            hint="write it outside of the folder that is published",
+            code="ledger-in-release",
+        )
+
+
+def _generalise(run: Run, progress: Any) -> tuple[Release, Ledger]:
+    from timeveil.generalization import generalize_time  # noqa: PLC0415
+
+    return generalize_time(
+        run.source,
+        run.roles,
+        run.k,
+        granularities=run.granularities,
+        choose=run.choose,
+        zone=run.zone,
+        suppress=run.suppress,
+        hierarchies=dict(run.hierarchies),
+        engine=run.engine,
+        gaps=run.gaps,  # type: ignore[arg-type]
+        nulls=run.nulls,  # type: ignore[arg-type]
+        unit=run.unit,
+        definitions=None if run.calendar is None else granularity_tables(Path(run.calendar)),
+        memory_limit=run.memory_limit,
+        progress=progress,
+    )
+
+
+def write_both(run: Run, release: Release, ledger: Ledger) -> None:
+    """The ledger, if asked for, and the release; both or neither."""
+    from timeveil.bundle import write  # noqa: PLC0415
+
+    if run.ledger is None:
+        write(release, run.out, format=run.format)  # type: ignore[arg-type]
+        return
+    write(ledger, run.ledger)
+    try:
+        write(release, run.out, format=run.format)  # type: ignore[arg-type]
+    except BaseException:
+        Path(run.ledger).unlink(missing_ok=True)
+        raise
+
+
+def _violated(verdict: Verdict, output: Output) -> int:
+    found = "\n".join(f"  {violation.message}" for violation in verdict.violations)
+    text = f"violated: the release does not keep its promise, so nothing was written\n{found}\n"
+    output.result(text, {"verified": verdict.as_dict()})
+    return VIOLATED

@@ -1,0 +1,95 @@
+"""`timeveil profile`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import TimeveilError
+
+if TYPE_CHECKING:
+    from timeveil.measure import Profile
+
+Unused = Annotated[list[str] | None, typer.Option(hidden=True)]
+UnusedFlag = Annotated[bool, typer.Option("--drop-rest", hidden=True)]
+
+
+def profile(
+    table: given.Table,
+    respondent: given.Respondent,
+    time: given.Time,
+    k: given.K,
+    quasi: given.Quasi = None,
+    cyclic: given.Cyclic = None,
+    granularity: given.Granularities = None,
+    calendar: given.Calendar = None,
+    zone: given.Zone = None,
+    unit: given.Unit = None,
+    nulls: given.Nulls = "error",
+    sensitive: Unused = None,  # noqa: ARG001
+    keep: Unused = None,  # noqa: ARG001
+    drop: Unused = None,  # noqa: ARG001
+    drop_rest: UnusedFlag = False,  # noqa: ARG001
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
+
+    Per granularity: how many people would be alone or with fewer than k, and what a count of rows would
+    claim. Columns without a role do not matter here.
+
+    Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
+    """
+    from timeveil.calendar.definitions import from_toml  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.toml import calendar_file  # noqa: PLC0415
+    from timeveil.intake import read  # noqa: PLC0415
+    from timeveil.measure import profile as look  # noqa: PLC0415
+    from timeveil.model.guarantee import KAnonymity  # noqa: PLC0415
+
+    output = Output(as_json=as_json, quiet=quiet)
+    KAnonymity(k)
+    own = None if calendar is None else from_toml(calendar_file(Path(calendar)))
+    roles = given.roles_from(respondent, time, quasi=quasi, cyclic=cyclic, drop_rest=True)
+    try:
+        with output.progress() as progress:
+            progress("reading", 0.0)
+            relation = read(table, roles, zone=zone, unit=unit, nulls=nulls)  # type: ignore[arg-type]
+            progress("counting people", 0.5)
+            found = look(relation, k, granularity, own)
+    except TimeveilError as error:
+        raise given.lists_hint(error, {"--quasi": quasi, "--granularity": granularity}) from None
+    known = [*roles.quasi_columns, time]
+    output.result("\n".join(described(found, relation.source or table, known)), found.as_dict())
+    return 0 if found.already_anonymous else 1
+
+
+def described(found: Profile, source: str, known: list[str]) -> list[str]:
+    """The profile as a page."""
+    from timeveil.report.risks import table  # noqa: PLC0415
+    from timeveil.report.wording import counted, people, quoted  # noqa: PLC0415
+
+    k, spread, stands = found.k, found.rows_per_person, found.as_it_stands
+    incomplete = (
+        f" {counted(found.rows_incomplete, 'row')} without a person or a time left out."
+        if found.rows_incomplete
+        else ""
+    )
+    lines = [
+        f"{source} -> what {quoted(known)} tell an outsider",
+        f"{counted(found.rows, 'row')} of {people(found.people)}: {spread['median']:,.0f} rows to a person "
+        f"in the median, {spread['max']:,.0f} at most.{incomplete}",
+        "",
+        *table(found),
+        "",
+    ]
+    if found.already_anonymous:
+        return [*lines, f"holds: the table is {k}-anonymous as it stands."]
+    return [
+        *lines,
+        f"violated: the table is not {k}-anonymous as it stands: {people(stands.people_below_k)} of "
+        f"{found.people:,} share a value with fewer than {k - 1} others.",
+    ]

@@ -1,0 +1,92 @@
+"""`timeveil query`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from timeveil.model.release import Release
+
+OPEN = ".."
+
+
+def query(
+    folder: given.Folder,
+    between: Annotated[
+        tuple[str, str],
+        typer.Option(
+            metavar="A B",
+            help="Window of time, A in and B out, .. for an open side: --between 2024-03-01 2024-04-01",
+        ),
+    ] = (OPEN, OPEN),
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="C=V",
+            help="Rows with a value, or in a range with both ends in; repeat it: "
+            "--where zip=04103 --where age=30..39",
+        ),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Estimate from the release alone how many rows lie in a window of time.
+
+    Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
+    """
+    from timeveil.bundle import open_release  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.query import WindowCount, answer  # noqa: PLC0415
+
+    output = Output(as_json=as_json, quiet=quiet)
+    release = open_release(folder)
+    wanted = _conditions(where or [], release, output)
+    low, high = (_bound(text, release) for text in between)
+    count = answer(release, WindowCount(between=(low, high), where=wanted))
+    exact = count.low == count.high
+    text = f"{count.value:,.4g} rows" if not exact else f"{count.value:,.0f} rows exactly"
+    span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
+    output.result(text + span, {"value": count.value, "low": count.low, "high": count.high})
+    return 0
+
+
+def _bound(text: str, release: Release) -> str | int | None:
+    if text == OPEN:
+        return None
+    if release.manifest["time"]["kind"] != "relative":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(
+            "a bound of the window is not a whole number, and the release has relative time",
+            hint=f"give whole numbers of the unit {release.manifest['time']['unit']}",
+            code="bad-time",
+        ) from None
+
+
+def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    types = {column["name"]: column["type"] for column in release.manifest["columns"]}
+    for text in texts:
+        column, mark, value = text.partition("=")
+        if not (column and mark):
+            raise ParameterError(
+                "a condition has no column or no `=`",
+                hint="write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH",
+                code="bad-parameter",
+            )
+        low, dots, high = value.partition(OPEN)
+        generalised = column in release.manifest["levels"]
+        if dots and not generalised:
+            wanted[column] = (low or None, high or None)
+            if types.get(column) == "string":
+                output.say(f"`{column}` holds text, so the range is compared letter by letter.")
+        else:
+            wanted[column] = value or None
+    return wanted

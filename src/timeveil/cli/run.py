@@ -1,0 +1,28 @@
+"""`timeveil run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from timeveil.cli import options as given
+
+
+def run(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Job file, such as job.toml.")],
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Run a saved job: a TOML file with the options of generalize-time.
+
+    Paths in it are relative to the file, and keys that are not known are refused.
+
+    Example: timeveil run job.toml
+    """
+    from timeveil.cli.job import read_job  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.perform import perform  # noqa: PLC0415
+
+    return perform(read_job(Path(job)), Output(as_json=as_json, quiet=quiet))

@@ -1,0 +1,69 @@
+"""An attack in words."""
+
+from __future__ import annotations
+
+from timeveil.attack import Breach, Risk
+from timeveil.model.release import Release
+from timeveil.report.wording import aligned, counted, people, quoted, share
+
+BAR = 20
+
+
+def described(breach: Breach, release: Release) -> list[str]:
+    """The attack as a page."""
+    lines = [f"{_adversary(breach, release)} -> what they find", ""]
+    rows = [("", "original", "release"), *_rows(breach.before, breach.after)]
+    lines += [*aligned(rows), ""]
+    if breach.people < breach.everyone:
+        lines.append(f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.")
+    above = breach.share_above(1 / breach.k + 1e-12)
+    lines.append(
+        f"From the release {share(above)} of the people are named with a chance above 1 in {breach.k}."
+        if above
+        else f"From the release nobody is named with a chance above 1 in {breach.k}, guessing blindly."
+    )
+    lines += ["", "What it does not protect:", *limits(breach)]
+    return lines
+
+
+def limits(breach: Breach) -> list[str]:
+    """What stays visible inside groups."""
+    lines = [f"One person has up to {share(breach.largest_share)} of the rows of a group."]
+    for column, found in breach.commonest_sensitive.items():
+        lines.append(
+            f"The commonest `{column}` makes up {share(found['mean'])} of a group on average, "
+            f"{share(found['worst'])} in the worst."
+        )
+    return lines
+
+
+def _adversary(breach: Breach, release: Release) -> str:
+    adversary = breach.adversary
+    quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
+    known = [*([quoted(quasi)] if quasi else []), "the time of " + counted(adversary.visits, "visit")]
+    within = _within(int(adversary.tolerance), release)  # type: ignore[arg-type]
+    return f"An outsider who knows {' and '.join(known)}{within}"
+
+
+def _within(tolerance: int, release: Release) -> str:
+    if not tolerance:
+        return ""
+    time = release.manifest["time"]
+    return f" to within {counted(tolerance, time['unit'] if time['kind'] == 'relative' else 'second')}"
+
+
+def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
+    shares = (
+        ("people pinned down to one candidate", before.pinned, after.pinned),
+        ("chance of naming a person, worst", before.worst, after.worst),
+        ("chance of naming a person, mean", before.mean, after.mean),
+        ("people out of reach, all withheld", before.out_of_reach, after.out_of_reach),
+    )
+    sizes = (("fewest", 0.0), ("median", 0.5), ("most", 1.0))
+    return [
+        *((name, share(first), share(second)) for name, first, second in shares),
+        *(
+            (f"candidates, {name}", f"{before.quantile(at):,}", f"{after.quantile(at):,}")
+            for name, at in sizes
+        ),
+    ]

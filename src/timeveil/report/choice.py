@@ -1,0 +1,115 @@
+"""Which granularities were considered, and why this one was chosen, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from timeveil.calendar.catalogue import resolve
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.report.wording import counted, quoted
+
+_RULES = {
+    "groups": "Of the least general ones that keep the promise it has the most groups.",
+    "generality": "Of those that keep the promise it is the least general by the measure of the paper.",
+}
+
+
+def considered(release: Release, ledger: Ledger) -> Iterator[str]:
+    """How many granularities were allowed and tried, and why the others were not."""
+    allowed = _allowed(release)
+    if not allowed:
+        yield "Nothing to choose from: no row with a person and a time came in."
+        return
+    aliases = [alias for counts in allowed.values() for alias in counts["aliases"]]
+    distinct = len(allowed) - len(aliases)
+    tried, nodes = ledger.facts.get("tried", distinct), ledger.facts.get("nodes", distinct)
+    finer, skipped = _finer_than_data(release, ledger), ledger.facts.get("skipped", {})
+    total = counted(len(allowed) + len(finer) + len(skipped), "granularity", "granularities")
+    combinations = nodes // distinct
+    levels = f", each with {combinations:,} combinations of levels" if combinations > 1 else ""
+    reasons = [f"{total} allowed{levels}, {tried:,} tried"]
+    if tried < nodes:
+        reasons.append(f"{nodes - tried:,} not tried because a finer one already sufficed")
+    if finer:
+        reasons.append(f"{quoted(finer)} left out as finer than the data")
+    if aliases:
+        reasons.append(f"{quoted(aliases)} cut{'s' * (len(aliases) == 1)} the data like a finer one")
+    reasons += [f"`{name}` skipped because {why}" for name, why in skipped.items()]
+    yield "; ".join(reasons) + "."
+
+
+def chosen(release: Release) -> Iterator[str]:
+    """The granularity chosen, why, what else would have done, and what failed closest to it."""
+    counts = release.manifest["counts"]
+    if not _allowed(release):
+        return
+    yield (
+        f"Chose `{release.manifest['granularity']}`: {counted(counts['groups'], 'group')}, "
+        f"the smallest of {counts['smallest_group']:,} people. {_why(release)}"
+    )
+    others = "; ".join(_others(release))
+    if others:
+        yield f"{others[0].upper()}{others[1:]}."
+
+
+def _why(release: Release) -> str:
+    manifest, allowed = release.manifest, _allowed(release)
+    frontier = manifest["frontier"]
+    if manifest["parameters"]["choose"] not in _RULES:
+        return "It was asked for by name."
+    if len(manifest.get("nodes", frontier)) > 1:
+        return _RULES[manifest["parameters"]["choose"]]
+    alone = sum(counts["feasible"] for counts in allowed.values()) == 1 < len(allowed)
+    return f"It is the {'only' if alone else 'least general'} one that keeps the promise."
+
+
+def _others(release: Release) -> Iterator[str]:
+    manifest, allowed = release.manifest, _allowed(release)
+    name, frontier = manifest["granularity"], manifest["frontier"]
+    also = [other for other in frontier if other != name and name not in allowed[other]["aliases"]]
+    if also:
+        said = ", ".join(f"`{other}` ({_kept_groups(allowed[other])})" for other in also)
+        yield f"{said} would have done as well"
+    if len(manifest.get("nodes", ())) > 1:
+        yield f"{len(manifest['nodes']):,} least general combinations with levels are listed in release.json"
+    known = {name, *frontier}
+    known |= {alias for other in known for alias in allowed[other]["aliases"]}
+    coarser = [other for other, counts in allowed.items() if counts["feasible"] and other not in known]
+    if coarser:
+        yield f"{quoted(coarser)} would have done, more general than needed"
+    yield from _closest_failure(release)
+
+
+def _closest_failure(release: Release) -> Iterator[str]:
+    """What stands in the way of the finer one that failed by the fewest rows."""
+    allowed, read = _allowed(release), release.manifest["counts"]["rows_read"]
+    failed = [(counts["rows_below_k"], other) for other, counts in allowed.items() if not counts["feasible"]]
+    if not failed:
+        return
+    rows, other = min(failed)
+    needed = math.ceil(rows / read * 10_000) / 10_000
+    yield (
+        f"`{other}` would have left {counted(rows, 'row')} in "
+        f"{counted(allowed[other]['groups_below_k'], 'group')} below {release.guarantee.k} people"
+        + (f" (`--suppress {needed:g}` would allow it)" if rows and needed < 0.1 else "")
+    )
+
+
+def _kept_groups(counts: Mapping[str, Any]) -> str:
+    return counted(counts["groups"] - counts["groups_below_k"], "group")
+
+
+def _allowed(release: Release) -> dict[str, Mapping[str, Any]]:
+    return {name: counts for name, counts in release.manifest["candidates"].items() if counts["allowed"]}
+
+
+def _finer_than_data(release: Release, ledger: Ledger) -> list[str]:
+    """Those of the default calendar that the times cannot be told apart by."""
+    manifest = release.manifest
+    if manifest["parameters"]["granularities"] is not None:
+        return []
+    known = {*manifest["candidates"], *ledger.facts.get("skipped", {})}
+    return [g.name for g in resolve(None, ledger.original.clock) if g.name not in known]

@@ -1,0 +1,38 @@
+"""What stays visible inside a group, told at the end of every run where it is cheap to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from timeveil.attack.homogeneity import commonest_sensitive, largest_share
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.query.linked import link
+
+CHEAP_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The largest part of a group's rows that one person has, and that have one sensitive value.
+
+    `sensitive` gives per sensitive column the share of its most common value in the worst group.
+    """
+
+    largest_share: float
+    sensitive: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data."""
+        return {"largest_share": self.largest_share, "commonest_sensitive": dict(self.sensitive)}
+
+
+def exposure(release: Release, ledger: Ledger) -> Exposure | None:
+    """Look into the groups; None where that would take long, or where nothing was published."""
+    if ledger.original.rows > CHEAP_ROWS or not release.manifest["counts"]["rows"]:
+        return None
+    linked = link(release, ledger)
+    found = commonest_sensitive(release, ledger, linked)
+    return Exposure(largest_share(linked), {name: shares["worst"] for name, shares in found.items()})

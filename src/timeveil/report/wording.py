@@ -1,0 +1,73 @@
+"""Numbers and lists in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(20_412, "row"), counted(2, "person", "people")
+    ('1 row', '20,412 rows', '2 people')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def people(number: int) -> str:
+    """A number of people.
+
+    >>> people(1), people(3_118)
+    ('1 person', '3,118 people')
+    """
+    return counted(number, "person", "people")
+
+
+def quoted(names: Iterable[str], most: int = 12) -> str:
+    """Names in backquotes, joined as in a sentence.
+
+    >>> quoted(["zip"]), quoted(["zip", "age", "sex"]), quoted(["a", "b", "c"], most=2)
+    ('`zip`', '`zip`, `age` and `sex`', '`a`, `b` and 1 more')
+    """
+    marked = [f"`{name}`" for name in names]
+    if len(marked) > most:
+        marked = [*marked[:most], f"{len(marked) - most} more"]
+    return _joined(marked)
+
+
+def share(part: float) -> str:
+    """A share in percent; never 0 or 100 unless it is.
+
+    >>> share(0.0), share(0.00004), share(0.0048), share(0.5), share(0.9999), share(1.0)
+    ('0 %', 'under 0.01 %', '0.48 %', '50 %', 'over 99.9 %', '100 %')
+    """
+    percent = 100 * part
+    if percent in (0, 100):
+        return f"{percent:.0f} %"
+    if percent < 0.01:
+        return "under 0.01 %"
+    if percent > 99.9:
+        return "over 99.9 %"
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Rows of cells as lines of text, the first `left` columns to the left and the others to the right.
+
+    >>> aligned([("name", "people"), ("week", "12")])
+    ['name  people', 'week      12']
+    """
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _joined(parts: list[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
