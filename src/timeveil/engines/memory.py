@@ -251,18 +251,16 @@ def _group_of_rows(
     granules = int(code.max(initial=0)) + 1
     heads = np.flatnonzero(np.diff(group_of, prepend=-1))
     keys = cells.quasi[heads].astype(np.int64) * granules + code[cells.position[heads]]
-    row_code = code[position]
-    row_keys = quasi.astype(np.int64) * granules + row_code
     room = (int(quasi.max(initial=0)) + 1) * granules
     out: Codes
-    if keys.size == 0:
-        return np.full(quasi.size, -1, np.int32)
     if room <= max(4 * quasi.size, 1_000_000):
         place = np.full(room, -1, np.int32)
         place[keys] = number
-        out = place[np.maximum(row_keys, 0)]
-    else:
-        at = np.minimum(np.searchsorted(keys, row_keys), keys.size - 1)
-        out = np.where(keys[at] == row_keys, number[at], np.int32(-1))
-    out[row_code < 0] = -1
+        out = occurrences.look_up(quasi, position, code, granules, place)
+        return out
+    row_code = code[position]
+    row_keys = quasi.astype(np.int64) * granules + row_code
+    at = np.searchsorted(keys, row_keys)
+    at[at == keys.size] = 0
+    out = np.where((keys[at] == row_keys) & (row_code >= 0), number[at], np.int32(-1))
     return out

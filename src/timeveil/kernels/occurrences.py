@@ -162,3 +162,13 @@ def coarsen(quasi, position, rows, begin, before, group_of):  # type: ignore[no-
                 kept += 1
     new_begin[count] = kept
     return new_quasi, new_position, new_rows, new_begin, new_before[:kept].copy()
+
+
+@njit(cache=True, nogil=True)
+def look_up(quasi, position, code, granules, place):  # type: ignore[no-untyped-def]
+    """Each row's entry of `place`, dense over (quasi code, granule); -1 for a row in no granule."""
+    out = np.empty(quasi.size, np.int32)
+    for i in range(quasi.size):
+        granule = code[position[i]]
+        out[i] = place[np.int64(quasi[i]) * granules + granule] if granule >= 0 else -1
+    return out

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ROOM = np.iinfo(np.int64).max
+ROOM = 2**62
 
 
 def canonical(table: pa.Table, by: Sequence[str]) -> pa.Table:
@@ -21,28 +21,63 @@ def canonical(table: pa.Table, by: Sequence[str]) -> pa.Table:
     >>> canonical(pa.table({"a": [2, None, 1], "b": ["x", "y", "z"]}), by=["a"])["b"].to_pylist()
     ['z', 'x', 'y']
     """
-    names = [*by, *(name for name in table.column_names if name not in by)]
-    keys: list[npt.NDArray[np.int64]] = []
-    room = 0
-    for name in names:
-        rank, size = _ranks(table[name])
-        if keys and room * size < ROOM:
-            keys[-1] = keys[-1] * size + rank
-            room *= size
-        else:
-            keys.append(rank)
-            room = size
-    return table if not keys else table.take(pa.array(np.lexsort(keys[::-1])))
+    if table.num_rows == 0:
+        return table
+    key, size = np.zeros(table.num_rows, np.int64), 1
+    for name in [*by, *(name for name in table.column_names if name not in by)]:
+        rank, count = _ranks(table[name])
+        if size * count > ROOM and count > table.num_rows:
+            rank, count = _dense(rank)
+        if size * count > ROOM:
+            key, size = _dense(key)
+        key, size = key * count + rank, size * count
+    return table.take(pa.array(np.argsort(key)))  # rows of one key are equal, so their order tells nothing
+
+
+def _dense(key: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+    """The same order in the smallest numbers."""
+    order = np.argsort(key)
+    steps = np.concatenate([[0], np.cumsum(np.diff(key[order]) != 0)])
+    out = np.empty_like(key)
+    out[order] = steps
+    return out, int(steps[-1]) + 1
 
 
 def _ranks(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
+    """Whole numbers in the order of the values, null after all others, and how many there may be."""
+    numbers = _numbers(column)
+    if numbers is None:
+        return _dictionary_ranks(column)
+    values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+    if values.dtype.kind == "f":
+        bits = values.astype(np.float64).view(np.int64)
+        values = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if high - low + 2 > ROOM:
+        values, low = _dense(values.astype(np.int64))[0], 0
+        high = int(values.max(initial=0))
+    rank = values.astype(np.int64, copy=False) - low
+    if numbers.null_count:
+        rank[pc.is_null(numbers).to_numpy(zero_copy_only=False)] = high - low + 1
+    return rank, high - low + 2
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The column, if it is worth ordering by number rather than by its few distinct values."""
+    kind = column.type
+    if pa.types.is_float64(kind) or pa.types.is_float32(kind):
+        return column
+    return column if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) else None
+
+
+def _dictionary_ranks(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
     """Each value's place among the distinct values, and how many places there are."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    merged = encoded.unify_dictionaries().combine_chunks()
-    whole = merged if isinstance(merged, pa.DictionaryArray) else pa.concat_arrays(encoded.chunks)
-    values = whole.dictionary
+    encoded = (
+        column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    ).unify_dictionaries()
+    values = encoded.chunk(0).dictionary
     rank = np.empty(len(values) + 1, np.int64)
     rank[:-1] = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
     rank[-1] = len(values)
-    codes = pc.fill_null(whole.indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
-    return rank[codes], len(values) + 1
+    codes = [pc.fill_null(chunk.indices.cast(pa.int64()), len(values)) for chunk in encoded.chunks]
+    return rank[np.concatenate([c.to_numpy(zero_copy_only=False) for c in codes])], len(values) + 1

@@ -1,0 +1,50 @@
+"""Rows in an order that follows from their content."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeveil.model.ordering import canonical
+
+COLUMNS = {
+    "number": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "share": (pa.float64(), st.floats(allow_nan=False)),
+    "text": (pa.string(), st.text(max_size=3)),
+    "day": (pa.date32(), st.dates()),
+    "moment": (pa.timestamp("ms"), st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 1, 1))),
+    "flag": (pa.bool_(), st.booleans()),
+}
+rows = st.lists(st.tuples(*(st.none() | values for _, values in COLUMNS.values())), max_size=25)
+
+
+def table_of(drawn, *, coded: bool) -> pa.Table:
+    columns = {
+        name: pa.array([row[i] for row in drawn], kind) for i, (name, (kind, _)) in enumerate(COLUMNS.items())
+    }
+    if coded:
+        columns["text"] = columns["text"].dictionary_encode()
+    return pa.table(columns)
+
+
+def sort_key(row):
+    return [(value is None, value if value is not None else 0) for value in row.values()]
+
+
+@given(rows, st.randoms(use_true_random=False), st.booleans())
+def test_any_order_of_the_rows_gives_the_same_table(drawn, random, coded):
+    """Shuffling what comes in changes nothing of what comes out."""
+    table = table_of(drawn, coded=coded)
+    shuffled = table.take(pa.array(random.sample(range(len(drawn)), len(drawn)), pa.int64()))
+    assert canonical(table, by=["day"]).to_pylist() == canonical(shuffled, by=["day"]).to_pylist()
+
+
+@given(rows)
+def test_rows_are_sorted_by_value_with_nulls_last(drawn):
+    """The order is the one a reader expects."""
+    table = table_of(drawn, coded=False)
+    expected = sorted(table.to_pylist(), key=sort_key)
+    assert canonical(table, by=[]).to_pylist() == expected
