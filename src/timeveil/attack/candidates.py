@@ -7,12 +7,12 @@ without `last`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Integers: TypeAlias = npt.NDArray[np.int64]
+from timeveil.query.codes import Integers, distinct
+
 _AT_ONCE = 2_000_000
 
 
@@ -70,7 +70,7 @@ class Crowd:
         found = np.zeros(len(first), dtype=np.int64)
         batch = (np.cumsum(cost) - cost) // _AT_ONCE
         begins = np.flatnonzero(np.diff(batch, prepend=-1))
-        for low, high in zip(begins, [*begins[1:], len(first)], strict=True):
+        for low, high in zip(begins, [*begins[1:], len(first)], strict=False):
             found[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
         return found
 
@@ -79,7 +79,7 @@ class Crowd:
         shortest = first[np.arange(cases), (last - first).argmin(axis=1)]
         case = np.repeat(np.arange(cases), cost)
         step = np.arange(len(case)) - np.repeat(np.cumsum(cost) - cost, cost)
-        pairs = np.unique(case * self._people + self._person[shortest[case] + step])
+        pairs = distinct(case * self._people + self._person[shortest[case] + step])
         case, person = pairs // self._people, pairs % self._people
         for column in range(first.shape[1]):
             inside = self._stand_in(person, first[case, column], last[case, column])

@@ -30,7 +30,7 @@ from timeveil.attack.homogeneity import commonest_sensitive, largest_share
 from timeveil.errors import ParameterError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
-from timeveil.query.codes import Integers
+from timeveil.query.codes import Integers, distinct, fold
 from timeveil.query.linked import Linked, link
 
 # Rows to go through when several visits are known: a few seconds' work.
@@ -73,30 +73,34 @@ def attack(release: Release, ledger: Ledger, adversary: Adversary | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Visits:
-    """Distinct (person, quasi-identifiers, time) of the original; `row` is one row of each."""
+    """Distinct (quasi-identifiers, time, person) of the original, in this order.
+
+    `row` is one row of each and `when` the place of its time among all `moments`. Being in order is
+    what makes looking them up fast.
+    """
 
     row: Integers
     person: Integers
+    when: Integers
+    moments: Integers
     published: npt.NDArray[np.bool_]
 
     @property
     def people(self) -> Integers:
-        return np.unique(self.person)
+        return distinct(self.person)
 
 
 def _visits(linked: Linked) -> _Visits:
     whole = np.flatnonzero(linked.people.whole)
-    keys = (linked.people.moment[whole], linked.known[whole], linked.people.person[whole])
-    order = np.lexsort(keys)
-    fresh = np.zeros(len(whole), dtype=bool)
-    fresh[:1] = True
-    for key in keys:
-        fresh[1:] |= np.diff(key[order]) != 0
-    begins = np.flatnonzero(fresh)
-    published = linked.published[whole][order]
-    seen = np.logical_or.reduceat(published, begins) if len(begins) else published
-    row = whole[order][begins]
-    return _Visits(row, linked.people.person[row], seen)
+    known, person = linked.known[whole], linked.people.person[whole]
+    moments, when = np.unique(linked.people.moment[whole], return_inverse=True)
+    sizes = (int(known.max(initial=0)) + 1, len(moments), linked.people.people)
+    visit, visits = fold(list(zip((known, when.ravel(), person), sizes, strict=True)), len(whole))
+    example = np.zeros(visits, dtype=np.int64)
+    example[visit] = np.arange(len(whole))
+    published = np.zeros(visits, dtype=bool)
+    published[visit[linked.published[whole]]] = True
+    return _Visits(whole[example], person[example], when.ravel()[example], moments, published)
 
 
 class _Scene:
@@ -104,29 +108,24 @@ class _Scene:
 
     def __init__(self, linked: Linked, visits: _Visits, tolerance: int) -> None:
         self.visits, self._linked, self._tolerance = visits, linked, tolerance
-        people, rows = linked.people, visits.row
-        self._moments = np.unique(people.moment[rows])
-        when = np.searchsorted(self._moments, people.moment[rows])
-        self.original = Crowd(linked.known[rows], when, visits.person, len(self._moments))
-        shown = np.flatnonzero(linked.published)
-        self.released = Crowd(
-            linked.shown[shown], linked.place[shown], people.person[shown], len(linked.granules.start)
-        )
+        self.original = Crowd(linked.known[visits.row], visits.when, visits.person, len(visits.moments))
+        row, person = visits.row[visits.published], visits.person[visits.published]
+        self.released = Crowd(linked.shown[row], linked.place[row], person, len(linked.granules.start))
 
     def in_original(self, visit: Integers) -> tuple[Integers, Integers]:
         """Where in `original` those stand who fit a visit."""
         row = self.visits.row[visit]
-        moment = self._linked.people.moment[row]
-        low = np.searchsorted(self._moments, moment - self._tolerance, side="left")
-        high = np.searchsorted(self._moments, moment + self._tolerance, side="right")
+        moments, when = self.visits.moments, self.visits.when[visit]
+        low = np.searchsorted(moments, moments - self._tolerance, side="left")[when]
+        high = np.searchsorted(moments, moments + self._tolerance, side="right")[when]
         return self.original.ranges(self._linked.known[row], low, high)
 
     def in_release(self, visit: Integers) -> tuple[Integers, Integers]:
         """Where in `released` those stand whose class a visit may have been published in."""
         row, granules = self.visits.row[visit], self._linked.granules
-        moment = self._linked.people.moment[row]
-        low = np.searchsorted(granules.end, moment - self._tolerance, side="right")
-        high = np.searchsorted(granules.reach, moment + self._tolerance, side="right")
+        moments, when = self.visits.moments, self.visits.when[visit]
+        low = np.searchsorted(granules.end, moments - self._tolerance, side="right")[when]
+        high = np.searchsorted(granules.reach, moments + self._tolerance, side="right")[when]
         return self.released.ranges(self._linked.shown[row], low, high)
 
 

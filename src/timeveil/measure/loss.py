@@ -12,7 +12,7 @@ from timeveil.measure.resolution import resolution
 from timeveil.measure.workload import window_errors
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
-from timeveil.query.codes import distinct_pairs, fold
+from timeveil.query.codes import distinct, distinct_pairs, fold
 from timeveil.query.linked import Linked, link
 from timeveil.query.published import HIGHEST, LOWEST
 
@@ -66,7 +66,7 @@ def measure(release: Release, ledger: Ledger, *, windows: int = WINDOWS, seed: i
         int(published.sum()),
     )
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
-    everyone = len(np.unique(people.person[people.whole]))
+    everyone = len(distinct(people.person[people.whole]))
     tick = resolution(people.axis, people.moment[people.whole])
     errors = window_errors(release, ledger, linked, windows, tick, np.random.default_rng(seed))
     return Loss(
@@ -74,7 +74,7 @@ def measure(release: Release, ledger: Ledger, *, windows: int = WINDOWS, seed: i
         groups=groups,
         suppressed=int((~linked.kept).sum()),
         people=everyone,
-        suppressed_people=everyone - len(np.unique(people.person[published])),
+        suppressed_people=everyone - len(distinct(people.person[published])),
         rows_per_group=len(group) / groups if groups else 0.0,
         people_per_group=len(members) / groups if groups else 0.0,
         width_before=float(tick),

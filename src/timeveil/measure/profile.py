@@ -19,7 +19,7 @@ from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.measure.resolution import resolution
 from timeveil.model.guarantee import KAnonymity
 from timeveil.model.relation import Relation
-from timeveil.query.codes import Integers, column_of, encode, fold
+from timeveil.query.codes import Integers, column_of, distinct, encode, fold
 from timeveil.query.linked import People, people_of
 
 AS_IT_STANDS = "as it stands"
@@ -131,23 +131,27 @@ class _Rows:
         if gaps:
             known, person, granule = known[inside], person[inside], granule[inside]
         group, groups = fold([(known, self.kinds), (granule, granules)], len(known))
-        pairs = np.unique(group * max(self.people, 1) + person)
+        pairs = distinct(group * max(self.people, 1) + person)
         member, owner = np.divmod(pairs, max(self.people, 1))
         people = np.bincount(member, minlength=groups)
         rows = np.bincount(group, minlength=groups)
         small = people < self.k
-        below = len(np.unique(owner[small[member]]))
+        below = _how_many(owner[small[member]])
         return GranularityRisk(
             granularity=name,
             groups=groups,
             smallest_group=int(people.min()) if groups else 0,
             claimed_by_rows=int(rows.min()) if groups else 0,
-            people_unique=len(np.unique(owner[people[member] == 1])),
+            people_unique=_how_many(owner[people[member] == 1]),
             people_below_k=below,
             share_below_k=below / self.people if self.people else 0.0,
             rows_below_k=int(rows[small].sum()),
             rows_in_gaps=gaps,
         )
+
+
+def _how_many(people: Integers) -> int:
+    return int(np.count_nonzero(np.bincount(people)))
 
 
 def _renumbered(person: Integers) -> tuple[Integers, int]:

@@ -141,6 +141,14 @@ def dense(codes: Integers, space: int) -> tuple[Integers, int]:
     return (np.cumsum(seen, dtype=np.int64) - 1)[codes], int(seen.sum())
 
 
+def distinct(values: Integers) -> Integers:
+    """The distinct values, sorted; by sorting, which on a million codes beats the hashing of `np.unique`."""
+    ordered = np.sort(values)
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return ordered[fresh]
+
+
 def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     """Each (first, second) that occurs, sorted, with how often; `size` is above every second."""
     pairs, counts = np.unique(first * size + second, return_counts=True)

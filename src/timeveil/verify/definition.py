@@ -14,7 +14,7 @@ import pyarrow as pa
 from timeveil.errors import InputError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
-from timeveil.query.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold
+from timeveil.query.codes import Coded, Integers, align, column_of, distinct, distinct_pairs, encode, fold
 from timeveil.query.linked import groups_of, people_of, published_granules, shown_as
 from timeveil.query.published import axis_of, bounds_of, columns_of
 from timeveil.verify.findings import Findings, counted
@@ -197,7 +197,7 @@ def _check_groups(placed: Placed, findings: Findings) -> None:
     groups = int(group.max()) + 1 if len(group) else 0
     _, inside = np.unique(placed.original, return_inverse=True)
     classes = int(inside.max()) + 1 if len(inside) else 0
-    pairs = len(np.unique(group.astype(np.int64) * max(classes, 1) + inside))
+    pairs = len(distinct(group.astype(np.int64) * max(classes, 1) + inside))
     if not groups == classes == pairs:
         findings.refuse(
             "ledger-groups",
