@@ -35,20 +35,32 @@ def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str |
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in a type that every later step knows; types that fit already are not copied."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([c.storage for c in column.chunks], type=column.type.storage_type)
+    column = without_views(column)
     kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        column = pa.chunked_array([c.storage for c in column.chunks], type=kind.storage_type)
-        kind = column.type
     if pa.types.is_dictionary(kind):
         return _compact(column)
-    if pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    if pa.types.is_binary_view(kind):
-        return column.cast(pa.large_binary())
     if pa.types.is_run_end_encoded(kind):
         return plain(pa.chunked_array([pc.run_end_decode(c) for c in column.chunks], type=kind.value_type))
     if pa.types.is_null(kind):
         return column.cast(pa.string())
+    return column
+
+
+def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text and bytes in the layout that pyarrow can compute with, plain or as values of a dictionary."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, type=pa.dictionary(kind.index_type, pa.large_string()))
     return column
 
 

@@ -43,16 +43,21 @@ class CsvFile:
         """Some columns, whole."""
         if self._header_only:
             return _texts(columns).empty_table()
-        return self._guarded(lambda: self._read(pcsv.read_csv, columns))
+        with CountedQuotes(self._path) as stream:
+            table = self._guarded(lambda: self._read(pcsv.read_csv, stream, columns))
+            self._refuse_open_quote(stream)
+        return table
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns, a batch at a time."""
         if self._header_only:
             yield _texts(columns).empty_table()
             return
-        reader = self._guarded(lambda: self._read(pcsv.open_csv, columns))
-        while (batch := self._guarded(lambda: next(reader, None))) is not None:
-            yield pa.Table.from_batches([batch])
+        with CountedQuotes(self._path) as stream:
+            reader = self._guarded(lambda: self._read(pcsv.open_csv, stream, columns))
+            while (batch := self._guarded(lambda: next(reader, None))) is not None:
+                yield pa.Table.from_batches([batch])
+            self._refuse_open_quote(stream)
 
     def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether that is all there is."""
@@ -67,9 +72,21 @@ class CsvFile:
             raise not_text(self._path.name)
         return tuple(names), not lines.read().strip("\r\n")
 
-    def _read(self, reader: Callable[..., T], columns: Sequence[str], ragged: Any = None) -> T:
+    def _refuse_open_quote(self, stream: CountedQuotes) -> None:
+        """A quote that never closes makes one cell of all rows after it, and pyarrow does not mind."""
+        if stream.quotes % 2 == 0:
+            return
+        row = 0
+        try:
+            with _opened(self._path) as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
+                for _ in csv.reader(text, delimiter=self._delimiter, strict=True):
+                    row += 1
+        except csv.Error:
+            raise not_csv(self._path.name, f": row {row} has a quote that does not close") from None
+
+    def _read(self, reader: Callable[..., T], file: Any, columns: Sequence[str], ragged: Any = None) -> T:
         return reader(
-            self._path,
+            file,
             pcsv.ReadOptions(use_threads=ragged is None, block_size=BLOCK_BYTES),
             pcsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=ragged),
             pcsv.ConvertOptions(
@@ -99,8 +116,9 @@ class CsvFile:
             return "error"
 
         try:
-            for _ in self._read(pcsv.open_csv, self.names[:1], note):
-                continue
+            with _opened(self._path) as stream:
+                for _ in self._read(pcsv.open_csv, stream, self.names[:1], note):
+                    continue
         except (pa.ArrowException, OSError, KeyError):
             if found:
                 row = found[0]
@@ -109,14 +127,43 @@ class CsvFile:
         return not_csv(self._path.name)
 
 
+class CountedQuotes:
+    """A file read in blocks, its quotes counted on the way."""
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        self.quotes = 0
+        self._stream = _opened(path)
+
+    def __enter__(self) -> CountedQuotes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        block: bytes = self._stream.read(None if size < 0 else size)
+        self.quotes += block.count(b'"')
+        return block
+
+    def close(self) -> None:
+        """Closing is for the one who opened it."""
+
+
 def _texts(columns: Sequence[str]) -> pa.Schema:
     return pa.schema([pa.field(column, pa.string()) for column in columns])
+
+
+def _opened(path: Path) -> Any:
+    return pa.input_stream(str(path), compression="gzip" if path.name.lower().endswith(".gz") else None)
 
 
 def _head(path: Path) -> str:
     """The beginning of the file as text; bytes that are not UTF-8 come as surrogates."""
     try:
-        with pa.input_stream(str(path)) as stream:
+        with _opened(path) as stream:
             head = stream.read(HEAD_BYTES)
     except (pa.ArrowException, OSError):
         raise not_csv(path.name) from None

@@ -28,7 +28,7 @@ def fit(roles: Roles, names: Sequence[str]) -> Fitted:
     _refuse_missing_roles(roles)
     _refuse_missing(roles, names)
     dropped = _dropped(roles, names)
-    _refuse_clash(roles)
+    _refuse_clash(roles, dropped)
     derived = tuple(q for q in roles.quasi if isinstance(q, Derived))
     resolved = replace(roles, quasi=roles.quasi_columns, drop=dropped)
     return Fitted(roles, resolved, roles.columns, derived, dropped)
@@ -104,16 +104,18 @@ def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in roles.drop)
 
 
-def _refuse_clash(roles: Roles) -> None:
+def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
     """The published names of the time and of derived columns must be free."""
-    made = [q.column(roles.time) for q in roles.quasi if isinstance(q, Derived) and roles.time]
-    if roles.time is not None:
-        made += [f"{roles.time}_start", f"{roles.time}_end"]
-    taken = Counter([*made, *(c for c in roles.columns if c != roles.respondent)])
-    clashes = [name for name in dict.fromkeys(made) if taken[name] > 1]
+    if roles.time is None:
+        return
+    derived = Counter(q.column(roles.time) for q in roles.quasi if isinstance(q, Derived))
+    spans = {f"{roles.time}_start", f"{roles.time}_end"} - {roles.respondent}
+    known = {*roles.columns, *dropped}
+    clashes = [name for name, count in derived.items() if count > 1 or name in known]
+    clashes += sorted(spans & {*roles.columns, *derived})
     if clashes:
         raise RolesError(
             f"the release needs the name {listed(clashes)} for a column of its own",
-            hint="rename that column before reading, or drop it",
+            hint="rename that column before reading",
             code="column-clash",
         )

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.errors import InputError, ParameterError
+from timeveil.intake.columns import without_views
 from timeveil.intake.texts import FIRST_MS, LIMIT_MS, Kind, is_text, parse
 from timeveil.model.relation import TimeAxis
 
@@ -289,6 +290,7 @@ def _slices(column: pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def _unwrapped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = without_views(column)
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
     if pa.types.is_dictionary(column.type) and not is_text(column.type):
