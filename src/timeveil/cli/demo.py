@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from timeveil.attack import Breach
+    from timeveil.cli.perform import Outcome
+    from timeveil.report.run import Run
+
+K = 5
+SHOWN = frozenset({"minute", "hour", "day", "week", "month", "quarter", "year"})
+BAR = 24
 
 
 def demo(
@@ -16,4 +28,130 @@ def demo(
 
     Example: timeveil demo
     """
-    return 0
+    from timeveil.attack import attack  # noqa: PLC0415
+    from timeveil.bundle import open_release  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.perform import carry_out  # noqa: PLC0415
+    from timeveil.report.picture import candidates_svg  # noqa: PLC0415
+
+    output = Output()
+    folder = _folder(out)
+    try:
+        run = _make_up(folder)
+        output.print(_risk(run))
+        outcome = carry_out(run)
+        breach = attack(open_release(run.out), outcome.ledger)
+        (folder / "attack.svg").write_text(candidates_svg(breach), encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    output.print(_published(outcome, output.width))
+    output.print(_attacked(breach, folder))
+    return 0 if outcome.verdict else 1
+
+
+def _folder(out: str | None) -> Path:
+    from timeveil.bundle.trouble import said_plainly  # noqa: PLC0415
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+
+    if out is None:
+        return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
+    refuse_taken(Path(out))
+    with said_plainly(Path(out).name):
+        Path(out).mkdir()
+    return Path(out)
+
+
+def _make_up(folder: Path) -> Run:
+    import pyarrow.csv  # noqa: PLC0415
+
+    from timeveil.datasets import clinic_visits  # noqa: PLC0415
+    from timeveil.model.roles import Roles  # noqa: PLC0415
+    from timeveil.report.run import Run  # noqa: PLC0415
+
+    pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), folder / "visits.csv")
+    roles = Roles(
+        respondent="patient",
+        time="taken_at",
+        quasi=("zip",),
+        sensitive=("result",),
+        keep=("exam",),
+        drop="rest",
+    )
+    return Run(
+        str(folder / "visits.csv"),
+        roles,
+        k=K,
+        out=str(folder / "release"),
+        suppress=0.01,
+        ledger=str(folder / "visits.ledger"),
+    )
+
+
+def _risk(run: Run) -> str:
+    from timeveil.intake import read  # noqa: PLC0415
+    from timeveil.measure import profile  # noqa: PLC0415
+    from timeveil.report.risks import table  # noqa: PLC0415
+    from timeveil.report.wording import people  # noqa: PLC0415
+
+    found = profile(read(run.source, run.roles), K)
+    alone = found.as_it_stands.people_unique
+    lines = [
+        "A clinic wants to publish a year of exams:",
+        f"{found.rows:,} rows of {people(found.people)}, all made up. With the names left out, who knows a zip code",
+        f"and the time of a visit still finds the rows of {alone:,} of them. How coarse must time be?",
+        "",
+        *(f"  {line}" for line in table(found, SHOWN)),
+        "  ! counting rows instead of people would promise more than there is",
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _published(outcome: Outcome, width: int) -> str:
+    from timeveil.report.wording import aligned  # noqa: PLC0415
+
+    table = outcome.release.table
+    step = max(1, table.num_rows // 4)
+    sample = table.take(list(range(step // 2, table.num_rows, step))[:4]).to_pylist()
+    names = [name for name in table.column_names if not name.endswith(("_start", "_end"))]
+    rows = [names, *([str(row[name]) for name in names] for row in sample)]
+    lines = [
+        f"Published so that every zip code and time is shared by {K} people, withholding at most 1 %:",
+        *outcome.explanation.numbered(width),
+        "",
+        "What a recipient sees:",
+        *(f"  {line}" for line in aligned(rows, left=len(names))),
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _attacked(breach: Breach, folder: Path) -> str:
+    from timeveil.report.breach import limits  # noqa: PLC0415
+    from timeveil.report.spread import spread  # noqa: PLC0415
+    from timeveil.report.wording import aligned, share  # noqa: PLC0415
+
+    rows = [("candidates", "original", "", "release", "")]
+    rows += [
+        (found.label, _bar(found.before), share(found.before), _bar(found.after), share(found.after))
+        for found in spread(breach)
+    ]
+    lines = [
+        "Attacked by someone who knows a zip code and the time of one visit; how many people fit:",
+        *(f"  {line}" for line in aligned(rows, left=5)),
+        f"  {share(breach.pinned_before)} of the people were pinned down, now {share(breach.pinned_after)}; "
+        f"a guess is right with a chance of {share(breach.worst)} at best, before {share(breach.before.worst)}",
+        "",
+        "What it does not protect:",
+        *limits(breach),
+        "",
+        f"Look around in {folder}:",
+        "  visits.csv     the table it began with",
+        "  release/       what may leave the building: data.parquet, release.json, README.txt",
+        "  visits.ledger  who is in which group; private",
+        "  attack.svg     the attack as a picture",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _bar(part: float) -> str:
+    return "█" * max(round(part * BAR), 1 if part else 0)

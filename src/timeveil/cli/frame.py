@@ -46,25 +46,28 @@ def run(arguments: Sequence[str]) -> int:
 
     from timeveil.cli.app import app  # noqa: PLC0415
 
+    command = get_command(app)
     try:
-        code = get_command(app).main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
+        code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as cause:  # noqa: BLE001
         if os.environ.get("TIMEVEIL_DEBUG"):
             traceback.print_exc()
         error = _ours(cause)
+        if error is None:
+            error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
         Output(as_json="--json" in arguments).error(error)
         return error.exit_code
     return code if isinstance(code, int) else 0
 
 
-def _ours(cause: Exception) -> TimeveilError:
-    """Any exception as one of ours, which is safe to show."""
+def _ours(cause: Exception) -> TimeveilError | None:
+    """Any exception as one of ours, which is safe to show; None if the option parser raised it."""
     if isinstance(cause, TimeveilError):
         return cause
     if hasattr(cause, "format_message"):
-        return usage_error(cause)
+        return None
     if isinstance(cause, MemoryError):
         return EngineError(
             "there is not enough memory for this table",

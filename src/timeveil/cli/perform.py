@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from timeveil.cli.output import Output
 from timeveil.cli.toml import granularity_tables
 from timeveil.errors import ParameterError, PrivateArtifactError
+from timeveil.model.progress import Progress, silent
 
 if TYPE_CHECKING:
     from timeveil.model.ledger import Ledger
     from timeveil.model.release import Release
     from timeveil.model.verdict import Verdict
+    from timeveil.report.explanation import Explanation
     from timeveil.report.run import Run
 
 VIOLATED = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to; written only if the verdict is good."""
+
+    release: Release
+    ledger: Ledger
+    verdict: Verdict
+    explanation: Explanation
+
+
 def perform(run: Run, output: Output) -> int:
-    """Do what a run says. Nothing is written unless the guarantee holds."""
+    """Do what a run says, and tell. Nothing is written unless the guarantee holds."""
+    with output.progress() as progress:
+        outcome = carry_out(run, progress)
+    if not outcome.verdict:
+        return _violated(outcome.verdict, output)
+    output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
+    if run.ledger is not None:
+        output.say(f"The ledger `{run.ledger}` says who is in which group: keep it to yourself.")
+    return 0
+
+
+def carry_out(run: Run, progress: Progress = silent) -> Outcome:
+    """Generalise, verify against the original, and if the guarantee holds, write."""
     from timeveil.report import explain, exposure  # noqa: PLC0415
     from timeveil.verify import verify  # noqa: PLC0415
 
     refuse_early(run)
-    with output.progress() as progress:
-        release, ledger = _generalise(run, lambda doing, share: progress(doing, share * 0.7))
-        progress("verifying", 0.7)
-        verdict = verify(release, ledger)
-        if not verdict:
-            return _violated(verdict, output)
-        progress("explaining", 0.8)
-        explanation = explain(release, ledger, verdict=verdict, exposed=exposure(release, ledger), run=run)
+    release, ledger = _generalise(run, lambda doing, share: progress(doing, share * 0.7))
+    progress("verifying", 0.7)
+    verdict = verify(release, ledger)
+    exposed = exposure(release, ledger) if verdict else None
+    outcome = Outcome(
+        release, ledger, verdict, explain(release, ledger, verdict=verdict, exposed=exposed, run=run)
+    )
+    if verdict:
         progress("writing", 0.85)
         write_both(run, release, ledger)
-    output.result(explanation.text(output.width), explanation.as_dict())
-    if run.ledger is not None:
-        output.say(f"The ledger `{run.ledger}` says who is in which group: keep it to yourself.")
-    return 0
+    return outcome
 
 
 def refuse_early(run: Run) -> None:
@@ -54,17 +76,17 @@ def refuse_early(run: Run) -> None:
     refuse_taken(Path(run.out))
     if run.ledger is None:
         return
-    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
-    refuse_taken(Path(run.ledger))
     if Path(run.ledger).resolve().is_relative_to(Path(run.out).resolve()):
         raise PrivateArtifactError(
             "the ledger would lie in the release folder; a ledger identifies people",
             hint="write it outside of the folder that is published",
             code="ledger-in-release",
         )
+    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
+    refuse_taken(Path(run.ledger))
 
 
-def _generalise(run: Run, progress: Any) -> tuple[Release, Ledger]:
+def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     from timeveil.generalization import generalize_time  # noqa: PLC0415
 
     return generalize_time(

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from timeveil.errors import ParameterError
 
 
-def usage_error(cause: Any) -> ParameterError:
-    """An exception of the option parser as one of ours."""
-    context = getattr(cause, "ctx", None)
-    path = context.command_path if context is not None else "timeveil"
-    message, hint = _worded(cause, context)
-    return ParameterError(message, hint=hint or f"`{path} --help` explains it", code="bad-parameter")
+def usage_error(cause: Any, commands: Sequence[str], asked: Sequence[str]) -> ParameterError:
+    """An exception of the option parser as one of ours; `asked` is the command line."""
+    context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
+    message, hint = _worded(cause, commands, context)
+    if hint is None and parameter is not None:
+        hint = _meaning(parameter)
+    command = f"timeveil {asked[0]}" if asked and asked[0] in commands else "timeveil"
+    return ParameterError(message, hint=hint or f"`{command} --help` explains it", code="bad-parameter")
 
 
-def _worded(cause: Any, context: Any) -> tuple[str, str | None]:
-    kind, parameter = type(cause).__name__, getattr(cause, "param", None)
-    name = _name(parameter)
-    if kind == "MissingParameter" and parameter is not None:
-        return f"{name} is missing", _example(parameter)
-    if kind == "BadParameter" and parameter is not None:
-        return f"{name}: {_sentence(cause.message)}", _example(parameter)
-    if kind == "NoSuchOption":
-        near = get_close_matches(cause.option_name, _options(context), n=2)
-        hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
-        return f"there is no option `{cause.option_name}`", hint
-    message = _sentence(cause.format_message())
-    if message.startswith("no such command") and context is not None:
-        asked = message.removeprefix("no such command ").strip("'\". ")
-        commands = list(getattr(context.command, "commands", ()))
-        near = get_close_matches(asked, commands, n=1) or [", ".join(commands)]
-        hint = f"did you mean `{near[0]}`?" if near[0] in commands else f"there are {near[0]}"
-        return f"there is no command `{asked}`", hint
-    return message, None
+def _worded(cause: Any, commands: Sequence[str], context: Any) -> tuple[str, str | None]:
+    kind, name = type(cause).__name__, _name(getattr(cause, "param", None))
+    said = _sentence(cause.format_message())
+    match kind:
+        case "MissingParameter":
+            return f"{name} is missing", None
+        case "BadParameter":
+            return f"{name} {_wrong(cause.message)}", None
+        case "NoSuchOption":
+            near = _near(cause.option_name, _options(context))
+            hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
+            return f"there is no option `{cause.option_name}`", hint
+    found = re.match(r"no such command '(.*?)'", said)
+    if found:
+        near = _near(found[1], commands)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
+        return f"there is no command `{found[1]}`", hint
+    return said, None
 
 
 def _name(parameter: Any) -> str:
@@ -42,18 +45,41 @@ def _name(parameter: Any) -> str:
         return "a parameter"
     if getattr(parameter, "param_type_name", "") == "argument":
         return f"`{parameter.metavar or str(parameter.name).upper()}`"
-    longest = max(parameter.opts, key=len)
-    return f"`{longest}`"
+    return f"`{max(parameter.opts, key=len)}`"
 
 
-def _example(parameter: Any) -> str | None:
+def _wrong(message: str) -> str:
+    """What is wrong with a value.
+
+    >>> _wrong("Input should be a valid integer, unable to parse string as an integer")
+    'is not a whole number'
+    """
+    if "integer" in message:
+        return "is not a whole number"
+    return (
+        "is not a number" if "number" in message or "float" in message else f"is wrong: {_sentence(message)}"
+    )
+
+
+def _meaning(parameter: Any) -> str | None:
     """What the option's own help says, which has an example."""
-    return getattr(parameter, "help", None)
+    help_text = getattr(parameter, "help", None)
+    return None if help_text is None else _sentence(help_text)
 
 
 def _options(context: Any) -> list[str]:
     parameters = context.command.params if context is not None else ()
     return [option for parameter in parameters for option in parameter.opts]
+
+
+def _near(asked: str, known: Sequence[str]) -> list[str]:
+    """Names that begin alike, or else look alike.
+
+    >>> _near("--grain", ["--granularity", "--gaps", "--engine"])
+    ['--granularity']
+    """
+    alike = [name for name in known if len(asked) > 4 and name.startswith(asked[:5])]
+    return alike or get_close_matches(asked, known, n=2)
 
 
 def _sentence(text: str) -> str:

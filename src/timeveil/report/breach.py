@@ -6,8 +6,6 @@ from timeveil.attack import Breach, Risk
 from timeveil.model.release import Release
 from timeveil.report.wording import aligned, counted, people, quoted, share
 
-BAR = 20
-
 
 def described(breach: Breach, release: Release) -> list[str]:
     """The attack as a page."""

@@ -33,13 +33,24 @@ class Explanation:
 
     def text(self, width: int = WIDTH) -> str:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""
-        lines = [self.title, *_numbered(self.sentences, width), "", "What it does not protect:"]
+        lines = [self.title, *self.numbered(width), "", "What it does not protect:"]
         for limit in self.limits:
             lines += textwrap.wrap(limit, width)
         if self.run is not None:
             lines += ["", "To do it again:", f"  $ {self.run.command()}", "or in Python:"]
             lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
         return "\n".join(lines) + "\n"
+
+    def numbered(self, width: int = WIDTH) -> list[str]:
+        """The sentences with their numbers, as lines."""
+        lines: list[str] = []
+        for number, sentence in enumerate(self.sentences, start=1):
+            mark = f"{number}. "
+            space = " " * len(mark)
+            lines += textwrap.wrap(
+                sentence, width, initial_indent=mark, subsequent_indent=space, break_long_words=False
+            )
+        return lines
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
@@ -84,14 +95,6 @@ def explain(
         facts=_facts(release, ledger, verdict, exposed, run),
         run=run,
     )
-
-
-def _numbered(sentences: tuple[str, ...], width: int) -> Iterator[str]:
-    for number, sentence in enumerate(sentences, start=1):
-        mark = f"{number}. "
-        yield from textwrap.wrap(
-            sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
-        )
 
 
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:
