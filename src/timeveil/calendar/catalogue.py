@@ -227,7 +227,7 @@ def _fits(granularity: Granularity, axis: TimeAxis) -> bool:
 def _on_relative(granularity: Granularity, axis: TimeAxis) -> Granularity | None:
     """A catalogue name, or a grouping without an anchor, reads on a relative axis as well."""
     if CATALOGUE.get(granularity.name) == granularity:
-        return {g.name: g for g in _family(axis)}.get(granularity.name)
+        return {g.name: g for g in _RELATIVE[unit_of(axis)[0]]}.get(granularity.name)
     match granularity.rule, unit_of(axis)[0]:
         case Steps(width, phase, "civil"), "seconds" if phase in (0, MONDAY, SUNDAY):
             return replace(granularity, rule=Steps(width, 0, "seconds"))

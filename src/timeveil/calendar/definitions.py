@@ -92,7 +92,7 @@ def terms(
     >>> term.has_gaps
     True
     """
-    rule = terms_rule(starts, list(gaps), of=name)
+    rule = terms_rule(starts, gaps, of=name)
     written = ", ".join(f"{label} {start}" for label, start in rule.as_dict()["starts"].items())
     return _named(name, title or written, rule)
 
@@ -109,7 +109,7 @@ def business_days(
     >>> business_days(holidays=["2006-12-25"]).index([1_167_004_800]) == GAP  # 2006-12-25
     array([ True])
     """
-    rule = working_days_rule(_maybe_list(days), list(holidays), of=name)
+    rule = working_days_rule(days, holidays, of=name)
     return _named(name, title or f"business day, {len(rule.holidays)} holidays left out", rule)
 
 
@@ -127,9 +127,7 @@ def business_periods(
     ['1970-W01 (working days)']
     """
     period = _found(of, {}, of=name)
-    rule = WorkingPeriods(
-        _whole_days(period, name), working_days_rule(_maybe_list(days), list(holidays), of=name)
-    )
+    rule = WorkingPeriods(_whole_days(period, name), working_days_rule(days, holidays, of=name))
     return _named(name, title or f"the business days of: {period.title}", rule)
 
 
@@ -255,7 +253,3 @@ def _whole_days(period: Granularity, name: str) -> Rule:
             "use week, month, quarter, half-year, year or another without gaps",
         )
     return period.rule
-
-
-def _maybe_list(values: Iterable[str] | None) -> list[str] | str | None:
-    return values if values is None or isinstance(values, str) else list(values)

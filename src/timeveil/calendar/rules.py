@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from timeveil.calendar.business import MONDAY_TO_FRIDAY, WEEKDAYS, WorkingDays, WorkingPeriods
-from timeveil.calendar.civil import AFTER, DAY, bad_calendar, civil_second, clock_second
+from timeveil.calendar.civil import DAY, FIRST, LAST, bad_calendar, civil_second, clock_second
 from timeveil.calendar.custom import Boundaries, Groups
 from timeveil.calendar.months import IsoYears, Months
 from timeveil.calendar.parts import DayParts, Terms
@@ -15,6 +15,7 @@ from timeveil.calendar.rule import Clock, Rule
 from timeveil.calendar.steps import Everything, Steps
 from timeveil.errors import ParameterError
 
+_LONGEST = LAST - FIRST
 _LENGTH_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -54,12 +55,12 @@ def terms_rule(starts: Any, gaps: Any, *, of: str) -> Terms:
     named = _labelled(starts, of=of)
     cuts = sorted((*_month_day(start, of=label), label) for label, start in named.items())
     _refuse_equal([(month, day) for month, day, _ in cuts], of=of)
-    unknown = [gap for gap in _listed(gaps, of=of) if gap not in named]
-    if unknown or set(gaps) == set(named):
+    left_out = _listed(gaps, of=of)
+    if not set(left_out) < set(named):
         raise bad_calendar(
             f"the gaps of `{of}` do not fit its terms", "name some, not all, of the terms as gaps"
         )
-    return Terms(tuple((label, month, day) for month, day, label in cuts), tuple(gaps))
+    return Terms(tuple((label, month, day) for month, day, label in cuts), tuple(left_out))
 
 
 def boundaries_rule(at: Any, labels: Any, clock: Clock, size: int, *, of: str) -> Boundaries:
@@ -99,13 +100,13 @@ def working_days_rule(days: Any, holidays: Any, *, of: str) -> WorkingDays:
 def groups_rule(of_rule: Rule, count: Any, anchor: int, *, of: str) -> Rule:
     """Several granules at a time; groups of steps are longer steps, groups of months are more months."""
     count = whole(count, of=of)
-    if count < 1 or count * min(of_rule.shortest, AFTER) > AFTER:
+    if isinstance(of_rule, Everything):
+        raise bad_calendar(f"`{of}` groups `all`, which is one granule", "group a finer granularity")
+    if count < 1 or count * of_rule.shortest > _LONGEST:
         raise bad_calendar(
-            f"`{of}` groups {count} granules at a time", "group at least 1, and not all of time"
+            f"`{of}` groups {count} granules at a time", "group at least 1, and not more than all of time"
         )
     match of_rule:
-        case Everything():
-            raise bad_calendar(f"`{of}` groups `all`, which is one granule", "group a finer granularity")
         case Steps(width, phase, clock):
             return Steps(width * count, phase + width * (anchor % count), clock)
         case Months(length, phase):
@@ -118,6 +119,8 @@ def whole(value: Any, *, of: str) -> int:
     """A whole number, not a truth value."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise bad_calendar(f"`{of}` has something that is not a whole number", "write a whole number")
+    if abs(value) > _LONGEST:
+        raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
     return value
 
 
@@ -162,22 +165,22 @@ def _clock(value: Any) -> Clock:
     return cast("Clock", value)
 
 
-def _positive(value: Any) -> int:
-    if whole(value, of="a definition") < 1:
-        raise bad_calendar("a definition has a length below 1", "write a whole number of at least 1")
+def _length(value: Any, unit: int = 1) -> int:
+    if not 1 <= whole(value, of="a definition") * unit <= _LONGEST:
+        raise bad_calendar("a definition has a length below 1, or too large", "use what `as_dict` gave")
     return int(value)
 
 
 def _read_steps(width: Any, phase: Any, clock: Any) -> Rule:
-    return Steps(_positive(width), whole(phase, of="a definition"), _clock(clock))
+    return Steps(_length(width), whole(phase, of="a definition"), _clock(clock))
 
 
 def _read_months(length: Any, phase: Any) -> Rule:
-    return Months(_positive(length), whole(phase, of="a definition"))
+    return Months(_length(length, 28 * DAY), whole(phase, of="a definition"))
 
 
 def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
-    return Groups(rule_from(of), _positive(n), whole(anchor, of="a definition"))
+    return Groups(rule_from(of), _length(n), whole(anchor, of="a definition"))
 
 
 def _read_working_periods(of: Any, days: Any) -> Rule:

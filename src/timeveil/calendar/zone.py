@@ -70,6 +70,7 @@ class Offsets:
         return np.concatenate((self.begins[1:], [AFTER]))
 
 
+@lru_cache(maxsize=64)
 def offsets(zone: str, low: int, high: int) -> Offsets:
     """The segments of a zone around the UTC seconds from `low` to `high`.
 
@@ -101,14 +102,17 @@ def check_zone(zone: str | None) -> None:
         ) from None
 
 
-@lru_cache(maxsize=4_096)
 def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
     """The UTC seconds of a year at which the offset changes, each with the new offset."""
     if year < _RULES_BEGIN:
         return ()
-    if year >= _RULES_REPEAT + _CYCLE_YEARS:
-        cycles = (year - _RULES_REPEAT) // _CYCLE_YEARS
-        return tuple((at + cycles * _CYCLE, o) for at, o in _changes(zone, year - cycles * _CYCLE_YEARS))
+    cycles = max(0, (year - _RULES_REPEAT) // _CYCLE_YEARS)
+    near = _changes_looked_up(zone, year - cycles * _CYCLE_YEARS)
+    return tuple((at + cycles * _CYCLE, offset) for at, offset in near)
+
+
+@lru_cache(maxsize=16_384)
+def _changes_looked_up(zone: str, year: int) -> tuple[tuple[int, int], ...]:
     first, last = (civil.year_start(civil.as_ints([year, year + 1])) * DAY).tolist()
     marks = range(first, last + 1, _HALF_DAY)
     shown = [_offset(zone, mark) for mark in marks]
