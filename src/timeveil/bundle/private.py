@@ -99,7 +99,7 @@ def open_ledger(path: str | Path) -> Ledger:
             code="folder-missing",
         )
     try:
-        with pq.ParquetFile(place) as file:
+        with pq.ParquetFile(place, pre_buffer=False) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         about = json.loads((schema.metadata or {})[KEY])
         return _ledger(place, schema, rows, about)
@@ -130,7 +130,7 @@ class Columns(Stored):
         """The rows in order, a batch at a time."""
         names = self.schema.names if columns is None else columns
         stored = [self._prefix + name for name in names]
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(columns=stored):
                 yield batch.select(stored).rename_columns(names)
 

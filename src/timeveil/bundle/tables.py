@@ -87,7 +87,7 @@ class Table(Stored):
         return text.read_batches(self.path, self.schema)
 
     def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
             if file.schema_arrow.names != self.schema.names:
                 raise pa.ArrowInvalid("the columns are not those of the table")
             wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])

@@ -20,7 +20,7 @@ from timeveil.errors import InputError
 from timeveil.intake.refusals import no_header, not_csv, not_text, unreadable
 
 HEAD_BYTES = 1 << 20
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 21  # some tens of these are in memory at once
 
 T = TypeVar("T")
 

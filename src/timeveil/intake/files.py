@@ -57,7 +57,9 @@ class ParquetTable:
                 yield pa.Table.from_batches([batch]).select(list(columns))
 
     def _open(self) -> Any:
-        return self._guarded(lambda: pq.ParquetFile(self._path, page_checksum_verification=True))
+        return self._guarded(
+            lambda: pq.ParquetFile(self._path, page_checksum_verification=True, pre_buffer=False)
+        )
 
     def _guarded(self, take: Callable[[], T]) -> T:
         try:

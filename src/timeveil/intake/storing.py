@@ -98,7 +98,7 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
 
 
 def _rewrite(draft: Path, final: Path, desk: Desk, axis: TimeAxis) -> None:
-    with Sink(final) as sink, pq.ParquetFile(draft) as file:
+    with Sink(final) as sink, pq.ParquetFile(draft, pre_buffer=False) as file:
         sink.write(desk.complete(file.schema_arrow.empty_table(), axis))
         for batch in file.iter_batches(batch_size=BATCH_ROWS):
             sink.write(desk.complete(pa.Table.from_batches([batch]), axis))
