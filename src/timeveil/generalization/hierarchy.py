@@ -143,7 +143,8 @@ class Hierarchy:
         """A hierarchy file: no header, a row per value, levels from fine to coarse, `;` or `,` between."""
         file = Path(path)
         try:
-            head = file.open(encoding="utf-8").readline()
+            with file.open(encoding="utf-8") as lines:
+                head = lines.readline()
         except (OSError, UnicodeDecodeError):
             raise InputError(
                 f"the hierarchy file `{file.name}` cannot be read",

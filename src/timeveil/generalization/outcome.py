@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeveil.engines import Published, Tally
@@ -69,11 +70,16 @@ def assemble(
 
 def empty(promise: KAnonymity, settings: Settings, relation: Relation, plan: Plan) -> tuple[Release, Ledger]:
     """No countable row came in: a release without rows keeps any promise."""
-    manifest = _manifest(promise, settings, relation, plan, plan.allowed[0].name, [])
+    none = np.zeros(0, np.int64)
+    manifest = _manifest(promise, settings, relation, plan, plan.named or plan.allowed[0].name, [])
     manifest |= {
         "levels": {},
         "frontier": [],
-        "candidates": {},
+        "candidates": {
+            g.name: _numbers(Tally.of(none, none, promise.k, 0))
+            | {"feasible": True, "allowed": True, "aliases": []}
+            for g in plan.allowed
+        },
         "counts": {
             "rows": 0,
             "groups": 0,

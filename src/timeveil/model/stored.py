@@ -32,7 +32,7 @@ class Stored:
     def __init__(self, path: Path, folder: PrivateFolder | None = None) -> None:
         self.path = path
         self._folder = folder
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             self.schema: pa.Schema = file.schema_arrow
             self.num_rows: int = file.metadata.num_rows
 
@@ -41,7 +41,7 @@ class Stored:
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
 
     def read(self, columns: list[str] | None = None) -> pa.Table:

@@ -1,0 +1,175 @@
+"""One suite for every engine: an engine is supported when it gives these answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timeveil as tv
+from timeveil import datasets
+from timeveil.engines import ENGINES
+
+OTHERS = [engine for engine in ENGINES if engine != "memory"]
+VISITS = datasets.clinic_visits(rows=800, seed=3)
+CLINIC = tv.Roles(
+    respondent="patient", time="taken_at", quasi=["zip", "sex"], sensitive=["result"], drop="rest"
+)
+
+
+def groups_of(ledger: tv.Ledger) -> set[frozenset[int]]:
+    """The partition of the rows, and the withheld ones as a group of their own."""
+    found: dict[object, set[int]] = {}
+    for row in ledger.table.to_pylist():
+        found.setdefault(row["group"], set()).add(row["row"])
+    return {frozenset(rows) for rows in found.values()}
+
+
+def assert_agree(table, roles, k, engine, **options):
+    """Same manifest, same rows in the same order, same groups, or the same refusal."""
+    outcomes = []
+    for name in ("memory", engine):
+        try:
+            release, ledger = tv.generalize_time(table, roles, k, engine=name, **options)
+        except tv.TimeveilError as error:
+            outcomes.append((type(error), error.code, error.facts))
+        else:
+            assert release.table.schema.remove_metadata().names == release.table.column_names
+            outcomes.append((release.manifest, release.table.to_pylist(), groups_of(ledger), ledger.facts))
+            assert tv.verify(release, ledger)
+    assert outcomes[0] == outcomes[1]
+    return outcomes[0]
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"suppress": 0.05},
+        {"suppress": 0.3, "choose": "generality"},
+        {"granularities": ["day", "week", "month", "quarter"], "suppress": 0.2},
+        {"granularities": ["business-day", "business-month"], "gaps": "suppress", "suppress": 0.5},
+        {"granularities": ["business-day", "business-month"], "gaps": "next", "suppress": 0.5},
+        {"granularities": ["shift", "day-part", "hour"], "suppress": 0.9},
+        {"hierarchies": {"zip": "prefixes:4,3,2", "sex": "suppression"}},
+        {"hierarchies": {"zip": "prefixes:3"}, "suppress": 0.02, "choose": "month"},
+    ],
+    ids=lambda options: ",".join(options) or "default",
+)
+def test_clinic_visits(engine, options):
+    """Believable data, every option."""
+    assert_agree(VISITS, CLINIC, 4, engine, **options)
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_no_quasi_identifier(engine):
+    """Time alone."""
+    assert_agree(VISITS, tv.Roles(respondent="patient", time="taken_at", drop="rest"), 5, engine)
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_zoned_instants_across_a_change_of_the_clocks(engine):
+    """Aware timestamps in Rome over the autumn of 2021, by the hour and coarser."""
+    start = dt.datetime(2021, 10, 30, 22, tzinfo=dt.UTC)
+    when = [start + dt.timedelta(minutes=20 * i) for i in range(99)]
+    table = pa.table({"who": [i % 7 for i in range(99)], "when": pa.array(when, pa.timestamp("s", "UTC"))})
+    roles = tv.Roles(respondent="who", time="when")
+    assert_agree(table, roles, 3, engine, zone="Europe/Rome")
+    manifest, rows, *_ = assert_agree(table, roles, 3, engine, zone="Europe/Rome", choose="hour")
+    assert manifest["time"]["zone"] == "Europe/Rome"
+    repeated = {r["when"] for r in rows if "2021-10-31 02" in r["when"]}
+    assert len(repeated) == 2
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_relative_time(engine):
+    """Minutes since admission, some before it."""
+    rng = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "who": rng.integers(0, 9, 200),
+            "minute": rng.integers(-300, 4000, 200),
+            "sex": rng.integers(0, 2, 200),
+        }
+    )
+    roles = tv.Roles(respondent="who", time="minute", quasi=["sex"])
+    manifest, rows, *_ = assert_agree(table, roles, 4, engine, unit="minute")
+    assert manifest["granularity"] in ("6-hours", "day", "week")
+    assert all(isinstance(row["minute_start"], int) for row in rows)
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_nulls_and_odd_columns(engine):
+    """Null quasi values are a class; null times and people are withheld; names may be anything."""
+    table = pa.table({
+        'per"son': ["a", "b", None, "c", "a", "b", "c", "d"],
+        "t'ime": pa.array([1, 1, 2, None, 90_000, 90_001, 90_002, 90_003], pa.timestamp("s")),
+        "q;1": pa.array([None, None, None, 1.5, 2.5, 2.5, 2.5, 2.5]),
+        "select": ["s"] * 8,
+    })  # fmt: skip
+    roles = tv.Roles(respondent='per"son', time="t'ime", quasi=["q;1"], sensitive=["select"])
+    manifest, *_ = assert_agree(table, roles, 2, engine, nulls="withhold")
+    assert manifest["counts"]["withheld"] == 2
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_tiny_tables(engine, rows):
+    """None, one, two rows."""
+    table = pa.table({
+        "who": pa.array(["a", "b"][:rows], pa.string()),
+        "when": pa.array([dt.date(2006, 1, 3)] * rows, pa.date32()),
+    })  # fmt: skip
+    assert_agree(table, tv.Roles(respondent="who", time="when"), 2, engine)
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+@settings(max_examples=25)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 6),
+            st.sampled_from(["x", None]),
+            st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 1, 1)),
+        ),
+        max_size=25,
+    ),
+    k=st.integers(2, 4),
+    suppress=st.sampled_from([0.0, 0.4]),
+)
+def test_random_tables_over_all_of_time(engine, rows, k, suppress):
+    """Any year from 1 to 9999, to the microsecond."""
+    table = pa.table({
+        "who": pa.array([r[0] for r in rows], pa.int64()),
+        "when": pa.array([r[2] for r in rows], pa.timestamp("us")),
+        "place": pa.array([r[1] for r in rows], pa.string()),
+    })  # fmt: skip
+    assert_agree(
+        table, tv.Roles(respondent="who", time="when", quasi=["place"]), k, engine, suppress=suppress
+    )
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("engine", OTHERS)
+def test_files_give_what_tables_give(engine, suffix, tmp_path: Path):
+    """A path is read in batches by engines that need not hold it, with the same result."""
+    path = tmp_path / f"visits{suffix}"
+    if suffix == ".csv":
+        pyarrow.csv.write_csv(VISITS, path)
+    else:
+        pq.write_table(VISITS, path)
+    assert_agree(path, CLINIC, 4, engine, suppress=0.05)
+
+
+def test_an_unknown_engine_is_refused():
+    """With the names of those there are."""
+    with pytest.raises(tv.ParameterError, match="memory and duckdb"):
+        tv.generalize_time(VISITS, CLINIC, 4, engine="abacus")

@@ -1,0 +1,130 @@
+"""Value hierarchies."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import timeveil as tv
+from timeveil.generalization.hierarchy import Hierarchy, hierarchy_from
+
+
+def published(hierarchy, number, values):
+    return hierarchy.level(number, pa.array(values))["published"].to_pylist()
+
+
+def test_intervals_are_half_open_and_text_columns_are_read_as_numbers():
+    """A CSV's cells are text; intervals understand them."""
+    ages = Hierarchy.intervals([10, 20], origin=5)
+    assert published(ages, 1, ["5", "14", "15", "-6"]) == ["[5, 15)", "[5, 15)", "[15, 25)", "[-15, -5)"]
+    assert published(ages, 2, [5, 24, 25]) == ["[5, 25)", "[5, 25)", "[25, 45)"]
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30, unique=True),
+    st.sampled_from([[0.1, 0.5], [5, 10, 30], [1, 7, 14, 28]]),
+)
+def test_interval_levels_nest(values, widths):
+    """Values alike at one level are alike at every level above: feasibility stays monotone."""
+    hierarchy = Hierarchy.intervals(widths)
+    levels = [published(hierarchy, n, values) for n in range(1, hierarchy.top + 1)]
+    for fine, coarse in pairwise(levels):
+        assert len(set(zip(fine, coarse, strict=True))) == len(set(fine))
+
+
+def test_prefixes_hide_the_rest():
+    """Shorter values stay as they are."""
+    codes = Hierarchy.prefixes([3, 1])
+    assert published(codes, 1, ["20133", "20", "çédille"]) == ["201**", "20", "çéd****"]
+    assert published(codes, 2, ["20133"]) == ["2****"]
+    assert published(codes, 3, ["20133", None]) == ["*", "*"]
+
+
+def test_null_is_its_own_class_below_the_star():
+    """Only the level that says nothing at all takes nulls in."""
+    ages = Hierarchy.intervals([10])
+    assert published(ages, 1, [3, None]) == ["[0, 10)", None]
+    assert published(ages, 2, [3, None]) == ["*", "*"]
+
+
+@pytest.mark.parametrize("separator", [";", ","])
+def test_a_hierarchy_file_has_a_row_per_value_and_a_column_per_level(tmp_path, separator):
+    """No header; values from fine to coarse."""
+    rows = [("DE", "west", "all"), ("FR", "west", "all"), ("PL", "east", "all")]
+    path = tmp_path / "countries.csv"
+    path.write_text("".join(separator.join(row) + "\n" for row in rows), encoding="utf-8")
+    countries = hierarchy_from(path)
+    assert countries.names == ("level 1", "*")
+    assert published(countries, 1, ["PL", "DE"]) == ["east", "west"]
+    assert published(countries, 2, ["PL", None]) == ["all", "all"]
+
+
+BAD = {
+    "a level that splits the one below": pa.table({"v": ["a", "b"], "one": ["x", "x"], "two": ["p", "q"]}),
+    "a value twice": pa.table({"v": ["a", "a"], "one": ["x", "x"]}),
+    "no level": pa.table({"v": ["a"]}),
+}
+
+
+@pytest.mark.parametrize("table", BAD.values(), ids=BAD.keys())
+def test_a_table_that_is_no_hierarchy_is_refused(table):
+    """Each level must coarsen the last."""
+    with pytest.raises(tv.ParameterError) as caught:
+        Hierarchy.from_table(table)
+    assert caught.value.code == "bad-hierarchy"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Hierarchy.intervals([]),
+        lambda: Hierarchy.intervals([10, 5]),
+        lambda: Hierarchy.intervals([0]),
+        lambda: Hierarchy.intervals([10, 15]),
+        lambda: Hierarchy.prefixes([2, 3]),
+        lambda: hierarchy_from("intervals:wide"),
+        lambda: hierarchy_from("prefixes:"),
+    ],
+)
+def test_rules_with_bad_numbers_are_refused(make):
+    """From fine to coarse, each a multiple of the one before."""
+    with pytest.raises(tv.ParameterError) as caught:
+        make()
+    assert caught.value.code == "bad-hierarchy"
+
+
+def test_values_missing_from_a_table_are_counted_not_shown():
+    """The message has numbers, no value."""
+    hierarchy = Hierarchy.from_table(pa.table({"v": ["a"], "one": ["x"]}))
+    with pytest.raises(tv.InputError, match="lacks 2 of the 3 values") as caught:
+        hierarchy.level(1, pa.array(["a", "canary-1", "canary-2"]))
+    assert "canary" not in str(caught.value)
+
+
+def test_intervals_for_words_are_refused():
+    """A column that is not all numbers has no intervals."""
+    with pytest.raises(tv.InputError, match="not all numbers") as caught:
+        Hierarchy.intervals([5]).level(1, pa.array(["5", "canary"]))
+    assert "canary" not in str(caught.value)
+
+
+def test_a_missing_hierarchy_file_is_named(tmp_path):
+    """By its name, with something to do."""
+    with pytest.raises(tv.InputError, match=r"ages\.csv"):
+        hierarchy_from(tmp_path / "ages.csv")
+
+
+def test_a_hierarchy_for_another_column_is_refused():
+    """Only quasi-identifiers are generalised."""
+    table = pa.table({"who": ["a"], "when": ["2006-01-01"], "age": [1]})
+    with pytest.raises(tv.ParameterError, match="not a quasi-identifier"):
+        tv.generalize_time(
+            table,
+            tv.Roles(respondent="who", time="when", keep=["age"]),
+            2,
+            hierarchies={"age": "intervals:5"},
+        )
