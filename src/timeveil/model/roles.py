@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from timeveil.errors import RolesError
@@ -41,13 +41,13 @@ class Roles:
 
     respondent: str | None = None
     time: str | None = None
-    quasi: tuple[str | Derived, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    drop: tuple[str, ...] | Literal["rest"] = ()
+    quasi: Sequence[str | Derived] = ()
+    sensitive: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    drop: Sequence[str] | Literal["rest"] = ()
     value: str | None = None
     item: str | None = None
-    series: tuple[str, ...] = field(default=())
+    series: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("quasi", "sensitive", "keep", "series"):

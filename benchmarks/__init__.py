@@ -1,0 +1,1 @@
+"""Measurements of the claims timeveil makes about its own speed and memory."""
