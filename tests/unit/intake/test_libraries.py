@@ -286,7 +286,7 @@ def test_a_respondent_may_be_bytes():
     assert read(table, ROLES).table["who"].to_pylist() == [b"\x00\x01"]
 
 
-def test_ten_million_rows_of_fitting_types_are_not_copied():
+def test_columns_of_fitting_types_are_not_copied():
     """The columns that come in share the memory of those given."""
     count = 100_000
     table = pa.table(
