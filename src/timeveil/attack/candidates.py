@@ -54,7 +54,11 @@ class Crowd:
         return first, np.maximum(np.searchsorted(self._keys, known * self._ticks + high), first)
 
     def in_each(self, first: Integers, last: Integers) -> Integers:
-        """How many different people stand in each range, the ranges in any order."""
+        """How many different people stand in each range.
+
+        The ranges may come in any order, but none may lie strictly inside another, which ranges of one
+        tolerance do not.
+        """
         order = np.lexsort((last, first))
         found = np.empty(len(first), dtype=np.int64)
         found[order] = people_in_ranges(self._person, first[order], last[order])

@@ -78,7 +78,10 @@ def profile(
     granularities: Iterable[str | Granularity] | str | Granularity | None = None,
     definitions: Iterable[Granularity] | None = None,
 ) -> Profile:
-    """Count people and rows per group, at the table's own resolution and at each granularity."""
+    """Count people and rows per group, at the table's own resolution and at each granularity.
+
+    Granularities finer than the resolution of the times are left out: they part nothing.
+    """
     KAnonymity(k)
     people = people_of(relation)
     whole = np.flatnonzero(people.whole)

@@ -1,8 +1,9 @@
 """Random window counts, answered from the release and compared with the original.
 
-A window is a stretch of time, its middle at a random row and its length anything between the resolution and
-the whole extent of the data (short and long ones equally often, by magnitude). Every second window also
-asks for a value of one quasi-identifier, taken from a random row, as it was published.
+A window is a stretch of time around a random row, as long as anything between the resolution of the times
+and the whole extent of the data (short and long ones equally often, by magnitude), in whole steps of the
+resolution. About every second window also asks for a value of one quasi-identifier, taken from a
+random row, as it was published.
 """
 
 from __future__ import annotations
@@ -15,13 +16,23 @@ import numpy.typing as npt
 
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
-from timeveil.query.codes import Coded, Integers, align, column_of, encode
+from timeveil.query.codes import Integers, align, column_of, encode
 from timeveil.query.linked import Linked, shown_as
 from timeveil.query.published import axis_of, bounds_of, classes_of, columns_of
 from timeveil.query.window import shares
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 _LEAST_SHARE = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows [low, high); `column` is a quasi-identifier by place or -1, `example` a row with its value."""
+
+    low: Integers
+    high: Integers
+    column: Integers
+    example: Integers
 
 
 def window_errors(
@@ -31,27 +42,37 @@ def window_errors(
     whole = np.flatnonzero(linked.people.whole)
     if not len(whole) or not windows:
         return np.zeros(0)
-    moments = linked.people.moment[whole]
-    low, high = _draw(moments, windows, tick, rng)
-    names = columns_of(release, "quasi")
-    column = rng.integers(0, len(names), windows) if names else np.full(windows, -1)
-    column[rng.random(windows) < 0.5] = -1
-    example = rng.choice(len(whole), windows)
-    truth, guess = np.zeros(windows), np.zeros(windows)
-    for place in np.unique(column):
-        asked = np.flatnonzero(column == place)
-        side = _side(release, ledger, linked, names[place] if place >= 0 else None, whole)
-        value = side.original[example[asked]]
-        truth[asked] = _count(side.original, moments, value, low[asked], high[asked])
-        guess[asked] = _estimate(linked, side, value, low[asked], high[asked])
+    drawn = draw_windows(linked, len(columns_of(release, "quasi")), windows, tick, rng)
+    truth, guess = count_and_estimate(release, ledger, linked, drawn)
     return np.abs(guess - truth) / np.maximum(truth, _LEAST_SHARE * len(whole))
 
 
-def _draw(moments: Integers, windows: int, tick: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    extent = int(moments.max() - moments.min()) + tick
-    width = np.exp(rng.uniform(np.log(tick), np.log(extent), windows)).astype(np.int64)
-    low = moments[rng.integers(0, len(moments), windows)] - width // 2
-    return low, low + np.maximum(width, 1)
+def draw_windows(linked: Linked, columns: int, windows: int, tick: int, rng: np.random.Generator) -> Windows:
+    """Windows at random; the table must have a row with person and time."""
+    whole = np.flatnonzero(linked.people.whole)
+    moments = linked.people.moment[whole]
+    extent = int(moments.max() - moments.min()) // tick + 1
+    steps = np.exp(rng.uniform(0.0, np.log(extent), windows)).astype(np.int64)
+    low = moments[rng.integers(0, len(moments), windows)] - steps // 2 * tick
+    column = rng.integers(0, columns, windows) if columns else np.full(windows, -1)
+    column[rng.random(windows) < 0.5] = -1
+    return Windows(low, low + steps * tick, column, whole[rng.integers(0, len(whole), windows)])
+
+
+def count_and_estimate(
+    release: Release, ledger: Ledger, linked: Linked, windows: Windows
+) -> tuple[Floats, Floats]:
+    """Per window the rows of the original, and what `answer` would say from the release."""
+    whole, names = np.flatnonzero(linked.people.whole), columns_of(release, "quasi")
+    truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
+    for place in np.unique(windows.column):
+        asked = np.flatnonzero(windows.column == place)
+        side = _side(release, ledger, linked, names[place] if place >= 0 else None)
+        value = side.original[windows.example[asked]]
+        low, high = windows.low[asked], windows.high[asked]
+        truth[asked] = _count(side.original[whole], linked.people.moment[whole], value, low, high)
+        guess[asked] = _estimate(linked, side, value, low, high)
+    return truth, guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +85,16 @@ class _Side:
     rows: Integers
 
 
-def _side(release: Release, ledger: Ledger, linked: Linked, name: str | None, whole: Integers) -> _Side:
+def _side(release: Release, ledger: Ledger, linked: Linked, name: str | None) -> _Side:
     keys = [*([] if name is None else [name]), *columns_of(release, "start", "end")]
     counts = classes_of(release, keys)
     rows = np.asarray(counts["rows"])
     start, _ = bounds_of(axis_of(release), counts.column(len(keys) - 2), counts.column(len(keys) - 1))
     place = np.searchsorted(linked.granules.start, start)
     if name is None:
-        return _Side(np.zeros(len(whole), np.int64), np.zeros(len(rows), np.int64), place, rows)
+        return _Side(np.zeros(len(linked.kept), np.int64), np.zeros(len(rows), np.int64), place, rows)
     original = shown_as(ledger, name, encode(column_of(ledger.original.data, name)))
-    ours, theirs = align(Coded(original.codes[whole], original.values), encode(counts.column(0)))
+    ours, theirs = align(original, encode(counts.column(0)))
     return _Side(ours.codes, theirs.codes, place, rows)
 
 

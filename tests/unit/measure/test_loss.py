@@ -1,0 +1,105 @@
+"""What a release lost."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.oracles import judges as oracle
+
+from timeveil.errors import ParameterError
+from timeveil.measure import measure
+from timeveil.measure.resolution import resolution
+from timeveil.measure.workload import count_and_estimate, draw_windows
+from timeveil.query import WindowCount, answer
+from timeveil.query.linked import link
+
+
+def crowd(people=4, spots=10, seed=0):
+    """Everybody at every spot, so that a day is fine enough for k = 2."""
+    chance = np.random.default_rng(seed)
+    days = [dt.date(2024, 4, 1) + dt.timedelta(days=int(chance.integers(60))) for _ in range(spots)]
+    return [
+        {"person": f"p{p}", "at": day, "zip": f"{1 + n % 2}1", "sex": "f", "ward": 1, "result": "good"}
+        for n, day in enumerate(days)
+        for p in range(people)
+    ]
+
+
+def test_a_release_by_day_of_dates_loses_nothing():
+    loss = measure(*oracle.build(oracle.Case(crowd(), 2, oracle.DATES, "day")))
+    assert (loss.width_before, loss.width_after, loss.width_unit) == (86_400, 86_400, "second")
+    assert (loss.window_error_median, loss.window_error_mean) == (0, 0)
+    assert (loss.rows, loss.suppressed, loss.suppressed_people) == (40, 0, 0)
+
+
+def test_coarser_granules_are_wider_and_answer_worse():
+    case = oracle.Case(crowd(), 2, oracle.DATES, "week")
+    week, whole = (measure(*oracle.build(replace(case, name=name))) for name in ("week", "all"))
+    assert week.width_after == 7 * 86_400
+    days = [row["at"] for row in case.rows]
+    assert whole.width_after == ((max(days) - min(days)).days + 1) * 86_400
+    assert 0 < week.window_error_mean < whole.window_error_mean
+
+
+def test_people_with_no_row_left_are_counted():
+    alone = {"person": "solo", "at": dt.date(2024, 7, 1), "zip": "9", "sex": "m", "ward": 1, "result": "bad"}
+    also = {**alone, "person": "p0"}
+    loss = measure(*oracle.build(oracle.Case([*crowd(), alone, {**also, "zip": "8"}], 2, oracle.DATES)))
+    assert (loss.suppressed, loss.suppressed_people, loss.people) == (2, 1, 5)
+
+
+def test_the_same_seed_gives_the_same_windows():
+    pair = oracle.build(oracle.Case(crowd(), 2, oracle.DATES))
+    assert measure(*pair, seed=3) == measure(*pair, seed=3)
+    assert measure(*pair, seed=3).window_error_mean != measure(*pair, seed=4).window_error_mean
+    assert json.dumps(measure(*pair).as_dict())
+
+
+@pytest.mark.parametrize("name", ["day", "week", "month", "all"])
+@pytest.mark.parametrize("general_zip", [False, True])
+def test_windows_are_counted_and_estimated_as_answer_would(name, general_zip):
+    """The workload's arithmetic over sorted rows is that of one question at a time."""
+    rows = crowd(people=2) + crowd(people=1, seed=5)
+    case = oracle.Case(rows, 2, oracle.DATES, name, general_zip=general_zip)
+    release, ledger = oracle.build(case)
+    linked = link(release, ledger)
+    windows = draw_windows(linked, 2, 40, 86_400, np.random.default_rng(1))
+    truth, guess = count_and_estimate(release, ledger, linked, windows)
+    day = dt.date(1970, 1, 1)
+    for n in range(40):
+        low, high = (day + dt.timedelta(seconds=int(edge[n])) for edge in (windows.low, windows.high))
+        row = rows[windows.example[n]]
+        asked = {-1: {}, 0: {"zip": oracle.shown_zip(case, row["zip"])}, 1: {"sex": row["sex"]}}[
+            int(windows.column[n])
+        ]
+        assert truth[n] == oracle.true_count(case, low, high, asked, published=False)
+        assert guess[n] == pytest.approx(answer(release, WindowCount(between=(low, high), where=asked)).value)
+
+
+def test_an_empty_release_has_no_loss():
+    loss = measure(*oracle.build(oracle.Case([], 3)))
+    assert (loss.rows, loss.groups, loss.windows, loss.width_after) == (0, 0, 0, 0)
+
+
+def test_another_model_is_refused():
+    release, ledger = oracle.build(oracle.Case([], 3))
+    with pytest.raises(ParameterError):
+        measure(replace(release, manifest={**release.manifest, "model": "stream"}), ledger)
+
+
+@pytest.mark.parametrize(
+    ("axis", "moments", "width"),
+    [
+        (oracle.CIVIL, [0, 86_400], 86_400),
+        (oracle.CIVIL, [0, 1_800], 1_800),
+        (oracle.CIVIL, [60, 120], 60),
+        (oracle.CIVIL, [61], 1),
+        (oracle.DAYS, [0], 86_400),
+    ],
+)
+def test_the_resolution_is_the_widest_that_divides_every_time(axis, moments, width):
+    assert resolution(axis, np.array(moments)) == width

@@ -1,0 +1,78 @@
+"""Values as small integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from timeveil.errors import InputError
+from timeveil.query.codes import align, dense, distinct, encode, fold
+
+VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(VALUES, VALUES, st.booleans())
+def test_codes_stand_for_their_values(first, second, dictionary):
+    """Whatever the chunks, the layout and the nulls, taking the values by their codes gives the column."""
+    chunks = [pa.array(part, pa.large_string()) for part in (first, second)]
+    if dictionary:
+        chunks = [chunk.dictionary_encode() for chunk in chunks]
+    coded = encode(pa.chunked_array(chunks))
+    assert coded.values.take(pa.array(coded.codes)).to_pylist() == first + second
+
+
+def test_a_dictionary_may_hold_a_value_twice_and_a_null():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["x", "x", None]))
+    assert encode(column).codes.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1.0, float("nan"), float("nan"), None]),
+        pa.array([[1], [2], [2], None], pa.list_(pa.int64())),
+        pa.array([True, False, False, None]),
+    ],
+)
+def test_every_kind_of_value_has_codes(column):
+    assert encode(column).codes.tolist() == [0, 1, 1, 2]
+
+
+def test_a_column_of_nothing_and_an_empty_column():
+    assert encode(pa.nulls(2)).codes.tolist() == [0, 0]
+    assert encode(pa.chunked_array([], pa.string())).codes.tolist() == []
+
+
+def test_two_columns_under_one_numbering():
+    left, right = align(encode(pa.array([1, 2])), encode(pa.array([2, 3, 1], pa.int32())))
+    assert left.codes.tolist() == [right.codes[2], right.codes[0]]
+
+
+def test_columns_that_cannot_be_compared_are_refused_without_a_value():
+    with pytest.raises(InputError) as caught:
+        align(encode(pa.array(["canary"])), encode(pa.array([1])))
+    assert caught.value.code == "ledger-mismatch"
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**40), st.integers(0, 2**40)), max_size=20))
+def test_folding_numbers_combinations_in_order(rows):
+    """Also where the codes together leave no room in one integer."""
+    columns = [np.array([row[n] for row in rows], dtype=np.int64) for n in range(3)]
+    codes, count = fold(list(zip(columns, (4, 2**41, 2**41), strict=True)), len(rows))
+    order = {row: place for place, row in enumerate(sorted(set(rows)))}
+    assert codes.tolist() == [order[row] for row in rows]
+    assert count == len(order)
+
+
+def test_distinct_and_dense():
+    assert distinct(np.array([3, 1, 3])).tolist() == [1, 3]
+    assert distinct(np.zeros(0, dtype=np.int64)).tolist() == []
+    codes, count = dense(np.array([2**50, 7, 2**50]), 2**51)
+    assert (codes.tolist(), count) == ([1, 0, 1], 2)

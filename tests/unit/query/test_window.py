@@ -1,0 +1,143 @@
+"""Window counts from a release alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from tests.oracles import judges as oracle
+
+from timeveil.errors import ParameterError, RolesError
+from timeveil.model.estimate import Estimate
+from timeveil.query import WindowCount, answer
+from timeveil.query.window import window_of
+
+
+def rows(*spots, zip_code="11"):
+    people = ["ann", "bob"]
+    return [
+        {"person": p, "at": at, "zip": zip_code, "sex": "f", "ward": 1, "result": "good"}
+        for at in spots
+        for p in people
+    ]
+
+
+def release_of(case):
+    return oracle.build(case)[0]
+
+
+@pytest.fixture
+def two_weeks():
+    """Two people on a Monday and on the Wednesday of the week after, by week."""
+    return release_of(oracle.Case(rows(dt.date(2024, 4, 1), dt.date(2024, 4, 10)), 2, oracle.DATES))
+
+
+def test_whole_granules_count_in_full(two_weeks):
+    assert answer(two_weeks, WindowCount(between=("2024-04-01", "2024-04-08"))) == Estimate(
+        2.0, low=2, high=2
+    )
+    assert answer(two_weeks, WindowCount()) == Estimate(4.0, low=4, high=4)
+
+
+def test_a_part_of_a_granule_counts_by_its_share(two_weeks):
+    """The last day of the window is not in it: one of seven days."""
+    found = answer(two_weeks, WindowCount(between=(dt.date(2024, 4, 1), dt.date(2024, 4, 2))))
+    assert (found.value, found.low, found.high) == (pytest.approx(2 / 7), 0, 2)
+
+
+def test_an_empty_window_has_nothing_in_it(two_weeks):
+    assert answer(two_weeks, WindowCount(between=("2024-04-03", "2024-04-03"))) == Estimate(
+        0.0, low=0, high=0
+    )
+
+
+def test_all_of_time_has_no_width_so_half_is_the_guess():
+    release = release_of(oracle.Case(rows(dt.date(2024, 4, 1)), 2, oracle.DATES, "all"))
+    assert answer(release, WindowCount(between=("2024-04-01", "2024-04-02"))) == Estimate(1.0, low=0, high=2)
+    assert answer(release, WindowCount(between=("2024-04-01", None))) == Estimate(1.0, low=0, high=2)
+    assert answer(release, WindowCount()) == Estimate(2.0, low=2, high=2)
+
+
+def test_rows_moved_out_of_a_gap_stay_within_the_bounds():
+    """A Saturday published as Monday may lie in a window that ends on Sunday."""
+    case = oracle.Case(
+        rows(dt.date(2024, 4, 5), dt.date(2024, 4, 6)), 2, oracle.DATES, "business-day", "next"
+    )
+    found = answer(release_of(case), WindowCount(between=("2024-04-06", "2024-04-07")))
+    assert (found.low, found.high) == (0, 2)
+
+
+def test_relative_time_takes_whole_numbers_of_its_unit():
+    release = release_of(oracle.Case(rows(3, 8), 2, oracle.DAYS))
+    assert answer(release, WindowCount(between=(0, 7))) == Estimate(2.0, low=2, high=2)
+    with pytest.raises(ParameterError, match="cannot be read as a time"):
+        answer(release, WindowCount(between=("2024-01-01", None)))
+
+
+def test_times_without_a_zone_are_read_on_the_clocks_of_the_release():
+    at = dt.datetime(2024, 7, 1, 0, 30, tzinfo=oracle.ROME)
+    release = release_of(oracle.Case(rows(at), 2, oracle.ZONED, "day"))
+    local = WindowCount(between=("2024-07-01", "2024-07-02"))
+    as_utc = WindowCount(between=("2024-06-30T22:00+00:00", dt.datetime(2024, 7, 1, 22, tzinfo=dt.UTC)))
+    assert answer(release, local) == answer(release, as_utc) == Estimate(2.0, low=2, high=2)
+
+
+@pytest.mark.parametrize(
+    ("where", "high"),
+    [
+        ({"zip": "11"}, 2),
+        ({"zip": "12"}, 0),
+        ({"zip": None}, 2),
+        ({"zip": ("10", "11")}, 2),
+        ({"ward": (0, 1.5)}, 4),
+        ({"ward": (2, None)}, 0),
+        ({"ward": 1, "result": "bad"}, 0),
+    ],
+)
+def test_where_takes_values_missing_values_and_closed_ranges(where, high):
+    at = dt.date(2024, 4, 1)
+    release = release_of(oracle.Case(rows(at) + rows(at, zip_code=None), 2, oracle.DATES))
+    assert answer(release, WindowCount(where=where)).high == high
+
+
+def test_dictionary_columns_are_compared_by_value(two_weeks):
+    table = two_weeks.table
+    coded = table.set_column(0, "zip", table["zip"].dictionary_encode())
+    assert answer(replace(two_weeks, parts={"data": coded}), WindowCount(where={"zip": "11"})).value == 4
+
+
+def test_a_generalised_column_is_asked_for_by_its_label():
+    release = release_of(oracle.Case(rows(dt.date(2024, 4, 1)), 2, oracle.DATES, general_zip=True))
+    assert answer(release, WindowCount(where={"zip": "1*"})).value == 2
+    with pytest.raises(ParameterError, match="`zip` is generalised"):
+        answer(release, WindowCount(where={"zip": ("1", "2")}))
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "code"),
+    [
+        (WindowCount(where={"age": 3}), RolesError, "column-missing"),
+        (WindowCount(where={"at": "2024-W14"}), RolesError, "column-missing"),
+        (WindowCount(where={"ward": "canary"}), ParameterError, "bad-parameter"),
+        (WindowCount(where={"ward": (1, 2, 3)}), ParameterError, "bad-parameter"),
+        (WindowCount(between=("canary", None)), ParameterError, "bad-time"),
+        (WindowCount(between=(7, None)), ParameterError, "bad-time"),
+        (WindowCount(between=("2024-04-02T00:00Z", None)), ParameterError, "bad-time"),
+        (WindowCount(between=("2024-04-02", "2024-04-01")), ParameterError, "bad-parameter"),
+        (WindowCount(between="2024-04-02"), ParameterError, "bad-parameter"),
+        ("canary", ParameterError, "bad-parameter"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_without_a_value(two_weeks, query, error, code):
+    with pytest.raises(error) as caught:
+        answer(two_weeks, query)
+    assert caught.value.code == code
+    assert "canary" not in str(caught.value)
+
+
+def test_a_window_is_instants():
+    assert window_of(oracle.CIVIL, (dt.datetime(1970, 1, 1, 0, 1), dt.date(1970, 1, 2))) == (60, 86_400)
+    assert window_of(oracle.DAYS, (1, 2)) == (86_400, 172_800)
+    assert pa.types.is_date32(oracle.DATES.type)
