@@ -43,10 +43,10 @@ def encode(column: pa.ChunkedArray) -> Coded:
 def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
     """Codes of respondents and a bound on them. Dense whole numbers need no hashing."""
     if pa.types.is_integer(column.type) and len(column):
-        low, high = (pc.min(column).as_py(), pc.max(column).as_py())
-        if high - low < min(4 * len(column) + 1_000_000, CODE_ROOM):
-            numbers = whole(column).to_numpy(zero_copy_only=False)
-            return (numbers - numbers.dtype.type(low)).astype(np.int32, copy=False), high - low + 1
+        low, high = pc.min(column).as_py(), pc.max(column).as_py()
+        if high - low < min(4 * len(column) + 1_000_000, CODE_ROOM) and high <= np.iinfo(np.int64).max:
+            numbers = whole(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+            return (numbers - low).astype(np.int32), high - low + 1
     encoded = _one_dictionary(column)
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), len(
         encoded.dictionary
