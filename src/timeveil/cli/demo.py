@@ -98,8 +98,8 @@ def _risk(run: Run) -> str:
     alone = found.as_it_stands.people_unique
     lines = [
         "A clinic wants to publish a year of exams:",
-        f"{found.rows:,} rows of {people(found.people)}, all made up. With the names left out, who knows a zip code",
-        f"and the time of a visit still finds the rows of {alone:,} of them. How coarse must time be?",
+        f"{found.rows:,} rows of {people(found.people)}, all made up. With the names left out, who knows",
+        f"a zip code and the time of a visit still finds {alone:,} of them. How coarse must time be?",
         "",
         *(f"  {line}" for line in table(found, SHOWN)),
         "  ! counting rows instead of people would promise more than there is",
@@ -139,7 +139,7 @@ def _attacked(breach: Breach, folder: Path) -> str:
         "Attacked by someone who knows a zip code and the time of one visit; how many people fit:",
         *(f"  {line}" for line in aligned(rows, left=5)),
         f"  {share(breach.pinned_before)} of the people were pinned down, now {share(breach.pinned_after)}; "
-        f"a guess is right with a chance of {share(breach.worst)} at best, before {share(breach.before.worst)}",
+        f"a guess is right with a chance of up to {share(breach.worst)}, before {share(breach.before.worst)}",
         "",
         "What it does not protect:",
         *limits(breach),

@@ -94,7 +94,7 @@ def read_job(path: Path) -> Run:
     try:
         job = Job.model_validate(tables)
     except ValidationError as cause:
-        problem = cause.errors(include_url=False, include_input=False, include_context=False)[0]
+        problems = cause.errors(include_url=False, include_input=False, include_context=False)
     else:
         if job.granularity and job.calendar is not None:
             raise _bad(
@@ -102,7 +102,7 @@ def read_job(path: Path) -> Run:
                 "keep all definitions in one place",
             )
         return job.run(path)
-    raise _refused(path.name, problem)
+    raise _refused(path.name, min(problems, key=lambda problem: problem["type"] != "extra_forbidden"))
 
 
 def _refused(file: str, problem: Any) -> ParameterError:

@@ -90,6 +90,6 @@ def described(found: Profile, source: str, known: list[str]) -> list[str]:
         return [*lines, f"holds: the table is {k}-anonymous as it stands."]
     return [
         *lines,
-        f"violated: the table is not {k}-anonymous as it stands: {people(stands.people_below_k)} of "
-        f"{found.people:,} share a value with fewer than {k - 1} others.",
+        f"violated: the table is not {k}-anonymous as it stands: {stands.people_below_k:,} of "
+        f"{people(found.people)} are in a group of fewer than {k}.",
     ]

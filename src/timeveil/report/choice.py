@@ -36,7 +36,7 @@ def considered(release: Release, ledger: Ledger) -> Iterator[str]:
     if finer:
         reasons.append(f"{quoted(finer)} left out as finer than the data")
     if aliases:
-        reasons.append(f"{quoted(aliases)} cut{'s' * (len(aliases) == 1)} the data like a finer one")
+        reasons.append(f"{quoted(aliases)} cut{'s' * (len(aliases) == 1)} the data as another does")
     reasons += [f"`{name}` skipped because {why}" for name, why in skipped.items()]
     yield "; ".join(reasons) + "."
 

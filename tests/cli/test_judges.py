@@ -1,0 +1,243 @@
+"""The commands that judge a release, and the one that judges a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.cli.conftest import ROLES, Cli, names
+
+
+def spoil(name: str, at: int = 60) -> None:
+    """Change one byte in the middle of a file."""
+    path = Path("out") / name
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0xFF
+    path.write_bytes(bytes(content))
+
+
+def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
+    said = cli("verify out")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == dedent(
+        """\
+        holds: `out`, as far as a recipient can see; people cannot be counted from the outside
+        1. every file is there and as it was written
+        2. the manifest has every section
+        3. the table has exactly the columns, roles and types of the manifest
+        4. the manifest agrees with itself
+        5. row and group counts are those of the manifest
+        6. every published value stands in at least 2 rows (people cannot be counted from the outside)
+        7. the stated smallest group is possible
+        8. every label, start and end is a granule of the stated granularity
+        """
+    )
+
+
+def test_verify_with_the_ledger_counts_people(cli: Cli, published: str) -> None:
+    said = cli(f"verify {published}")
+    assert said.code == 0
+    assert said.out.startswith("holds: `out`, by counting the people of every group, with the ledger\n")
+    assert "every published value is shared by at least 2 different people\n" in said.out
+
+
+def test_verify_as_data(cli: Cli, published: str) -> None:
+    told = json.loads(cli(f"verify {published} --json").out)
+    assert (told["holds"], told["scope"], told["violations"]) == (True, "with ledger", [])
+
+
+def test_verify_quietly(cli: Cli, published: str) -> None:
+    said = cli("verify out --quiet")
+    assert (said.code, said.out, said.err) == (0, "", "")
+
+
+def test_a_changed_file_is_a_violation(cli: Cli, published: str) -> None:
+    spoil("data.parquet")
+    said = cli("verify out")
+    assert said.code == 1
+    assert said.out.startswith("violated: `out`, ")
+    assert "\n  the file `data.parquet` was changed since it was written\n" in said.out
+
+
+def test_a_missing_file_is_a_violation(cli: Cli, published: str) -> None:
+    Path("out/data.parquet").unlink()
+    said = cli("verify out --json")
+    assert said.code == 1
+    codes = [violation["code"] for violation in json.loads(said.out)["violations"]]
+    assert codes[0] == "file-missing"
+
+
+def test_a_file_too_many_is_a_violation(cli: Cli, published: str) -> None:
+    Path("out/notes.txt").write_text("anna was here")
+    said = cli("verify out")
+    assert said.code == 1
+    assert "  `notes.txt` does not belong to the release\n" in said.out
+    assert "anna" not in said.out
+
+
+def test_the_ledger_of_another_release_is_a_violation(cli: Cli, published: str) -> None:
+    assert cli(f"generalize-time visits.csv --out other --ledger other.ledger {ROLES} --k 3").code == 0
+    said = cli("verify out --ledger other.ledger")
+    assert said.code == 1
+    assert said.out.startswith("violated: ")
+
+
+@pytest.mark.parametrize("folder", ["no-such-folder", ".", "visits.csv"])
+def test_what_is_no_release_is_wrong_usage(cli: Cli, folder: str) -> None:
+    said = cli(f"verify {folder}")
+    assert said.code == 2
+    assert "is not a release folder" in said.err
+
+
+def test_a_ledger_that_is_none(cli: Cli, published: str) -> None:
+    assert cli("verify out --ledger visits.csv").code == 2
+    assert cli("measure out --ledger nothing").code == 2
+
+
+def test_measure(cli: Cli, published: str) -> None:
+    said = cli(f"measure {published}")
+    assert said.code == 0
+    lines = said.out.splitlines()
+    assert lines[:3] == [
+        "1. 12 rows published in 4 groups: 3.0 rows and 2.8 people to a group.",
+        "2. 0 rows withheld (0 %), 0 people of 6 without any row left.",
+        "3. Time was told to 1 day and is now told to 7 days on average.",
+    ]
+    assert lines[3].startswith("4. 1,000 random window counts answered from the release: off by ")
+    told = json.loads(cli(f"measure {published} --json").out)
+    assert (told["groups"], told["suppressed"]) == (4, 0)
+
+
+def test_attack(cli: Cli, published: str) -> None:
+    said = cli(f"attack {published}")
+    assert said.code == 0
+    assert said.out == dedent(
+        """\
+        An outsider who knows `zip` and the time of 1 visit -> what they find
+
+                                             original  release
+        people pinned down to one candidate     100 %      0 %
+        chance of naming a person, worst        100 %     50 %
+        chance of naming a person, mean         100 %   36.6 %
+        people out of reach, all withheld         0 %      0 %
+        candidates, fewest                          1        2
+        candidates, median                          1        3
+        candidates, most                            1        3
+
+        From the release nobody is named with a chance above 1 in 2, guessing blindly.
+
+        What it does not protect:
+        One person has up to 66.7 % of the rows of a group.
+        The commonest `result` makes up 75 % of a group on average, 100 % in the worst.
+        """
+    )
+
+
+def test_attack_with_more_knowledge(cli: Cli, published: str) -> None:
+    told = json.loads(cli(f"attack {published} --visits 2 --tolerance 2d --json").out)
+    assert told["adversary"] == {"visits": 2, "tolerance": 172_800, "seed": 0, "sample": None}
+    said = cli(f"attack {published} --visits 2 --tolerance 90")
+    assert "the time of 2 visits to within 90 seconds" in said.out
+
+
+@pytest.mark.parametrize("options", ["--visits 0", "--tolerance soon", "--tolerance -5", "--visits x"])
+def test_an_adversary_that_makes_no_sense(cli: Cli, published: str, options: str) -> None:
+    assert cli(f"attack {published} {options}").code == 2
+
+
+def test_the_picture_of_an_attack(cli: Cli, published: str) -> None:
+    assert cli(f"attack {published} --picture attack.svg --quiet").code == 0
+    assert ET.parse("attack.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+    said = cli(f"attack {published} --picture attack.svg")
+    assert said.code == 2
+    assert said.err.startswith("error: `attack.svg` exists already")
+
+
+def test_query(cli: Cli, published: str) -> None:
+    assert cli("query out --between 2024-01-01 2024-01-08").out == "6 rows exactly\n"
+    assert cli("query out --between 2024-01-01 2024-01-08 --where zip=20").out == "3 rows exactly\n"
+    assert cli("query out --between .. 2024-01-04 --where zip=10").out == "1.286 rows, between 0 and 3\n"
+    assert cli("query out --where result=bad").out == "3 rows exactly\n"
+    told = json.loads(cli("query out --between 2024-01-01 2024-01-04 --json").out)
+    assert told == {"value": pytest.approx(18 / 7), "low": 0.0, "high": 6.0}
+
+
+def test_a_range_of_text_is_compared_as_text(cli: Cli, published: str) -> None:
+    said = cli("query out --where zip=1..15")
+    assert said.out == "6 rows exactly\n"
+    assert said.err == "`zip` holds text, so the range is compared letter by letter.\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--between soon later",
+        "--between 2024-01-01",
+        "--between 2024-02-01 2024-01-01",
+        "--where zip",
+        "--where who=anna",
+        "--where =3",
+    ],
+)
+def test_a_question_that_makes_no_sense(cli: Cli, published: str, options: str) -> None:
+    said = cli(f"query out {options}")
+    assert said.code == 2
+    assert said.err.startswith("error: ")
+    assert "\n\nhint: " in said.err
+
+
+def test_relative_time_is_asked_for_in_its_unit(cli: Cli, here: Path) -> None:
+    Path("offsets.csv").write_text("who,after\n" + "".join(f"p{n},{n * 30}\n" for n in range(10)))
+    roles = "--respondent who --time after --unit minute"
+    assert cli(f"generalize-time offsets.csv --out out --ledger ledger {roles} --k 2 --choose hour").code == 0
+    assert cli("query out --between 0 60").out == "2 rows exactly\n"
+    assert cli("query out --between 0 noon").code == 2
+    assert "to within 10 minutes" in cli("attack out --ledger ledger --tolerance 10").out
+    assert cli("attack out --ledger ledger --tolerance 10m").code == 2
+    assert "Time was told to 1 minute and is now told to 1 hour" in cli("measure out --ledger ledger").out
+
+
+def test_profile(cli: Cli) -> None:
+    said = cli("profile visits.csv --respondent who --time day --quasi zip --k 2 --granularity week")
+    assert said.code == 1
+    assert said.out == dedent(
+        """\
+        visits.csv -> what `zip` and `day` tell an outsider
+        12 rows of 6 people: 2 rows to a person in the median, 3 at most.
+
+        time told by  people alone  people below 2  of all  smallest group  a row count says  groups
+        as it stands             6               6   100 %               1                 1      12
+        week                     0               0     0 %               2               3 !       4
+
+        violated: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
+        """
+    )
+
+
+def test_a_table_that_is_anonymous_already(cli: Cli, here: Path) -> None:
+    Path("safe.csv").write_text("who,day\na,2024-01-01\nb,2024-01-01\nc,2024-01-01\n,2024-01-01\n")
+    said = cli("profile safe.csv --respondent who --time day --k 3 --nulls withhold")
+    assert said.code == 0
+    assert "1 row without a person or a time left out." in said.out
+    assert said.out.endswith("\nholds: the table is 3-anonymous as it stands.\n")
+    assert (
+        json.loads(cli("profile safe.csv --respondent who --time day --k 4 --nulls withhold --json").out)[
+            "already_anonymous"
+        ]
+        is False
+    )
+
+
+def test_profile_takes_the_options_of_generalize_time(cli: Cli) -> None:
+    assert cli(f"profile visits.csv {ROLES} --keep x --drop-rest --k 2 --quiet").code == 1
+
+
+def test_profile_of_bad_input(cli: Cli) -> None:
+    assert cli("profile visits.csv --respondent who --time day --k 1").code == 2
+    said = cli("profile visits.csv --respondent who --time day --quasi zip,result --k 2")
+    assert said.code == 2
+    assert "repeat it: --quasi zip --quasi result" in said.err
+    assert names() == ["visits.csv"]

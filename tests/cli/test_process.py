@@ -1,0 +1,87 @@
+"""Real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ROLES, names
+
+PROGRAM = [sys.executable, "-m", "timeveil"]
+
+
+def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120, **more)  # type: ignore[call-overload,no-any-return]
+
+
+def test_the_module_runs(here: Path) -> None:
+    assert run("--version").stdout.startswith("timeveil ")
+
+
+def test_the_script_runs(here: Path) -> None:
+    script = Path(sys.executable).with_name("timeveil")
+    done = subprocess.run([script, "granularities"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "midnight to midnight" in done.stdout
+
+
+def test_results_and_words_go_different_ways(here: Path) -> None:
+    done = run(
+        "generalize-time", "visits.csv", "--out", "out", *ROLES.split(), "--k", "2", "--ledger", "ledger"
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("visits.csv -> 2-anonymous by time, in `out`\n")
+    assert done.stderr == "The ledger `ledger` says who is in which group: keep it to yourself.\n"
+
+
+def test_a_reader_who_leaves_changes_nothing(here: Path) -> None:
+    line = f"{sys.executable} -m timeveil granularities --json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert done.stdout == "{0\n"
+    assert done.stderr == ""
+
+
+def test_an_output_that_knows_no_umlauts(here: Path) -> None:
+    Path("häuser.csv").write_text("who,day\na,2024-01-01\nb,2024-01-01\n")
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run("profile", "häuser.csv", "--respondent", "who", "--time", "day", "--k", "2", env=plain)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("h?user.csv -> ")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_quietly_and_leaves_nothing(here: Path, number: int, code: int) -> None:
+    """The method is made to wait, with a private folder open, until the signal comes."""
+    temporary = here / "tmp"
+    temporary.mkdir()
+    program = (
+        "import sys, time\nimport timeveil.generalization\nfrom timeveil.cli import main\n"
+        "from timeveil.model.stored import PrivateFolder\n"
+        "def wait(*_, **__):\n"
+        "    folder = PrivateFolder()\n"
+        "    print('waiting', file=sys.stderr, flush=True)\n"
+        "    time.sleep(60)\n"
+        "sys.modules['timeveil.generalization'].generalize_time = wait\n"
+        f"main({['generalize-time', 'visits.csv', '--out', 'out', *ROLES.split(), '--k', '2']!r})\n"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline() == "waiting\n"
+    assert names("tmp") != []
+    time.sleep(0.1)
+    started.send_signal(number)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out, err) == (code, "", "")
+    assert names("tmp") == []
+    assert names() == ["tmp", "visits.csv"]

@@ -1,0 +1,137 @@
+"""Saved jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli, names
+
+from timeveil.bundle import open_release
+from timeveil.cli.job import Job
+from timeveil.report.run import Run
+
+JOB = """\
+in = "../visits.csv"
+out = "out"
+respondent = "who"
+time = "day"
+quasi = ["zip"]
+sensitive = ["result"]
+k = 2
+"""
+
+
+@pytest.fixture
+def job(here: Path) -> Path:
+    (here / "jobs").mkdir()
+    (here / "jobs" / "job.toml").write_text(JOB)
+    return here / "jobs" / "job.toml"
+
+
+def test_a_job_runs_with_paths_beside_it(cli: Cli, job: Path) -> None:
+    said = cli("run jobs/job.toml")
+    assert said.code == 0, said.err
+    assert "  $ timeveil run jobs/job.toml\n" in said.out
+    assert open_release("jobs/out").manifest["granularity"] == "week"
+    assert names() == ["jobs", "visits.csv"]
+
+
+def test_a_job_has_the_fields_of_the_options(cli: Cli, job: Path) -> None:
+    job.write_text(
+        JOB.replace("k = 2", "k = 3")
+        + 'ledger = "ledger"\nformat = "csv"\nsuppress = 0.5\ngaps = "skip"\nnulls = "withhold"\n'
+        'choose = "fortnight"\nengine = "duckdb"\nmemory-limit = "200MB"\ncyclic = ["month-of-year"]\n'
+        'granularities = ["week", "fortnight"]\n'
+        '[hierarchies]\nzip = "zip.csv"\n'
+        '[granularity.fortnight]\nkind = "groups"\nof = "week"\nn = 2\nanchor = "2024-01-01"\n'
+    )
+    Path("jobs/zip.csv").write_text("10;*\n20;*\n")
+    said = cli("run jobs/job.toml")
+    assert said.code == 0, said.err
+    assert names("jobs") == ["job.toml", "ledger", "out", "zip.csv"]
+    assert names("jobs/out") == ["README.txt", "data.csv", "release.json"]
+    assert open_release("jobs/out").manifest["granularity"] == "fortnight"
+    Path("jobs/out").rename("first")
+    Path("jobs/ledger").unlink()
+    program = said.out.partition("or in Python:\n")[2].replace("\n  ", "\n").strip()
+    exec(compile(program, "again", "exec"), {})  # noqa: S102
+    assert open_release("jobs/out").table.equals(open_release("first").table)
+
+
+def test_a_calendar_file_of_its_own(cli: Cli, job: Path) -> None:
+    job.write_text(JOB + 'calendar = "clinic.toml"\ngranularities = ["fortnight"]\n')
+    Path("jobs/clinic.toml").write_text('[granularity.fortnight]\nkind = "groups"\nof = "week"\nn = 2\n')
+    assert cli("run jobs/job.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (("quasi", "quazi"), "`job.toml` has an unknown key `quazi`", "did you mean `quasi`?"),
+        (("respondent", "respondant"), "unknown key `respondant`", "did you mean `respondent`?"),
+        (("k = 2", ""), "`job.toml` lacks the key `k`", "add a line k = ..."),
+        (("k = 2", 'k = "2"'), "`k` in `job.toml` should be a valid integer", "numbers do not"),
+        (("k = 2", "k = 1"), "k must be a whole number of at least 2", "people"),
+        (('["zip"]', '"zip"'), "`quasi` in `job.toml` should be a valid list", "lists in [ ]"),
+        (("k = 2", 'k = 2\ngranularity = ["week"]'), "not a table of definitions", "granularities = [...]"),
+        (("k = 2", 'k = 2\ncommand = "serve"'), "`command` in `job.toml`", ""),
+        (("k = 2", "k = "), "`job.toml` is not TOML: invalid value (at line 7", "text in quotes"),
+        (
+            ("k = 2", 'k = 2\n[granularity.x]\nkind = "groups"\nof = "week"\nm = 2'),
+            "`granularity.x` has an unknown key `m`",
+            "",
+        ),
+        (
+            ("k = 2", 'k = 2\ncalendar = "c.toml"\n[granularity.x]\nkind = "groups"'),
+            "both names a calendar file and defines granularities",
+            "one place",
+        ),
+    ],
+)
+def test_a_job_that_makes_no_sense(
+    cli: Cli, job: Path, change: tuple[str, str], message: str, hint: str
+) -> None:
+    job.write_text(JOB.replace(*change, 1))
+    said = cli("run jobs/job.toml")
+    assert said.code == 2
+    told, _, advice = said.err.partition("\n\nhint: ")
+    assert message in told
+    assert hint in advice
+    assert names("jobs") == ["job.toml"]
+
+
+def test_files_that_are_no_jobs(cli: Cli, here: Path) -> None:
+    Path("junk.toml").write_bytes(b"\xff\xfe")
+    assert cli("run nothing.toml").err.startswith("error: there is no file `nothing.toml`")
+    assert cli("run .").code == 2
+    assert cli("run junk.toml").err.startswith("error: `junk.toml` is not UTF-8 text")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "`clinic.toml` defines no granularity"),
+        ("k = 3", "`clinic.toml` has an unknown key `k`"),
+        (
+            "[granularity.week]\nkind = 'groups'\nof = 'day'\nn = 7",
+            "`week` is a granularity of the catalogue",
+        ),
+    ],
+)
+def test_calendars_that_make_no_sense(cli: Cli, here: Path, content: str, message: str) -> None:
+    Path("clinic.toml").write_text(content)
+    for line in (
+        "generalize-time visits.csv --out out --respondent who --time day --drop-rest --k 2",
+        "profile visits.csv --respondent who --time day --k 2",
+        "granularities",
+    ):
+        said = cli(f"{line} --calendar clinic.toml")
+        assert said.code == 2
+        assert message in said.err
+    assert names() == ["clinic.toml", "visits.csv"]
+
+
+def test_a_job_can_say_what_a_run_can() -> None:
+    ours = {*Job.model_fields} - {"respondent", "time", "quasi", "sensitive", "keep", "cyclic", "drop"}
+    assert ours - {"command", "granularity"} == {*Run.__dataclass_fields__} - {"roles", "job"}
