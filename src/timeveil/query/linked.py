@@ -61,20 +61,39 @@ class Linked:
 def link(release: Release, ledger: Ledger) -> Linked:
     """Find the class that each original row was published in."""
     original, rows = ledger.original, ledger.original.rows
-    kept, group = groups_of(ledger)
-    if len(kept) != rows:
-        raise InputError(
-            f"the ledger notes {len(kept)} rows where its original has {rows}",
-            hint="give the ledger that was made together with this release",
-            code="ledger-mismatch",
-        )
-    people = people_of(original)
+    _refuse_another(release, ledger)
+    people, (kept, group) = people_of(original), groups_of(ledger)
     names = columns_of(release, "quasi")
     known = [encode(column_of(original.data, name)) for name in names]
     shown = [shown_as(ledger, name, coded) for name, coded in zip(names, known, strict=True)]
     granules = published_granules(release)
     place = np.where(people.whole, granules.containing(people.moment), -1)
-    return Linked(people, _folded(known, rows), _folded(shown, rows), granules, place, kept, group)
+    linked = Linked(people, _folded(known, rows), _folded(shown, rows), granules, place, kept, group)
+    found, stated = int(linked.published.sum()), release.manifest["counts"]["rows"]
+    if found != stated:
+        raise _mismatch(f"the ledger places {found:,} rows in the release, which has {stated:,}")
+    return linked
+
+
+def _refuse_another(release: Release, ledger: Ledger) -> None:
+    """A ledger with other columns or another number of rows belongs to another release."""
+    roles, rows, read = ledger.original.roles, ledger.original.rows, release.manifest["counts"]["rows_read"]
+    expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
+    for role, names in expected.items():
+        if columns_of(release, role) != list(names):
+            raise _mismatch(f"the {role} columns of the ledger's original are not those of the release")
+    if ledger.model != "time" or release.manifest["time"]["column"] != roles.time:
+        raise _mismatch("the ledger is that of another kind of release or of another time column")
+    if not rows == read == ledger.entries.num_rows:
+        raise _mismatch(
+            f"the release was made from {read:,} rows; the ledger notes {ledger.entries.num_rows:,} "
+            f"and its original has {rows:,}"
+        )
+
+
+def _mismatch(message: str) -> InputError:
+    hint = "give the ledger that was made together with this release"
+    return InputError(message, hint=hint, code="ledger-mismatch")
 
 
 def people_of(relation: Relation) -> People:
@@ -117,11 +136,7 @@ def shown_as(ledger: Ledger, name: str, original: Coded) -> Coded:
     entry = pc.index_in(original.values.cast(value.type), value_set=value)
     lost = pc.and_(entry.is_null(), original.values.is_valid())
     if pc.any(lost).as_py():
-        raise InputError(
-            f"the ledger's mapping of column `{name}` lacks {pc.sum(lost).as_py()} of its values",
-            hint="give the ledger that was made together with this release",
-            code="ledger-mismatch",
-        )
+        raise _mismatch(f"the ledger's mapping of column `{name}` lacks {pc.sum(lost).as_py()} of its values")
     shown = encode(published.take(entry))
     return Coded(shown.codes[original.codes], shown.values)
 

@@ -164,3 +164,16 @@ def test_people_in_all_ranges_are_intersections(data):
     assert crowd.in_each(first, last).tolist() == [len(s) for s in sets]
     both = crowd.in_all(first.reshape(3, 2), last.reshape(3, 2))
     assert both.tolist() == [len(sets[n] & sets[n + 1]) for n in (0, 2, 4)]
+
+
+def test_a_ledger_of_another_table_is_refused_by_what_differs():
+    release, ledger = oracle.build(oracle.Case(CROWD, 2))
+    for other, words in (
+        (oracle.Case(CROWD[:2], 2), "made from 4 rows; the ledger notes 2"),
+        (oracle.Case(rows(*[("ann", day, "1", "good") for day in (1, 2, 8, 9)]), 2), "places 0 rows"),
+    ):
+        with pytest.raises(InputError, match=words):
+            attack(release, oracle.build(other)[1])
+    fewer = replace(ledger.original, roles=replace(ledger.original.roles, keep=[]))
+    with pytest.raises(InputError, match="the keep columns"):
+        attack(release, replace(ledger, original=fewer))
