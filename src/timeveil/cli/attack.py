@@ -44,11 +44,11 @@ def attack(
     """
     from timeveil.attack import Adversary  # noqa: PLC0415
     from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
     from timeveil.cli.files import refuse_file, write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.report.breach import described  # noqa: PLC0415
-    from timeveil.report.picture import candidates_svg  # noqa: PLC0415
 
     if picture is not None:
         refuse_file(Path(picture))
@@ -56,7 +56,7 @@ def attack(
     adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
     breach = search(release, open_ledger(ledger), adversary)
     if picture is not None:
-        write_new(Path(picture), candidates_svg(breach))
+        write_new(Path(picture), breach_svg(breach))
     output = Output(as_json=as_json, quiet=quiet)
     output.result("\n".join(described(breach, release)), breach.as_dict())
     return 0

@@ -29,10 +29,10 @@ def demo(
     Example: timeveil demo
     """
     from timeveil.attack import attack  # noqa: PLC0415
+    from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.cli.perform import carry_out  # noqa: PLC0415
-    from timeveil.report.picture import candidates_svg  # noqa: PLC0415
 
     output = Output()
     folder = _folder(out)
@@ -41,7 +41,7 @@ def demo(
         output.print(_risk(run))
         outcome = carry_out(run)
         breach = attack(open_release(run.out), outcome.ledger)
-        (folder / "attack.svg").write_text(candidates_svg(breach), encoding="utf-8")
+        (folder / "attack.svg").write_text(breach_svg(breach), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

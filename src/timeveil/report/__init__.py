@@ -1,4 +1,4 @@
-"""What a run did, in words and as data; pictures of it."""
+"""What a run did, in words and as data."""
 
 from timeveil.report.explanation import Explanation, explain
 from timeveil.report.exposure import Exposure, exposure

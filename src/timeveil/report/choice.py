@@ -20,7 +20,7 @@ _RULES = {
 def considered(release: Release, ledger: Ledger) -> Iterator[str]:
     """How many granularities were allowed and tried, and why the others were not."""
     allowed = _allowed(release)
-    if not allowed:
+    if not allowed or not ledger.facts["people"]:
         yield "Nothing to choose from: no row with a person and a time came in."
         return
     aliases = [alias for counts in allowed.values() for alias in counts["aliases"]]
@@ -44,7 +44,7 @@ def considered(release: Release, ledger: Ledger) -> Iterator[str]:
 def chosen(release: Release) -> Iterator[str]:
     """The granularity chosen, why, what else would have done, and what failed closest to it."""
     counts = release.manifest["counts"]
-    if not _allowed(release):
+    if not counts["rows"]:
         return
     yield (
         f"Chose `{release.manifest['granularity']}`: {counted(counts['groups'], 'group')}, "

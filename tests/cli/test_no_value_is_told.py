@@ -1,0 +1,42 @@
+"""When all goes well, too, no command tells a cell value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+
+MARK, YEAR = "Zk9canary", "1873"
+ROLES = "--respondent who --time when --quasi where --sensitive what"
+COMMANDS = {
+    "profile": f"profile in.csv {ROLES} --k 2",
+    "run": f"generalize-time in.csv --out other {ROLES} --k 2",
+    "run with hierarchy": f"generalize-time in.csv --out other {ROLES} --k 5 --hierarchy where=where.csv",
+    "verify": "verify out --ledger ledger",
+    "measure": "measure out --ledger ledger",
+    "attack": "attack out --ledger ledger --visits 2",
+    "query": "query out",
+    "hierarchy": "hierarchy in.csv --column where --prefixes 2 --out new.csv",
+}
+
+
+@pytest.fixture
+def marked(cli: Cli, here: Path) -> None:
+    rows = [
+        f"{MARK}-{row % 8},{YEAR}-05-{row % 20 + 1:02}T04:03,{MARK}-where-{row % 2},{MARK}-what-{row}"
+        for row in range(40)
+    ]
+    Path("in.csv").write_text("\n".join(["who,when,where,what", *rows]) + "\n")
+    Path("where.csv").write_text(f"{MARK}-where-0;{MARK}\n{MARK}-where-1;{MARK}\n")
+    assert cli(f"generalize-time in.csv --out out --ledger ledger {ROLES} --k 2 --quiet").code == 0
+
+
+@pytest.mark.parametrize("form", ["", " --json"])
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.usefixtures("marked")
+def test_no_value_is_told(cli: Cli, name: str, form: str) -> None:
+    said = cli(COMMANDS[name] + form)
+    assert said.code in (0, 1), said.err
+    assert MARK not in said.out + said.err
+    assert YEAR not in said.out + said.err

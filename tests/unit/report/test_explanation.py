@@ -1,0 +1,168 @@
+"""Runs in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from timeveil.generalization import generalize_time
+from timeveil.model.release import Release
+from timeveil.model.roles import Roles
+from timeveil.model.verdict import Verdict, Violation
+from timeveil.report import Explanation, Exposure, explain, exposure
+from timeveil.report import exposure as exposure_module
+
+ROLES = Roles(respondent="who", time="day", quasi=("zip",), sensitive=("result",), drop="rest")
+
+
+def visits(**other: list[Any]) -> pa.Table:
+    days = ["01-01", "01-02", "01-03", "01-08", "01-09", "01-10", "02-05", "02-06", "02-07", "02-20"]
+    columns: dict[str, list[Any]] = {
+        "who": list("abcabcabca"),
+        "day": [f"2024-{day}" for day in days],
+        "zip": ["10"] * 10,
+        "result": ["ok"] * 9 + ["bad"],
+        "name": ["x"] * 10,
+    }
+    return pa.table({**columns, **other})
+
+
+def said(table: pa.Table | None = None, roles: Roles = ROLES, k: int = 3, **more: Any) -> Explanation:
+    return explain(*generalize_time(visits() if table is None else table, roles, k, **more))
+
+
+def sentence(explanation: Explanation, part: str) -> str:
+    (found,) = (text for text in explanation.sentences if part in text)
+    return found
+
+
+def test_the_whole() -> None:
+    assert said(granularities=["day", "week", "month", "year"]).sentences == (
+        "Read 10 rows of 3 people, time at `day`.",
+        "4 granularities allowed, 4 tried.",
+        "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one that keeps the "
+        "promise.",
+        "`year` would have done, more general than needed; `week` would have left 1 row in 1 group below "
+        "3 people.",
+        "Quasi-identifiers beside the time: `zip` published as it is.",
+        "Left out: `who`, which says who, and `name`. No row was withheld.",
+        "Times have no zone and were taken as they are.",
+    )
+
+
+def test_a_few_rows_in_the_way_are_told_with_what_would_allow_it() -> None:
+    many = pa.concat_tables([visits(), *(visits().slice(0, 9) for _ in range(9))])
+    assert (
+        "`week` would have left 1 row in 1 group below 3 people (`--suppress 0.011` would allow it)"
+        in sentence(said(many, granularities=["week", "month"]), "would have left")
+    )
+    assert said(many, granularities=["week", "month"], suppress=0.011).facts["granularity"] == "week"
+
+
+def test_why_this_one() -> None:
+    both = {"granularities": ["week", "week-sunday", "month"], "suppress": 0.5}
+    table = visits(day=[f"2024-01-{day:02}" for day in (1, 2, 3, 7, 7, 7, 9, 10, 11, 28)])
+    assert "It was asked for by name." in sentence(said(choose="year"), "Chose")
+    assert "it has the most groups" in sentence(said(table, **both), "Chose")
+    assert "by the measure of the paper" in sentence(said(table, choose="generality", **both), "Chose")
+    assert "would have done as well" in sentence(said(table, **both), "as well")
+
+
+def test_the_paper_skips_what_need_not_be_tried() -> None:
+    explanation = said(choose="generality", granularities=["day", "week", "month", "quarter", "year"])
+    assert "not tried because a finer one already sufficed" in sentence(explanation, "allowed")
+
+
+def test_granularities_left_out_are_told() -> None:
+    text = sentence(said(), "allowed")
+    assert "`hour` and `6-hours` left out as finer than the data" in text
+    assert "cut the data as another does" in text
+    skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
+    assert "skipped" not in sentence(skipped, "allowed")
+    weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
+    assert "`business-day` skipped because rows lie in its gaps" in sentence(
+        said(weekend, granularities=["business-day", "month"], gaps="skip"), "allowed"
+    )
+
+
+def test_rows_in_gaps_that_moved_on() -> None:
+    weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
+    release, ledger = generalize_time(weekend, ROLES, 3, granularities=["business-month"], gaps="next")
+    counts = {**release.manifest["candidates"]["business-month"], "rows_in_gaps": 9}
+    manifest = {**release.manifest, "candidates": {"business-month": counts}}
+    explanation = explain(Release(release.guarantee, manifest, release.parts), ledger)
+    assert "9 rows in gaps of the calendar went to the next granule." in explanation.sentences
+
+
+def test_generalised_quasi_identifiers() -> None:
+    table = visits(zip=["10", "11"] * 5)
+    explanation = said(table, hierarchies={"zip": "prefixes:1"}, granularities=["month"])
+    assert (
+        sentence(explanation, "Quasi") == "Quasi-identifiers beside the time: `zip` generalised to `first 1`."
+    )
+    assert "each with 3 combinations of levels" in sentence(explanation, "allowed")
+    every = visits(zip=[f"{n}" for n in range(10)])
+    assert "`zip` generalised to one value for all" in sentence(
+        said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "Quasi"
+    )
+
+
+def test_no_quasi_identifier() -> None:
+    roles = Roles(respondent="who", time="day", drop="rest")
+    assert "No quasi-identifier beside the time." in said(roles=roles).sentences
+
+
+def test_nothing_came_in() -> None:
+    explanation = said(visits().slice(0, 0))
+    assert explanation.sentences[:2] == (
+        "Read 0 rows of 0 people.",
+        "Nothing to choose from: no row with a person and a time came in.",
+    )
+
+
+def test_nothing_but_rows_without_a_person() -> None:
+    table = visits(who=pa.nulls(10, pa.string()))
+    assert "Withheld 10 rows (100 %): 10 without a person or a time." in sentence(
+        said(table, nulls="withhold"), "Left out"
+    )
+
+
+def test_a_verdict_is_told_as_it_is() -> None:
+    pair = generalize_time(visits(), ROLES, 3)
+    good = explain(*pair, verdict=Verdict("with ledger", ("a", "b")))
+    assert good.sentences[-1].endswith("by counting people anew, with the ledger: 2 checks passed.")
+    bad = explain(*pair, verdict=Verdict("recipient", ("a",), (Violation("x", "y"),)))
+    assert bad.sentences[-1].endswith("by what a recipient sees: 1 check found 1 violation.")
+
+
+def test_what_is_not_protected() -> None:
+    pair = generalize_time(visits(), ROLES, 3, granularities=["month"])
+    exposed = exposure(*pair)
+    assert exposed == Exposure(pytest.approx(0.5), {"result": 1.0})
+    assert explain(*pair, exposed=exposed).limits == (
+        "One person has up to 50 % of the rows of a group, so being one of 3 does not mean a chance "
+        "of 1 in 3.",
+        "In the worst group 100 % of the rows have the same `result`: it is known of everyone there.",
+    )
+    assert "does not mean a chance of 1 in 3: one person may have" in explain(*pair).limits[0]
+
+
+def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setattr(sys.modules["timeveil.report.exposure"], "CHEAP_ROWS", 9)
+    assert exposure_module(*generalize_time(visits(), ROLES, 3)) is None
+
+
+def test_lines_are_not_longer_than_asked_for() -> None:
+    assert max(map(len, said().text(60).splitlines())) <= 60
+
+
+def test_the_same_as_data() -> None:
+    explanation = said()
+    told = explanation.as_dict()
+    assert tuple(told["sentences"]) == explanation.sentences
+    assert told["dropped"] == ["name"]
+    assert "reproduce" not in told
