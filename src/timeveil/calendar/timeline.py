@@ -72,6 +72,13 @@ class Timeline:
         first: Positions = np.where(code < 0, np.int32(-1), heads[code])
         return first
 
+    def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
+        """Which positions lie in no granule of h, whatever becomes of them."""
+        if not h.has_gaps:
+            return np.zeros(len(self), np.bool_)
+        lost: npt.NDArray[np.bool_] = h.rule.index(self._civil) == GAP
+        return lost
+
     def granules_of(self, h: Granularity) -> Granules:
         """The observed granules of h with their labels and bounds."""
         heads, code = self._coded(h)

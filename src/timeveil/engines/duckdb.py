@@ -174,7 +174,8 @@ class DuckDBEvents:
         )
 
     def _tally(self, timeline: Timeline, granularity: Granularity, k: int) -> Tally:
-        in_gaps = self._group(timeline, granularity)
+        self._group(timeline, granularity)
+        in_gaps = self._rows_in_gaps(timeline, granularity)
         found = self._row(
             "SELECT coalesce(min(people), 0), count(*), coalesce(sum(people), 0), "
             f"count(*) FILTER (people < {k}), coalesce(sum(rows) FILTER (people < {k}), 0), {in_gaps}, "
@@ -183,28 +184,32 @@ class DuckDBEvents:
         )
         return Tally(*(int(number) for number in found))
 
-    def _group(self, timeline: Timeline, granularity: Granularity) -> int:
-        """Make `groups`: people and rows per quasi combination and granule. Returns the rows in gaps."""
+    def _rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
+        lost = timeline.in_gaps(granularity)
+        if not lost.any():
+            return 0
+        self._table("lost", pa.table({"granule": timeline.granules[lost]}))
+        (rows,) = self._row("SELECT coalesce(sum(rows), 0) FROM cells SEMI JOIN lost USING (granule)")
+        return int(rows)
+
+    def _group(self, timeline: Timeline, granularity: Granularity) -> None:
+        """Make `groups`: people and rows per quasi combination and granule."""
         firsts = timeline.firsts(granularity)
         inside = firsts >= 0
         lookup = {"granule": timeline.granules[inside], "first": timeline.granules[firsts[inside]]}
         self._table("lookup", pa.table(lookup))
-        steps, in_gaps = "steps", 0
+        steps = "steps"
         if not inside.all():
             steps = (
                 "(SELECT quasi, granule, 1 AS people, rows, lag(granule) OVER "
                 "(PARTITION BY quasi, person ORDER BY granule) AS before "
                 "FROM cells SEMI JOIN lookup USING (granule))"
             )
-            (in_gaps,) = self._row(
-                "SELECT coalesce(sum(rows), 0) FROM cells ANTI JOIN lookup USING (granule)"
-            )
         self._run(
             "CREATE OR REPLACE TABLE groups AS SELECT quasi, first, CAST(sum(rows) AS BIGINT) AS rows, "
             "CAST(sum(CASE WHEN before IS NULL OR before < first THEN people ELSE 0 END) AS BIGINT) "
             f"AS people FROM {steps} JOIN lookup USING (granule) GROUP BY quasi, first"
         )
-        return int(in_gaps)
 
     def _publish_rows(self, levels: Levels) -> Stored:
         columns = [*self._quasi, *self._others, "label", "start", "end_"]

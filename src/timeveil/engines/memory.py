@@ -125,13 +125,13 @@ class MemoryEvents:
 
         def one(granularity: Granularity) -> Tally:
             firsts = timeline.firsts(granularity)
-            in_gaps = firsts[self._position] < 0 if (firsts < 0).any() else None
-            if in_gaps is not None:
-                inside = self._cells_of(quasi, quasi_size, timeline, ~in_gaps)
-                people, rows, _ = inside.sizes(firsts)
-                return Tally.of(people, rows, k, int(in_gaps.sum()))
-            people, rows, _ = (days if granularity.name in whole_days else cells).sizes(firsts)
-            return Tally.of(people, rows, k, 0)
+            lost = timeline.in_gaps(granularity)
+            in_gaps = int(lost[self._position].sum()) if lost.any() else 0
+            counted = days if granularity.name in whole_days else cells
+            if (firsts < 0).any():
+                counted = self._cells_of(quasi, quasi_size, timeline, firsts[self._position] >= 0)
+            people, rows, _ = counted.sizes(firsts)
+            return Tally.of(people, rows, k, in_gaps)
 
         with ThreadPoolExecutor(WORKERS) as pool:
             return list(pool.map(one, granularities))
