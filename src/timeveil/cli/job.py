@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -132,4 +131,6 @@ def _bad(message: str, hint: str) -> ParameterError:
 
 def _beside(path: Path, name: str | None) -> str | None:
     """A path relative to the job file's folder; the trailing slash of a folder stays."""
-    return None if name is None else os.path.join(path.parent, name)  # noqa: PTH118
+    if name is None:
+        return None
+    return str(path.parent / name) + ("/" if name.endswith("/") else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from timeveil.attack import Breach, Risk
 from timeveil.model.release import Release
-from timeveil.report.wording import aligned, counted, people, quoted, share
+from timeveil.report.wording import aligned, counted, people, share
 
 
 def described(breach: Breach, release: Release) -> list[str]:
@@ -38,9 +38,10 @@ def limits(breach: Breach) -> list[str]:
 def _adversary(breach: Breach, release: Release) -> str:
     adversary = breach.adversary
     quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
-    known = [*([quoted(quasi)] if quasi else []), "the time of " + counted(adversary.visits, "visit")]
+    known = "".join(f"`{name}`, " for name in quasi[:-1]) + "".join(f"`{name}` and " for name in quasi[-1:])
+    known += f"the time of {counted(adversary.visits, 'visit')}"
     within = _within(int(adversary.tolerance), release)  # type: ignore[arg-type]
-    return f"An outsider who knows {' and '.join(known)}{within}"
+    return f"An outsider who knows {known}{within}"
 
 
 def _within(tolerance: int, release: Release) -> str:

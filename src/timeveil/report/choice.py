@@ -85,17 +85,25 @@ def _others(release: Release) -> Iterator[str]:
 
 def _closest_failure(release: Release) -> Iterator[str]:
     """What stands in the way of the finer one that failed by the fewest rows."""
-    allowed, read = _allowed(release), release.manifest["counts"]["rows_read"]
+    allowed = _allowed(release)
     failed = [(counts["rows_below_k"], other) for other, counts in allowed.items() if not counts["feasible"]]
     if not failed:
         return
     rows, other = min(failed)
-    needed = math.ceil(rows / read * 10_000) / 10_000
+    needed = math.ceil(rows / _countable(release) * 10_000) / 10_000
     yield (
         f"`{other}` would have left {counted(rows, 'row')} in "
         f"{counted(allowed[other]['groups_below_k'], 'group')} below {release.guarantee.k} people"
         + (f" (`--suppress {needed:g}` would allow it)" if rows and needed < 0.1 else "")
     )
+
+
+def _countable(release: Release) -> int:
+    """Rows with a person and a time, which `suppress` is a share of."""
+    manifest = release.manifest
+    here = manifest["candidates"][manifest["granularity"]]
+    in_gaps = here["rows_in_gaps"] if manifest["parameters"]["gaps"] == "suppress" else 0
+    return int(manifest["counts"]["rows"] + here["rows_below_k"] + in_gaps)
 
 
 def _kept_groups(counts: Mapping[str, Any]) -> str:

@@ -61,6 +61,14 @@ def test_a_few_rows_in_the_way_are_told_with_what_would_allow_it() -> None:
     assert said(many, granularities=["week", "month"], suppress=0.011).facts["granularity"] == "week"
 
 
+def test_what_would_allow_it_is_a_share_of_the_rows_with_a_person() -> None:
+    nobody = visits(who=pa.nulls(10, pa.string()))
+    many = pa.concat_tables([visits(), nobody, *(visits().slice(0, 9) for _ in range(9))])
+    needed = {"granularities": ["week", "month"], "nulls": "withhold"}
+    assert "(`--suppress 0.011` would allow it)" in sentence(said(many, **needed), "would have left")
+    assert said(many, suppress=0.011, **needed).facts["granularity"] == "week"
+
+
 def test_why_this_one() -> None:
     both = {"granularities": ["week", "week-sunday", "month"], "suppress": 0.5}
     table = visits(day=[f"2024-01-{day:02}" for day in (1, 2, 3, 7, 7, 7, 9, 10, 11, 28)])
