@@ -35,7 +35,7 @@ class Explanation:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""
         lines = [self.title, *self.numbered(width), "", "What it does not protect:"]
         for limit in self.limits:
-            lines += textwrap.wrap(limit, width)
+            lines += _wrapped(limit, width)
         if self.run is not None:
             lines += ["", "To do it again:", f"  $ {self.run.command()}", "or in Python:"]
             lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
@@ -46,10 +46,7 @@ class Explanation:
         lines: list[str] = []
         for number, sentence in enumerate(self.sentences, start=1):
             mark = f"{number}. "
-            space = " " * len(mark)
-            lines += textwrap.wrap(
-                sentence, width, initial_indent=mark, subsequent_indent=space, break_long_words=False
-            )
+            lines += _wrapped(sentence, width, mark)
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,6 +92,18 @@ def explain(
         facts=_facts(release, ledger, verdict, exposed, run),
         run=run,
     )
+
+
+def _wrapped(text: str, width: int, mark: str = "") -> list[str]:
+    """Lines of text after a mark; names such as `half-year` stay whole."""
+    wrapper = textwrap.TextWrapper(
+        width,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return wrapper.wrap(text)
 
 
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:

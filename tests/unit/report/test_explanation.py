@@ -164,8 +164,11 @@ def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> No
     assert exposure_module(*generalize_time(visits(), ROLES, 3)) is None
 
 
-def test_lines_are_not_longer_than_asked_for() -> None:
-    assert max(map(len, said().text(60).splitlines())) <= 60
+@pytest.mark.parametrize("width", range(50, 70))
+def test_lines_are_not_longer_than_asked_for_and_names_stay_whole(width: int) -> None:
+    lines = said().text(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any(line.endswith("-") for line in lines)
 
 
 def test_the_same_as_data() -> None:
