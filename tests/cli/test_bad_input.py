@@ -66,6 +66,10 @@ def empty_file() -> None:
     Path("in.csv").write_bytes(b"")
 
 
+def no_rows() -> None:
+    Path("in.csv").write_text("who,when,where,what\n")
+
+
 def ragged() -> None:
     Path("in.csv").write_text(f"who,when,where,what\n{MARK},{TIMES[0]},{MARK},{MARK},{MARK}\n")
 
@@ -91,6 +95,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "junk as Parquet": (junk_parquet, f"{PARQUET} --k 2", 2, "not a Parquet file", "again"),
     "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
     "empty file": (empty_file, f"{RUN} --k 2", 2, "`in.csv` is empty", "first line"),
+    "empty table": (no_rows, f"{RUN} --k 2", 2, "`in.csv` has no rows", "right file"),
     "ragged": (ragged, f"{RUN} --k 2", 2, "row 1 has 5 cells", "every row"),
     "missing column": (lambda: without("where"), f"{RUN} --k 2", 2, "no column `where`", "did you mean"),
     "unknown column": (lambda: csv(more=[MARK] * 8), f"{RUN} --k 2", 2, "`more` has no role", "--drop"),
@@ -209,11 +214,19 @@ def test_bad_input_as_data(cli: Cli, here: Path, name: str) -> None:
     assert_no_value(said.out)
 
 
-def test_an_empty_table_gives_an_empty_release(cli: Cli, here: Path) -> None:
-    Path("in.csv").write_text("who,when,where,what\n")
-    said = cli(f"{RUN} --k 2")
+def test_profile_of_an_empty_table(cli: Cli, here: Path) -> None:
+    no_rows()
+    said = cli("profile in.csv --respondent who --time when --k 2")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("error: `in.csv` has no rows\n\nhint: ")
+
+
+def test_nobody_in_the_table_gives_an_empty_release(cli: Cli, here: Path) -> None:
+    csv(who=[None] * 8)
+    said = cli(f"{RUN} --k 2 --nulls withhold")
     assert said.code == 0, said.err
-    assert "1. Read 0 rows of 0 people." in said.out
+    assert "1. Read 8 rows of 0 people.\n2. Nothing to choose from" in said.out
+    assert "Withheld 8 rows (100 %): 8 without a person or a time." in said.out
     assert cli("verify out").code == 0
 
 

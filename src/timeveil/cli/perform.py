@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from timeveil.cli.output import Output
 from timeveil.cli.toml import granularity_tables
-from timeveil.errors import ParameterError, PrivateArtifactError
+from timeveil.errors import InputError, ParameterError, PrivateArtifactError
 from timeveil.model.progress import Progress, silent
 
 if TYPE_CHECKING:
     from timeveil.model.ledger import Ledger
+    from timeveil.model.relation import Relation
     from timeveil.model.release import Release
     from timeveil.model.verdict import Verdict
     from timeveil.report.explanation import Explanation
@@ -50,6 +51,7 @@ def carry_out(run: Run, progress: Progress = silent) -> Outcome:
 
     refuse_early(run)
     release, ledger = _generalise(run, lambda doing, share: progress(doing, share * 0.7))
+    refuse_empty(ledger.original)
     progress("verifying", 0.7)
     verdict = verify(release, ledger)
     exposed = exposure(release, ledger) if verdict else None
@@ -60,6 +62,14 @@ def carry_out(run: Run, progress: Progress = silent) -> Outcome:
         progress("writing", 0.85)
         write_both(run, release, ledger)
     return outcome
+
+
+def refuse_empty(relation: Relation) -> None:
+    """An empty table can be published from Python; on the command line it is the wrong file."""
+    if relation.rows == 0:
+        raise InputError(
+            f"`{relation.source}` has no rows", hint="see that it is the right file", code="file-unreadable"
+        )
 
 
 def refuse_early(run: Run) -> None:

@@ -45,6 +45,7 @@ def profile(
     """
     from timeveil.calendar.definitions import from_toml  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.perform import refuse_empty  # noqa: PLC0415
     from timeveil.cli.toml import calendar_file  # noqa: PLC0415
     from timeveil.intake import read  # noqa: PLC0415
     from timeveil.measure import profile as look  # noqa: PLC0415
@@ -58,6 +59,7 @@ def profile(
         with output.progress() as progress:
             progress("reading", 0.0)
             relation = read(table, roles, zone=zone, unit=unit, nulls=nulls)  # type: ignore[arg-type]
+            refuse_empty(relation)
             progress("counting people", 0.5)
             found = look(relation, k, granularity, own)
     except TimeveilError as error:
