@@ -1,6 +1,6 @@
 """Publish temporal data about people without giving them away.
 
-    read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
+read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
 """
 
 from timeveil.attack import Adversary, Breach, attack
@@ -29,7 +29,7 @@ from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
-from timeveil.model.version import VERSION as __version__
+from timeveil.model.version import __version__
 from timeveil.query import WindowCount, answer
 from timeveil.verify import verify
 

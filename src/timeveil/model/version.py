@@ -1,4 +1,4 @@
 """Which timeveil this is."""
 
-VERSION = "0.1.0"
-TOOL = f"timeveil {VERSION}"
+__version__ = "0.1.0"
+TOOL = f"timeveil {__version__}"

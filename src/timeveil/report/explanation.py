@@ -19,6 +19,7 @@ from timeveil.report.run import Run
 from timeveil.report.wording import counted, people, quoted, share
 
 WIDTH = 100
+PSEUDONYM = 0.2  # share of rows above which a column is called a second name
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,12 @@ def _limits(release: Release, exposed: Exposure | None) -> Iterator[str]:
     for column, part in exposed.sensitive.items():
         whole = ": it is known of everyone there" if part == 1 else ""
         yield f"In the worst group {share(part)} of the rows have the same `{column}`{whole}."
+    for column, part in exposed.tying.items():
+        if part >= PSEUDONYM:
+            yield (
+                f"`{column}` acts like a second name: {share(part)} of the rows have a value of it that only "
+                "one person has, in several rows, so they can be tied together. Drop it, or make it coarser."
+            )
 
 
 def _facts(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from timeveil.attack.homogeneity import commonest_sensitive, largest_share
+from timeveil.attack.pseudonyms import tying_columns
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.linked import link
@@ -18,15 +19,21 @@ CHEAP_ROWS = 1_000_000
 class Exposure:
     """The largest part of a group's rows that one person has, and that have one sensitive value.
 
-    `sensitive` gives per sensitive column the share of its most common value in the worst group.
+    `sensitive` gives per sensitive column the share of its most common value in the worst group, `tying`
+    per published column the share of rows that it ties to another row of the same person.
     """
 
     largest_share: float
     sensitive: Mapping[str, float]
+    tying: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
-        return {"largest_share": self.largest_share, "commonest_sensitive": dict(self.sensitive)}
+        return {
+            "largest_share": self.largest_share,
+            "commonest_sensitive": dict(self.sensitive),
+            "tied_rows": dict(self.tying),
+        }
 
 
 def exposure(release: Release, ledger: Ledger) -> Exposure | None:
@@ -35,4 +42,8 @@ def exposure(release: Release, ledger: Ledger) -> Exposure | None:
         return None
     linked = link(release, ledger)
     found = commonest_sensitive(release, ledger, linked)
-    return Exposure(largest_share(linked), {name: shares["worst"] for name, shares in found.items()})
+    return Exposure(
+        largest_share(linked),
+        {name: shares["worst"] for name, shares in found.items()},
+        tying_columns(release, ledger, linked),
+    )

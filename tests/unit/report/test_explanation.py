@@ -144,7 +144,7 @@ def test_a_verdict_is_told_as_it_is() -> None:
 def test_what_is_not_protected() -> None:
     pair = generalize_time(visits(), ROLES, 3, granularities=["month"])
     exposed = exposure(*pair)
-    assert exposed == Exposure(pytest.approx(0.5), {"result": 1.0})
+    assert exposed == Exposure(pytest.approx(0.5), {"result": 1.0}, {"result": 0.0})
     assert explain(*pair, exposed=exposed).limits == (
         "One person has up to 50 % of the rows of a group, so being one of 3 does not mean a chance "
         "of 1 in 3.",

@@ -1,0 +1,33 @@
+"""Published columns that tie the rows of one person together, as a second identifier would."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.query.codes import Coded, column_of, distinct_pairs, encode
+from timeveil.query.linked import Linked
+from timeveil.query.published import columns_of
+
+
+def tying_columns(release: Release, ledger: Ledger, linked: Linked) -> dict[str, float]:
+    """Per kept and sensitive column the share of published rows that it ties to another of their person.
+
+    A value ties rows if only one person has it, in several rows. A case number that was kept does this
+    for nearly all rows; an ordinary measurement for nearly none.
+    """
+    published = linked.published
+    person = linked.people.person[published]
+    found = {}
+    for name in (*columns_of(release, "keep"), *columns_of(release, "sensitive")):
+        values = encode(column_of(ledger.original.data, name))
+        value, _, often = distinct_pairs(values.codes[published], person, linked.people.people)
+        people = np.bincount(value, minlength=values.size)
+        tied = (people[value] == 1) & (often > 1) & ~_is_null(values)[value]
+        found[name] = float(often[tied].sum()) / max(len(person), 1)
+    return found
+
+
+def _is_null(values: Coded) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray(values.values.is_null())
