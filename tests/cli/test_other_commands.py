@@ -12,12 +12,12 @@ from tests.architecture.commands import command_names, command_tree
 from tests.cli.conftest import Cli, names
 
 from timeveil.bundle import open_ledger, open_release
-from timeveil.model.version import VERSION
+from timeveil.model.version import __version__
 from timeveil.verify import verify
 
 
 def test_version(cli: Cli) -> None:
-    assert cli("--version").out == f"timeveil {VERSION}\n"
+    assert cli("--version").out == f"timeveil {__version__}\n"
 
 
 @pytest.mark.parametrize("line", ["", "--help", "-h"])
