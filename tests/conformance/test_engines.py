@@ -121,6 +121,56 @@ def test_nulls_and_odd_columns(engine):
 
 
 @pytest.mark.parametrize("engine", OTHERS)
+def test_names_that_differ_in_case_only(engine):
+    """An engine that does not tell `ID` from `id` would publish the respondent."""
+    table = pa.table({
+        "ID": ["p1", "p2", "p3", "p4"] * 2,
+        "t": ["2024-01-01"] * 4 + ["2024-01-02"] * 4,
+        "id": [f"k{i}" for i in range(8)],
+        "Zip": ["a"] * 8,
+        "zip": ["x", "x", "y", "y"] * 2,
+        "file_row_number": [7] * 8,
+    })  # fmt: skip
+    roles = tv.Roles(respondent="ID", time="t", quasi=["Zip", "zip"], keep=["id", "file_row_number"])
+    _, rows, *_ = assert_agree(table, roles, 2, engine)
+    assert {row["id"] for row in rows} == set(table["id"].to_pylist())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_of_a_withheld_row_is_in_a_release(engine):
+    """No value, no label, in no dictionary: what a release holds in memory may leave the building too."""
+    table = pa.table({
+        "who": ["p1", "p2", "p3", "p4", "q", "q"],
+        "when": ["2024-01-01"] * 4 + ["2025-05-05"] * 2,
+        "zip": pa.array(["a"] * 4 + ["SECRET"] * 2).dictionary_encode(),
+        "result": pa.array(["neg"] * 4 + ["SECRET"] * 2).dictionary_encode(),
+    })  # fmt: skip
+    roles = tv.Roles(respondent="who", time="when", quasi=["zip"], sensitive=["result"])
+    release, _ = tv.generalize_time(table, roles, 2, suppress=0.5, engine=engine)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, release.table.schema) as stream:
+        stream.write_table(release.table)
+    written = sink.getvalue().to_pybytes()
+    assert release.table.num_rows == 4
+    assert b"neg" in written
+    assert b"SECRET" not in written
+    assert b"2025" not in written
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_an_engine_that_fails_tells_no_value(engine):
+    """A time too large for the engine's files is refused without being shown."""
+    huge = pa.array([2**60 + 12345] * 4, pa.int64()).view(pa.timestamp("s"))
+    table = pa.table({"who": ["a", "b"] * 2, "when": ["2024-01-01"] * 4, "far": huge})
+    with pytest.raises(tv.TimeveilError) as caught:
+        tv.generalize_time(table, tv.Roles(respondent="who", time="when", keep=["far"]), 2, engine=engine)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "1152921504606859321" not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("engine", OTHERS)
 @pytest.mark.parametrize("rows", [0, 1, 2])
 def test_tiny_tables(engine, rows):
     """None, one, two rows."""

@@ -6,10 +6,10 @@ is used beyond truncating an instant. Work happens in a private folder that goes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -22,11 +22,12 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.ticks import candidates
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
-from timeveil.errors import EngineError
+from timeveil.errors import EngineError, ParameterError
 from timeveil.model.relation import Relation
 from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored
 
 Int64s = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 class DuckDBEvents:
@@ -43,7 +44,7 @@ class DuckDBEvents:
         self._run(f"SET temp_directory = {_text(self._folder.path / 'spill')}")
         self._run("SET preserve_insertion_order = false")
         if memory_limit:
-            self._run(f"SET memory_limit = {_text(memory_limit)}")
+            self._run(f"SET memory_limit = {_size(memory_limit)}")
         self._run(f"CREATE VIEW source AS {self._source_query()}")
         self.rows, self.people = self._row("SELECT count(*), count(DISTINCT person) FROM source")
 
@@ -61,14 +62,16 @@ class DuckDBEvents:
         self._counted_for = None
         granule = _floor_divide(f"(instant + {base.phase})", base.width)
         self._run(f"CREATE OR REPLACE VIEW events AS SELECT *, {granule} AS granule FROM source")
-        found = self._database.execute("SELECT DISTINCT granule FROM events ORDER BY granule").fetchnumpy()
+        query = "SELECT DISTINCT granule FROM events ORDER BY granule"
+        found = _explained(lambda: self._database.execute(query).fetchnumpy())
         return np.asarray(found["granule"], np.int64)
 
     def values(self, column: str) -> pa.Array:
         """The distinct values of a quasi-identifier, null among them if it occurs."""
         place = self._quasi[self._relation.roles.quasi_columns.index(column)]
-        with _explained():
-            found = self._database.sql(f"SELECT DISTINCT {place} FROM source ORDER BY ALL").to_arrow_table()
+        found = _explained(
+            lambda: self._database.sql(f"SELECT DISTINCT {place} FROM source ORDER BY ALL").to_arrow_table()
+        )
         return found.column(0).combine_chunks().cast(self._plain_type(column))
 
     def tally(
@@ -110,24 +113,32 @@ class DuckDBEvents:
         (self._folder.path / "work.duckdb").unlink(missing_ok=True)
 
     def _source_query(self) -> str:
-        roles, axis = self._relation.roles, self._relation.clock
-        time, respondent = _name(self._relation.time), _name(self._relation.respondent)
+        relation, axis = self._relation, self._relation.clock
+        time = self._place(relation.time)
         if axis.kind == "relative":
             milli = f"CAST({time} AS BIGINT) * {UNITS[axis.unit or 'second'][1] * 1000}"
         elif pa.types.is_date(axis.type):
             milli = f"CAST(date_diff('day', DATE '1970-01-01', {time}) AS BIGINT) * 86400000"
         else:
             milli = f"epoch_ms({time})"
-        quasi = "".join(f", {_name(c)} AS {q}" for c, q in zip(roles.quasi_columns, self._quasi, strict=True))
-        others = "".join(
-            f", {_name(c)} AS {p}" for c, p in zip((*roles.keep, *roles.sensitive), self._others, strict=True)
-        )
+        roles = relation.roles
+        places = [*self._quasi, *self._others]
+        named = zip((*roles.quasi_columns, *roles.keep, *roles.sensitive), places, strict=True)
+        published = "".join(f", {self._place(column)} AS {place}" for column, place in named)
+        person = self._place(relation.respondent)
         return (
             f"SELECT *, {_floor_divide('milli', 1000)} AS instant FROM (SELECT file_row_number AS row, "
-            f"{respondent} AS person, {milli} AS milli{quasi}{others} "
-            f"FROM read_parquet({_text(self._source.path)}, file_row_number = true) "
-            f"WHERE {respondent} IS NOT NULL AND {time} IS NOT NULL)"
+            f"{person} AS person, {milli} AS milli{published} FROM {self._file()} "
+            f"WHERE {person} IS NOT NULL AND {time} IS NOT NULL)"
         )
+
+    def _file(self) -> str:
+        """The file with its columns under plain names of ours: DuckDB tells names apart by letters only."""
+        names = ", ".join(f"c{i}" for i in range(len(self._source.schema.names)))
+        return f"read_parquet({_text(self._source.path)}) AS file({names})"
+
+    def _place(self, column: str) -> str:
+        return f"c{self._source.schema.names.index(column)}"
 
     def _count_cells(self, levels: Levels) -> None:
         """Number the quasi-identifier combinations; per cell and person, the granule they were in before."""
@@ -219,8 +230,7 @@ class DuckDBEvents:
 
     def _publish_entries(self) -> Stored:
         query = (
-            "SELECT every.row, number FROM (SELECT file_row_number AS row FROM "
-            f"read_parquet({_text(self._source.path)}, file_row_number = true)) AS every "
+            f"SELECT every.row, number FROM (SELECT file_row_number AS row FROM {self._file()}) AS every "
             "LEFT JOIN placed ON placed.row = every.row ORDER BY every.row"
         )
         schema = pa.schema([("row", pa.int64()), ("group", pa.int32())])
@@ -242,18 +252,20 @@ class DuckDBEvents:
 
     def _store(self, table: pa.Table) -> Stored:
         path = self._folder.path / "source.parquet"
-        pq.write_table(table, path, compression="zstd")
+        _explained(lambda: pq.write_table(table, path, compression="zstd"))
         return Stored(path, self._folder)
 
     def _write(self, name: str, query: str, schema: pa.Schema) -> Stored:
         """The rows of a query as a private file, with exactly the types of a schema."""
         path = self._folder.path / name
-        with _explained(), pq.ParquetWriter(path, schema, compression="zstd") as file:
-            for batch in self._database.sql(query).to_arrow_reader(BATCH_ROWS):
-                columns = [
-                    column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)
-                ]
-                file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+        def write() -> None:
+            with pq.ParquetWriter(path, schema, compression="zstd") as file:
+                for batch in self._database.sql(query).to_arrow_reader(BATCH_ROWS):
+                    columns = [c.cast(field.type) for c, field in zip(batch.columns, schema, strict=True)]
+                    file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+        _explained(write)
         return Stored(path, self._folder)
 
     def _table(self, name: str, table: pa.Table) -> None:
@@ -262,42 +274,48 @@ class DuckDBEvents:
         self._database.unregister("incoming")
 
     def _run(self, statement: str) -> None:
-        with _explained():
-            self._database.execute(statement).fetchall()
+        _explained(lambda: self._database.execute(statement).fetchall())
 
     def _row(self, query: str) -> tuple[Any, ...]:
-        with _explained():
-            (found,) = self._database.execute(query).fetchall()
-            row: tuple[Any, ...] = found
-            return row
+        (found,) = _explained(lambda: self._database.execute(query).fetchall())
+        row: tuple[Any, ...] = found
+        return row
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """DuckDB's own messages may quote data, so they are replaced, never passed on."""
+def _explained(work: Callable[[], T]) -> T:
+    """Do some work. DuckDB's own messages may quote data, so they are replaced, and no trace is kept."""
     try:
-        yield
+        return work()
     except duckdb.OutOfMemoryException:
-        raise EngineError(
+        failure = EngineError(
             "DuckDB ran out of memory or of space for temporary files",
             hint="give it more with memory_limit, or make room on the disk of the temporary folder",
             code="engine-failed",
-        ) from None
-    except (duckdb.Error, OSError) as error:
-        raise EngineError(
+        )
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        failure = EngineError(
             f"DuckDB could not finish ({type(error).__name__})",
             hint="check memory_limit and the space and rights in the temporary folder",
             code="engine-failed",
-        ) from None
+        )
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None
+    raise failure
+
+
+def _size(memory_limit: str) -> str:
+    if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory_limit, re.IGNORECASE):
+        raise ParameterError(
+            "the memory limit is not a size", hint="write it as 500MB or 2GB", code="bad-parameter"
+        )
+    return _text(memory_limit)
 
 
 def _floor_divide(number: str, width: int) -> str:
     """Division that rounds down for negative numbers too, in any SQL."""
     return f"CAST(({number} - ((({number}) % {width}) + {width}) % {width}) / {width} AS BIGINT)"
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _text(value: str | Path) -> str:

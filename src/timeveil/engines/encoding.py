@@ -88,6 +88,11 @@ def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return whole(column.dictionary_encode().unify_dictionaries())
 
 
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without a dictionary, which may hold values that no row has, in the order they came in."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def whole(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece."""
     if column.num_chunks == 1:

@@ -16,7 +16,7 @@ from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.ticks import candidates
 from timeveil.calendar.timeline import Granules, Ticks, Timeline
-from timeveil.engines.encoding import Codes, combine, encode, encode_people, publish_values, whole
+from timeveil.engines.encoding import Codes, combine, encode, encode_people, plain, publish_values, whole
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
 from timeveil.kernels import occurrences
 from timeveil.model.ordering import canonical
@@ -219,7 +219,8 @@ class MemoryEvents:
         columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
         columns[f"{time}_start"] = granules.start.take(code)
         columns[f"{time}_end"] = granules.end.take(code)
-        return canonical(pa.table(columns), by=[*roles.quasi_columns, f"{time}_start", time])
+        ordered = canonical(pa.table(columns), by=[*roles.quasi_columns, f"{time}_start", time])
+        return pa.table({name: plain(ordered[name]) for name in ordered.column_names})
 
 
 def _is_of_whole_days(granularity: Granularity, timeline: Timeline) -> bool:

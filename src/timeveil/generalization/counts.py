@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,17 +14,25 @@ from timeveil.generalization.plan import Plan
 from timeveil.generalization.search import Node, Order
 
 
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """A hierarchy and the levels of it that may be used."""
+
+    hierarchy: Hierarchy
+    usable: tuple[int, ...]
+
+
 class Counts:
     """Tallies of nodes: one scan per combination of levels, made when first asked for."""
 
-    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Hierarchy], k: int) -> None:
+    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], k: int) -> None:
         self._events = events
         self.plan = plan
         self._ladders = ladders
         self.k = k
         self._scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
-        self.order = Order(plan.timeline, plan.allowed, [h.top for h in ladders.values()])
+        self.order = Order(plan.timeline, plan.allowed, [ladder.usable for ladder in ladders.values()])
 
     def __call__(self, node: Node) -> Tally:
         """One node's tally."""
@@ -55,12 +64,13 @@ class Counts:
     def level_names(self, combination: tuple[int, ...]) -> dict[str, dict[str, Any]]:
         """The same in words."""
         return {
-            column: {"level": number, "name": self._ladders[column].names[number - 1]}
+            column: {"level": number, "name": self._ladders[column].hierarchy.names[number - 1]}
             for column, number in zip(self._ladders, combination, strict=True)
             if number > 0
         }
 
     def _level(self, column: str, number: int) -> pa.Table:
         if (column, number) not in self._tables:
-            self._tables[column, number] = self._ladders[column].level(number, self._events.values(column))
+            values = self._events.values(column)
+            self._tables[column, number] = self._ladders[column].hierarchy.level(number, values)
         return self._tables[column, number]

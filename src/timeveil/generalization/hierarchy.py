@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pyarrow.csv
 from timeveil.errors import InputError, ParameterError
 
 STAR = "*"
+RULES = {"intervals": "5,10", "prefixes": "3,2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +59,18 @@ class Hierarchy:
     def intervals(cls, widths: Sequence[float], origin: float = 0) -> Hierarchy:
         """For numbers: intervals of growing width from `origin`, each width a multiple of the one before."""
         _growing("widths", widths)
-        ratios = [round(width / widths[0]) for width in widths]
-        whole = all(
-            abs(width / widths[0] - ratio) < 1e-9 for width, ratio in zip(widths, ratios, strict=True)
-        )
-        if not whole or any(wide % narrow for narrow, wide in pairwise(ratios)):
+        if any(Fraction(str(wide)) % Fraction(str(narrow)) for narrow, wide in pairwise(widths)):
             raise _bad("each interval width must be a multiple of the one before", "for example 5, 10, 20")
+        exact = [Fraction(str(width)) for width in widths]
+        start = Fraction(str(origin))
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             if number > len(widths):
                 return _stars(values)
-            finest = pc.floor(pc.divide(pc.subtract(_numbers(values), origin), widths[0]))
-            index = pc.floor(pc.divide(finest, ratios[number - 1]))
-            low = pc.add(pc.multiply(index, widths[number - 1]), origin)
+            width = exact[number - 1]
+            lows = [None if v is None else (v - start) // width * width + start for v in _numbers(values)]
             return pa.array(
-                [
-                    None if n is None else f"[{n:.12g}, {n + widths[number - 1]:.12g})"
-                    for n in low.to_pylist()
-                ],
+                [None if low is None else f"[{_text(low)}, {_text(low + width)})" for low in lows],
                 pa.string(),
             )
 
@@ -142,31 +139,40 @@ class Hierarchy:
     def from_csv(cls, path: str | Path) -> Hierarchy:
         """A hierarchy file: no header, a row per value, levels from fine to coarse, `;` or `,` between."""
         file = Path(path)
-        try:
-            with file.open(encoding="utf-8") as lines:
-                head = lines.readline()
-        except (OSError, UnicodeDecodeError):
-            raise InputError(
-                f"the hierarchy file `{file.name}` cannot be read",
-                hint="give the path of a UTF-8 text file with one row per value",
-                code="file-unreadable",
-            ) from None
+        head = _first_line(file)
         width = head.count(";" if ";" in head else ",") + 1
         names = [f"level{i}" for i in range(width)]
-        try:
-            table = pyarrow.csv.read_csv(
-                file,
-                read_options=pyarrow.csv.ReadOptions(column_names=names),
-                parse_options=pyarrow.csv.ParseOptions(delimiter=";" if ";" in head else ","),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-                ),
-            )
-        except pa.ArrowInvalid:
-            raise _bad(
-                f"the hierarchy file `{file.name}` is not a table", "give every row the same levels"
-            ) from None
-        return cls.from_table(table)
+        return cls.from_table(_read_levels(file, names, ";" if ";" in head else ","))
+
+
+def _first_line(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as lines:
+            return lines.readline()
+    except (OSError, UnicodeDecodeError):
+        failure = InputError(
+            f"the hierarchy file `{file.name}` cannot be read",
+            hint="give the path of a UTF-8 text file with one row per value",
+            code="file-unreadable",
+        )
+    raise failure
+
+
+def _read_levels(file: Path, names: list[str], delimiter: str) -> pa.Table:
+    try:
+        return pyarrow.csv.read_csv(
+            file,
+            read_options=pyarrow.csv.ReadOptions(column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        failure = _bad(
+            f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
+        )
+    raise failure
 
 
 def hierarchy_from(given: Hierarchy | str | Path | pa.Table) -> Hierarchy:
@@ -179,30 +185,57 @@ def hierarchy_from(given: Hierarchy | str | Path | pa.Table) -> Hierarchy:
         return given
     if isinstance(given, pa.Table):
         return Hierarchy.from_table(given)
-    kind, _, numbers = str(given).partition(":")
+    rule, colon, numbers = str(given).partition(":")
+    if rule in RULES and colon:
+        return _from_rule(rule, numbers)
+    if given == "suppression":
+        return Hierarchy.suppression()
+    if rule.isalpha() and colon and not Path(given).exists():
+        raise _bad(
+            f"`{rule}` is not a rule for a hierarchy",
+            f"use {' or '.join(f'{name}:{example}' for name, example in RULES.items())}, or a file",
+        )
+    return Hierarchy.from_csv(given)
+
+
+def _from_rule(rule: str, numbers: str) -> Hierarchy:
     try:
-        if kind == "intervals":
+        if rule == "intervals":
             return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
-        if kind == "prefixes":
-            return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
+        return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
     except ValueError:
-        raise _bad(f"a hierarchy rule `{kind}` needs numbers", f"for example {kind}:5,10") from None
-    return Hierarchy.suppression() if given == "suppression" else Hierarchy.from_csv(given)
+        failure = _bad(f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}")
+    raise failure
 
 
 def _stars(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
 
 
-def _numbers(values: pa.Array) -> pa.Array:
-    try:
-        return values.cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+def _numbers(values: pa.Array) -> list[Fraction | None]:
+    """Numbers as they are written, exactly; text is read as numbers."""
+    numbers = [None if v is None else _number(v) for v in values.to_pylist()]
+    if any(n is None and v is not None for n, v in zip(numbers, values.to_pylist(), strict=True)):
         raise InputError(
             "a hierarchy of intervals was given for a column that is not all numbers",
             hint="use a hierarchy table for this column, or clean its values",
             code="bad-hierarchy",
-        ) from None
+        )
+    return numbers
+
+
+def _number(value: Any) -> Fraction | None:
+    try:
+        return Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _text(number: Fraction) -> str:
+    """Whole numbers in full, others as decimals."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    return f"{Decimal(number.numerator) / Decimal(number.denominator):f}".rstrip("0").rstrip(".")
 
 
 def _growing(name: str, numbers: Sequence[float]) -> None:

@@ -28,6 +28,12 @@ class Settings:
     nulls: Nulls
 
     def __post_init__(self) -> None:
+        if not isinstance(self.choose, str):
+            raise ParameterError(
+                "`choose` is a rule or the name of a granularity",
+                hint="use choose='groups', 'generality' or a name such as 'month'",
+                code="bad-parameter",
+            )
         if (
             isinstance(self.suppress, bool)
             or not isinstance(self.suppress, int | float)
@@ -92,28 +98,26 @@ def make_plan(
     timeline = Timeline(axis, ticks, events.observe(ticks), settings.gaps)
     if asked is None:
         allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
-    kept, skipped = _without_gaps(timeline, allowed, settings.gaps)
+    kept, skipped = _without_gaps(timeline, allowed, named, settings.gaps)
     return Plan(timeline, kept, base, named.name if named else None, names, skipped)
 
 
 def _without_gaps(
-    timeline: Timeline, allowed: Sequence[Granularity], policy: str
+    timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None, policy: str
 ) -> tuple[tuple[Granularity, ...], dict[str, str]]:
     """Apply the policies that need no counting: refuse, or skip the granularity."""
     if policy not in ("error", "skip"):
         return tuple(allowed), {}
-    gapped = [g for g in allowed if g.has_gaps and bool((timeline.firsts(g) < 0).any())]
-    if gapped and policy == "error":
-        raise InputError(
-            f"some times lie in no granule of `{gapped[0].name}`, which has gaps",
-            hint="gaps='suppress' withholds those rows, 'next' moves them on, 'skip' leaves it out",
-            code="gap",
-        )
+    gapped = [g for g in allowed if timeline.in_gaps(g).any()]
     kept = tuple(g for g in allowed if g not in gapped)
-    if not kept:
+    if gapped and (policy == "error" or named in gapped or not kept):
+        worst = named if named in gapped else gapped[0]
+        lost = int(timeline.in_gaps(worst).sum())
         raise InputError(
-            f"rows lie in the gaps of all {len(allowed)} granularities; none is left to choose from",
-            hint="allow one without gaps, such as day, week or month",
+            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, lie in no "
+            f"granule of `{worst.name}`, which has gaps",
+            hint="gaps='suppress' withholds such rows, 'next' moves them on; or allow one without gaps",
             code="gap",
+            facts={"granularity": worst.name, "granules": lost},
         )
     return kept, {g.name: "rows lie in its gaps" for g in gapped}

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -71,11 +72,14 @@ class Order:
 
     Granularities that partition the observed granules alike are one node, named by the finest;
     `aliases` lists the others. A granularity that leaves rows out in its gaps is comparable only with
-    those that leave out the same rows.
+    those that leave out the same rows. `levels` lists per hierarchy the levels that may be used.
     """
 
     def __init__(
-        self, timeline: Timeline, granularities: Sequence[Granularity], tops: Sequence[int] = ()
+        self,
+        timeline: Timeline,
+        granularities: Sequence[Granularity],
+        levels: Sequence[Sequence[int]] = (),
     ) -> None:
         shapes = {g.name: Partition.of(timeline.firsts(g)) for g in granularities}
         ranked = sorted(granularities, key=lambda g: (-shapes[g.name].granules, *_rank(g, granularities)))
@@ -91,8 +95,7 @@ class Order:
                 self.aliases[twin.name].append(granularity.name)
         names = [g.name for g in self.granularities]
         self._finer = {(g, h): shapes[g].refines(shapes[h]) for g in names for h in names}
-        combinations = np.indices([top + 1 for top in tops]).reshape(len(tops), -1).T if tops else [()]
-        self.levels = sorted((tuple(int(n) for n in c) for c in combinations), key=lambda c: (sum(c), c))
+        self.levels = sorted(product(*levels), key=lambda combination: (sum(combination), combination))
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

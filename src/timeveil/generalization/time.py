@@ -26,7 +26,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.engines import Tally, open_events
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.generalization.counts import Counts
+from timeveil.generalization.counts import Counts, Ladder
 from timeveil.generalization.hierarchy import Hierarchy, hierarchy_from
 from timeveil.generalization.outcome import Found, assemble, empty
 from timeveil.generalization.plan import Nulls, Settings, make_plan
@@ -50,6 +50,7 @@ def generalize_time(
     zone: str | None = None,
     suppress: float = 0.0,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
+    levels: Mapping[str, int] | None = None,
     engine: str = "memory",
     gaps: Gaps = "error",
     nulls: Nulls = "error",
@@ -60,11 +61,11 @@ def generalize_time(
 ) -> tuple[Release, Ledger]:
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
 
-    `granularities` limits the calendar (default: all that fit the data). `choose` picks among the
-    minimal ones: `"groups"` (most groups), `"generality"` (the paper's least general) or a granularity
-    by name. `suppress` is the share of rows that may be withheld in groups below k. `gaps` says what
-    happens to rows in no granule: `"error"`, `"skip"` that granularity, `"suppress"` them, or take the
-    `"next"` granule.
+    `granularities` limits the calendar (default: all that fit the data). `choose` picks among those that
+    keep the promise: `"groups"` (most groups), `"generality"` (the paper's least general) or a
+    granularity by name. `levels` pins a column with a hierarchy to one of its levels. `suppress` is the
+    share of rows that may be withheld in groups below k. `gaps` says what happens to rows in no granule:
+    `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4"], "when": ["2006-01-03", "2006-01-03",
@@ -77,7 +78,7 @@ def generalize_time(
     settings = Settings(choose, suppress, gaps, nulls)
     progress("reading", 0.0)
     relation = _relation(table, roles, zone, unit, nulls, engine)
-    ladders = _hierarchies(hierarchies, relation.roles)
+    ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     own = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)
@@ -109,15 +110,28 @@ def _relation(
     return read(table, roles, zone=zone, unit=unit, nulls=nulls, stored=stored)
 
 
-def _hierarchies(given: Mapping[str, Any] | None, roles: Roles) -> dict[str, Hierarchy]:
-    for column in given or {}:
+def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
+    """Per generalised column its hierarchy and the levels that may be used: all, or the one pinned."""
+    for column in hierarchies:
         if column not in roles.quasi_columns:
             raise ParameterError(
                 f"a hierarchy was given for `{column}`, which is not a quasi-identifier",
                 hint=f"name `{column}` in quasi, or leave its hierarchy out",
                 code="bad-hierarchy",
             )
-    return {column: hierarchy_from(hierarchy) for column, hierarchy in (given or {}).items()}
+    tops = {column: hierarchy_from(given) for column, given in hierarchies.items()}
+    for column, level in levels.items():
+        if column not in tops or level not in range(tops[column].top + 1):
+            known = f"the levels of `{column}` go from 0 to {tops[column].top}" if column in tops else None
+            raise ParameterError(
+                known or f"`{column}` has no hierarchy whose level could be pinned",
+                hint="pin a level only where a hierarchy is given, 0 being the value itself",
+                code="bad-hierarchy",
+            )
+    return {
+        column: Ladder(h, (levels[column],) if column in levels else tuple(range(h.top + 1)))
+        for column, h in tops.items()
+    }
 
 
 def _search(counts: Counts, settings: Settings, rows: int, k: int) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from timeveil.errors import BundleError, ParameterError
@@ -22,8 +23,11 @@ class KAnonymity:
     k: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            shown = self.k if isinstance(self.k, int) else type(self.k).__name__
+        whole = isinstance(self.k, Integral) and not isinstance(self.k, bool)
+        if whole:
+            object.__setattr__(self, "k", int(self.k))
+        if not whole or self.k < 2:
+            shown = self.k if whole else type(self.k).__name__
             raise ParameterError(
                 f"k must be a whole number of at least 2, got {shown}",
                 hint="k is how many different people must share every published value; 5 or 10 is usual",

@@ -36,6 +36,19 @@ def test_interval_levels_nest(values, widths):
         assert len(set(zip(fine, coarse, strict=True))) == len(set(fine))
 
 
+def test_large_and_decimal_numbers_keep_their_digits():
+    """Interval bounds are exact, whatever the size of the numbers."""
+    wide = Hierarchy.intervals([5, 10])
+    assert published(wide, 1, [10**13, 10**13 + 7]) == [
+        "[10000000000000, 10000000000005)",
+        "[10000000000005, 10000000000010)",
+    ]
+    assert published(wide, 2, [2**62 + 1]) == ["[4611686018427387900, 4611686018427387910)"]
+    tenths = Hierarchy.intervals([0.1, 0.5])
+    assert published(tenths, 1, [0.3, 0.29]) == ["[0.3, 0.4)", "[0.2, 0.3)"]
+    assert published(tenths, 2, ["0.75"]) == ["[0.5, 1)"]
+
+
 def test_prefixes_hide_the_rest():
     """Shorter values stay as they are."""
     codes = Hierarchy.prefixes([3, 1])
@@ -88,6 +101,7 @@ def test_a_table_that_is_no_hierarchy_is_refused(table):
         lambda: Hierarchy.prefixes([2, 3]),
         lambda: hierarchy_from("intervals:wide"),
         lambda: hierarchy_from("prefixes:"),
+        lambda: hierarchy_from("bogus:3"),
     ],
 )
 def test_rules_with_bad_numbers_are_refused(make):
@@ -110,6 +124,7 @@ def test_intervals_for_words_are_refused():
     with pytest.raises(tv.InputError, match="not all numbers") as caught:
         Hierarchy.intervals([5]).level(1, pa.array(["5", "canary"]))
     assert "canary" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 def test_a_missing_hierarchy_file_is_named(tmp_path):
@@ -128,3 +143,40 @@ def test_a_hierarchy_for_another_column_is_refused():
             2,
             hierarchies={"age": "intervals:5"},
         )
+
+
+AGES = pa.table(
+    {
+        "who": list("abcdefgh"),
+        "when": ["2024-01-01"] * 8,
+        "age": [21, 22, 23, 24, 31, 32, 33, 34],
+        "zip": ["1"] * 8,
+    }
+)
+AGE_ROLES = tv.Roles(respondent="who", time="when", quasi=["age", "zip"])
+
+
+@pytest.mark.parametrize(("level", "groups"), [(1, 2), (2, 1)])
+def test_a_level_can_be_pinned(level, groups):
+    """The search then uses that level alone."""
+    release, ledger = tv.generalize_time(
+        AGES, AGE_ROLES, 4, hierarchies={"age": "intervals:10,40"}, levels={"age": level}
+    )
+    assert release.manifest["levels"]["age"]["level"] == level
+    assert release.manifest["counts"]["groups"] == groups
+    assert {node["levels"]["age"]["level"] for node in release.manifest["nodes"]} == {level}
+    assert tv.verify(release, ledger)
+
+
+def test_a_pinned_level_may_be_infeasible():
+    """Level 0 is the value itself, and nobody shares an age here."""
+    with pytest.raises(tv.InfeasibleError):
+        tv.generalize_time(AGES, AGE_ROLES, 4, hierarchies={"age": "intervals:10"}, levels={"age": 0})
+
+
+@pytest.mark.parametrize("levels", [{"age": 4}, {"age": -1}, {"zip": 1}, {"nobody": 0}])
+def test_levels_that_are_not_there_are_refused(levels):
+    """With what there is."""
+    with pytest.raises(tv.ParameterError) as caught:
+        tv.generalize_time(AGES, AGE_ROLES, 4, hierarchies={"age": "intervals:10,40"}, levels=levels)
+    assert caught.value.code == "bad-hierarchy"
