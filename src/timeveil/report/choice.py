@@ -16,6 +16,11 @@ _RULES = {
     "generality": "Of those that keep the promise it is the least general by the measure of the paper.",
 }
 
+_BY_RULE = {
+    "groups": "Of all that keep the promise it has the most groups left after withholding",
+    "generality": "Of all that keep the promise it is the least general after withholding by the paper's measure",
+}
+
 
 def considered(release: Release, ledger: Ledger) -> Iterator[str]:
     """How many granularities were allowed and tried, and why the others were not."""
@@ -60,6 +65,9 @@ def _why(release: Release) -> str:
     frontier = manifest["frontier"]
     if manifest["parameters"]["choose"] not in _RULES:
         return "It was asked for by name."
+    least = {name for kept in frontier for name in (kept, *allowed[kept]["aliases"])}
+    if manifest["granularity"] not in least:
+        return f"{_BY_RULE[manifest['parameters']['choose']]}, though {quoted(frontier)} would be finer."
     if len(manifest.get("nodes", frontier)) > 1:
         return _RULES[manifest["parameters"]["choose"]]
     alone = sum(counts["feasible"] for counts in allowed.values()) == 1 < len(allowed)
