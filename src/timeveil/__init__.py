@@ -3,6 +3,7 @@
 read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
 """
 
+import timeveil.starting  # noqa: F401
 from timeveil.attack import Adversary, Breach, attack
 from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity

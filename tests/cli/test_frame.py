@@ -6,8 +6,9 @@ import errno
 import sys
 
 import pytest
-from tests.cli.conftest import ROLES, Cli
+from tests.cli.conftest import ROLES, Cli, names
 
+import timeveil.attack.picture  # noqa: F401
 from timeveil.cli import output
 from timeveil.cli.output import printable
 
@@ -59,10 +60,31 @@ def test_what_the_machine_refuses_is_no_bug(
     assert MARK not in said.err
 
 
-def test_an_interrupt_is_quiet(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_says_that_nothing_was_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, KeyboardInterrupt())
     said = cli(RUN)
-    assert (said.code, said.out, said.err) == (130, "", "")
+    assert (said.code, said.out, said.err) == (130, "", "interrupted; nothing was written\n")
+    assert names() == ["visits.csv"]
+
+
+def test_an_interrupt_after_the_writing_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output.Output, "result", interrupt)
+    said = cli(f"{RUN} --ledger ledger")
+    assert (said.code, said.out, said.err) == (130, "", "interrupted; `out` and `ledger` were written\n")
+    assert names() == ["ledger", "out", "visits.csv"]
+
+
+def test_an_interrupted_demo_leaves_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["timeveil.attack.picture"], "breach_svg", interrupt)
+    said = cli("demo --out demo")
+    assert (said.code, said.err) == (130, "interrupted; nothing was written\n")
+    assert names() == ["visits.csv"]
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,11 @@ def test_an_output_that_knows_no_umlauts(here: Path) -> None:
     assert done.stdout.startswith("h?user.csv -> ")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_quietly_and_leaves_nothing(here: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted; nothing was written\n"), (signal.SIGTERM, 143, "")],
+)
+def test_a_signal_ends_it_and_leaves_nothing(here: Path, number: int, code: int, word: str) -> None:
     """The method is made to wait, with a private folder open, until the signal comes."""
     temporary = here / "tmp"
     temporary.mkdir()
@@ -82,6 +85,47 @@ def test_a_signal_ends_it_quietly_and_leaves_nothing(here: Path, number: int, co
     time.sleep(0.1)
     started.send_signal(number)
     out, err = started.communicate(timeout=30)
-    assert (started.returncode, out, err) == (code, "", "")
+    assert (started.returncode, out, err) == (code, "", word)
     assert names("tmp") == []
     assert names() == ["tmp", "visits.csv"]
+
+
+@pytest.mark.parametrize("program", [PROGRAM, [str(Path(sys.executable).with_name("timeveil"))]])
+def test_an_interrupt_while_it_is_loading_is_quiet(here: Path, program: list[str]) -> None:
+    """A slow import stands for a slow machine."""
+    slow = here / "slow"
+    slow.mkdir()
+    (slow / "pyarrow.py").write_text(
+        "import sys, time\nprint('loading', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
+    )
+    started = subprocess.Popen(
+        [*program, "--version"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(slow)},
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline() == "loading\n"
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out, err) == (-signal.SIGINT, "", "")
+
+
+def test_a_program_that_imports_it_keeps_its_interrupts(here: Path) -> None:
+    program = "import signal, timeveil; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_release_that_is_written_is_told_even_if_stdout_is_full(here: Path, form: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, "generalize-time", "visits.csv", "--out", "out", *ROLES.split(), "--k", "2", *form],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the result could not be printed; `out` was written\n\nhint: ")
+    assert names("out") == ["README.txt", "data.parquet", "release.json"]

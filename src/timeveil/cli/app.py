@@ -36,15 +36,15 @@ def _timeveil(
     version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
 ) -> None:
     """Publish temporal data about people without giving them away."""
-    from timeveil.cli.output import Reader  # noqa: PLC0415
+    from timeveil.cli.streams import to_stdout  # noqa: PLC0415
 
     if version:
         from timeveil.model.version import TOOL  # noqa: PLC0415
 
-        Reader.write(f"{TOOL}\n")
+        to_stdout(f"{TOOL}\n")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        Reader.write(context.get_help() + "\n")
+        to_stdout(context.get_help() + "\n")
         raise typer.Exit
 
 

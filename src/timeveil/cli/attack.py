@@ -46,12 +46,13 @@ def attack(
     from timeveil.attack import attack as search  # noqa: PLC0415
     from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
-    from timeveil.cli.files import refuse_file, write_new  # noqa: PLC0415
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.report.breach import described  # noqa: PLC0415
 
     if picture is not None:
-        refuse_file(Path(picture))
+        refuse_taken(Path(picture))
     release = open_release(folder)
     adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
     breach = search(release, open_ledger(ledger), adversary)

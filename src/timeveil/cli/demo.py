@@ -31,6 +31,7 @@ def demo(
     from timeveil.attack import attack  # noqa: PLC0415
     from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_release  # noqa: PLC0415
+    from timeveil.cli import streams  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.cli.perform import carry_out  # noqa: PLC0415
 
@@ -44,6 +45,7 @@ def demo(
         (folder / "attack.svg").write_text(breach_svg(breach), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        streams.begin()
         raise
     output.print(_published(outcome, output.width))
     output.print(_attacked(breach, folder))

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from timeveil.cli.output import Output, Reader
+from timeveil.cli import streams
+from timeveil.cli.output import Output
 from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError
 
@@ -32,11 +33,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    code = run(sys.argv[1:] if arguments is None else arguments)
-    Reader.flush()
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    streams.flush()
     sys.exit(code)
 
 
@@ -46,11 +52,12 @@ def run(arguments: Sequence[str]) -> int:
 
     from timeveil.cli.app import app  # noqa: PLC0415
 
+    streams.begin()
     command = get_command(app)
     try:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     except Exception as cause:  # noqa: BLE001
         if os.environ.get("TIMEVEIL_DEBUG"):
             traceback.print_exc()
@@ -59,6 +66,8 @@ def run(arguments: Sequence[str]) -> int:
             error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
         Output(as_json="--json" in arguments).error(error)
         return error.exit_code
+    if code == INTERRUPTED:
+        streams.to_stderr(f"interrupted; {streams.what_was_written()}\n")
     return code if isinstance(code, int) else 0
 
 

@@ -39,7 +39,8 @@ def hierarchy(
 
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
-    from timeveil.cli.files import refuse_file, write_new  # noqa: PLC0415
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.generalization.hierarchy import hierarchy_from  # noqa: PLC0415
 
@@ -49,7 +50,7 @@ def hierarchy(
             hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
             code="bad-parameter",
         )
-    refuse_file(Path(out))
+    refuse_taken(Path(out))
     rule = hierarchy_from(f"intervals:{intervals}" if prefixes is None else f"prefixes:{prefixes}")
     values = _values(table, column)
     write_new(Path(out), _as_csv(rule, values, numbers=prefixes is None))

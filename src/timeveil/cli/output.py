@@ -11,10 +11,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from timeveil.errors import TimeveilError
+from timeveil.cli.streams import to_stderr, to_stdout
+from timeveil.errors import EngineError, TimeveilError
 from timeveil.model.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -23,34 +24,6 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 100
 PATIENCE = 1.0
 """Seconds after which work is long enough for a progress bar."""
-
-
-class Reader:
-    """Whoever reads stdout may have left; what is left to do is done all the same."""
-
-    @staticmethod
-    def write(text: str) -> None:
-        """Print to stdout."""
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _discard(sys.stdout)
-
-    @staticmethod
-    def flush() -> None:
-        """Make sure that all was said before the interpreter ends."""
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except BrokenPipeError:
-                _discard(stream)
-
-
-def _discard(stream: TextIO) -> None:
-    """Let the interpreter's own last flush go nowhere."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class Output:
@@ -70,7 +43,7 @@ class Output:
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
         if self.as_json:
-            Reader.write(json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n")
+            to_stdout(json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n")
         elif not self.quiet:
             self.print(text if text.endswith("\n") else text + "\n")
 
@@ -78,7 +51,7 @@ class Output:
         """Text to stdout, with headings in bold on a terminal."""
         shown = printable(text)
         if not _has_colour(sys.stdout):
-            Reader.write(shown)
+            to_stdout(shown)
             return
         from rich.console import Console  # noqa: PLC0415
 
@@ -89,16 +62,19 @@ class Output:
     def say(self, text: str) -> None:
         """A word beside the result."""
         if not self.quiet:
-            _to_stderr(printable(text) + "\n")
+            to_stderr(printable(text) + "\n")
 
     def error(self, error: TimeveilError) -> None:
         """What went wrong and what to do about it."""
         if self.as_json:
             told = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
-            Reader.write(json.dumps({"error": told}, indent=2, ensure_ascii=False, default=_type_name) + "\n")
+            with suppress(EngineError):
+                to_stdout(
+                    json.dumps({"error": told}, indent=2, ensure_ascii=False, default=_type_name) + "\n"
+                )
         words = printable(f"error: {error.message}\n\nhint: {error.hint}\n")
         if not _has_colour(sys.stderr):
-            _to_stderr(words)
+            to_stderr(words)
             return
         from rich.console import Console  # noqa: PLC0415
 
@@ -174,14 +150,6 @@ def printable(text: str) -> str:
 
 def _has_colour(stream: TextIO) -> bool:
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-
-
-def _to_stderr(text: str) -> None:
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except BrokenPipeError:
-        _discard(sys.stderr)
 
 
 def _type_name(thing: object) -> str:

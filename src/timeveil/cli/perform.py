@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timeveil.cli.output import Output
+from timeveil.cli.streams import note_written
 from timeveil.cli.toml import granularity_tables
 from timeveil.errors import InputError, ParameterError, PrivateArtifactError
 from timeveil.model.progress import Progress, silent
@@ -122,15 +123,15 @@ def write_both(run: Run, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle import write  # noqa: PLC0415
 
-    if run.ledger is None:
-        write(release, run.out, format=run.format)  # type: ignore[arg-type]
-        return
-    write(ledger, run.ledger)
+    if run.ledger is not None:
+        write(ledger, run.ledger)
     try:
         write(release, run.out, format=run.format)  # type: ignore[arg-type]
     except BaseException:
-        Path(run.ledger).unlink(missing_ok=True)
+        if run.ledger is not None:
+            Path(run.ledger).unlink(missing_ok=True)
         raise
+    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
 
 
 def _violated(verdict: Verdict, output: Output) -> int:
