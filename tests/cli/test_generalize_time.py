@@ -29,7 +29,7 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         1. Read 12 rows of 6 people, time at `day`.
         2. 2 granularities allowed, 2 tried.
         3. Chose `month`: 2 groups, the smallest of 3 people. It is the only one that keeps the promise.
-        4. `week` would have left 3 rows in 1 group below 3 people.
+        4. `week` would have left 3 rows in 1 group below 3 people (`--suppress 0.25` would allow it).
         5. Quasi-identifiers beside the time: `zip` published as it is.
         6. Left out: `who`, which says who. No row was withheld.
         7. Times have no zone and were taken as they are.
@@ -101,6 +101,7 @@ OTHERS = {
     "suppress": "--k 3 --suppress 0.3",
     "choose": "--k 2 --choose month",
     "hierarchies": "--k 4 --hierarchy zip=prefixes:1 --choose generality",
+    "levels": "--k 4 --hierarchy zip=prefixes:1 --level zip=2 --choose month",
     "cyclic": "--k 2 --cyclic month-of-year",
     "gaps": "--k 2 --granularity business-month --gaps suppress",
     "format": "--k 2 --format csv",
@@ -182,6 +183,34 @@ def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch:
     )
     assert names() == ["visits.csv"]
     assert json.loads(cli(f"{RUN} --k 2 --json").out)["verified"]["holds"] is False
+
+
+def test_least_general_combinations_are_told_and_can_be_pinned(cli: Cli, here: Path) -> None:
+    roles = "--respondent who --time day --quasi zip --quasi result --hierarchy zip=prefixes:1"
+    line = f"generalize-time visits.csv {roles} --hierarchy result=suppression --suppress 0.2 --k 3"
+    said = cli(f"{line} --out out")
+    assert said.code == 0, said.err
+    paragraph = said.out.partition("least general:\n")[2].partition("\n6. ")[0]
+    *told, last = [text.strip() for text in paragraph.split("\n")]
+    nodes = open_release("out").manifest["nodes"]
+    assert len(told) == len(nodes) <= 8
+    assert all("`result` to one value for all" in node or "`result` as it is" in node for node in told)
+    pin = last.removeprefix("To have another, pin it, such as with `").removesuffix("`.")
+    again = cli(f"{line} --out again {pin}")
+    assert again.code == 0, again.err
+    granularity, levels = pin.split()[1], dict(part.split("=") for part in pin.split()[3::2])
+    assert open_release("again").manifest["granularity"] == granularity
+    found = open_release("again").manifest["levels"]
+    assert {name: str(found.get(name, {"level": 0})["level"]) for name in levels} == levels
+    assert (granularity, found) != tuple(open_release("out").manifest[n] for n in ("granularity", "levels"))
+
+
+@pytest.mark.parametrize("level", ["zip", "zip=one", "=1", "zip=7", "who=1"])
+def test_a_level_that_makes_no_sense(cli: Cli, level: str) -> None:
+    said = cli(f"{RUN} --k 2 --hierarchy zip=prefixes:1 --level {level}")
+    assert said.code == 2
+    assert "level" in said.err
+    assert names() == ["visits.csv"]
 
 
 def test_the_ledger_goes_if_the_release_cannot_be_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_a_job_has_the_fields_of_the_options(cli: Cli, job: Path) -> None:
         + 'ledger = "ledger"\nformat = "csv"\nsuppress = 0.5\ngaps = "skip"\nnulls = "withhold"\n'
         'choose = "fortnight"\nengine = "duckdb"\nmemory-limit = "200MB"\ncyclic = ["month-of-year"]\n'
         'granularities = ["week", "fortnight"]\n'
-        '[hierarchies]\nzip = "zip.csv"\n'
+        '[hierarchies]\nzip = "zip.csv"\n[levels]\nzip = 1\n'
         '[granularity.fortnight]\nkind = "groups"\nof = "week"\nn = 2\nanchor = "2024-01-01"\n'
     )
     Path("jobs/zip.csv").write_text("10;*\n20;*\n")
@@ -52,6 +52,7 @@ def test_a_job_has_the_fields_of_the_options(cli: Cli, job: Path) -> None:
     assert names("jobs") == ["job.toml", "ledger", "out", "zip.csv"]
     assert names("jobs/out") == ["README.txt", "data.csv", "release.json"]
     assert open_release("jobs/out").manifest["granularity"] == "fortnight"
+    assert open_release("jobs/out").manifest["levels"]["zip"]["level"] == 1
     Path("jobs/out").rename("first")
     Path("jobs/ledger").unlink()
     program = said.out.partition("or in Python:\n")[2].replace("\n  ", "\n").strip()

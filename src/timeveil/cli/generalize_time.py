@@ -45,6 +45,12 @@ def generalize_time(
             "--hierarchy age=intervals:5,10 --hierarchy zip=prefixes:3,2 --hierarchy job=jobs.csv",
         ),
     ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="C=N", help="Pin a column with a hierarchy to one level, 0 being the value: --level age=1"
+        ),
+    ] = None,
     gaps: Annotated[
         str,
         typer.Option(
@@ -111,6 +117,7 @@ def generalize_time(
         unit=unit,
         suppress=suppress,
         hierarchies=hierarchies_from(hierarchy or []),
+        levels=levels_from(level or []),
         gaps=gaps,
         nulls=nulls,
         engine=engine,
@@ -142,4 +149,23 @@ def hierarchies_from(texts: list[str]) -> dict[str, str]:
                 code="bad-hierarchy",
             )
         found[column] = how
+    return found
+
+
+def levels_from(texts: list[str]) -> dict[str, int]:
+    """`COLUMN=level` texts as a mapping.
+
+    >>> levels_from(["age=1", "zip=0"])
+    {'age': 1, 'zip': 0}
+    """
+    found = {}
+    for text in texts:
+        column, _, level = text.rpartition("=")
+        if not (column and level.isdecimal()):
+            raise ParameterError(
+                "a level is given without a column or without a whole number",
+                hint="write --level COLUMN=N, such as age=1; 0 is the value itself",
+                code="bad-hierarchy",
+            )
+        found[column] = int(level)
     return found

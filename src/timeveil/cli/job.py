@@ -36,6 +36,7 @@ class Job(BaseModel):
     choose: str = "groups"
     suppress: Annotated[float, Field(strict=False)] = 0.0
     hierarchies: dict[str, str] = {}
+    levels: dict[str, int] = {}
     gaps: str = "error"
     nulls: str = "error"
     zone: str | None = None
@@ -73,6 +74,7 @@ class Job(BaseModel):
             "engine",
             "memory_limit",
             "format",
+            "levels",
         )
         return Run(
             roles=roles,

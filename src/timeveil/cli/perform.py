@@ -109,6 +109,7 @@ def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
         zone=run.zone,
         suppress=run.suppress,
         hierarchies=dict(run.hierarchies),
+        levels=dict(run.levels),
         engine=run.engine,
         gaps=run.gaps,  # type: ignore[arg-type]
         nulls=run.nulls,  # type: ignore[arg-type]

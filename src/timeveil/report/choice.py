@@ -18,7 +18,8 @@ _RULES = {
 
 _BY_RULE = {
     "groups": "Of all that keep the promise it has the most groups left after withholding",
-    "generality": "Of all that keep the promise it is the least general after withholding by the paper's measure",
+    "generality": "Of all that keep the promise it is the least general by the measure of the paper, "
+    "after withholding",
 }
 
 
@@ -81,8 +82,6 @@ def _others(release: Release) -> Iterator[str]:
     if also:
         said = ", ".join(f"`{other}` ({_kept_groups(allowed[other])})" for other in also)
         yield f"{said} would have done as well"
-    if len(manifest.get("nodes", ())) > 1:
-        yield f"{len(manifest['nodes']):,} least general combinations with levels are listed in release.json"
     known = {name, *frontier}
     known |= {alias for other in known for alias in allowed[other]["aliases"]}
     coarser = [other for other, counts in allowed.items() if counts["feasible"] and other not in known]
@@ -99,10 +98,11 @@ def _closest_failure(release: Release) -> Iterator[str]:
         return
     rows, other = min(failed)
     needed = math.ceil(rows / _countable(release) * 10_000) / 10_000
+    allows = rows > 0 and needed < 1 and allowed[other]["groups"] > allowed[other]["groups_below_k"]
     yield (
         f"`{other}` would have left {counted(rows, 'row')} in "
         f"{counted(allowed[other]['groups_below_k'], 'group')} below {release.guarantee.k} people"
-        + (f" (`--suppress {needed:g}` would allow it)" if rows and needed < 0.1 else "")
+        + (f" (`--suppress {needed:g}` would allow it)" if allows else "")
     )
 
 

@@ -14,6 +14,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
 from timeveil.report.choice import chosen, considered
+from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
 from timeveil.report.run import Run
 from timeveil.report.wording import counted, people, quoted, share
@@ -79,6 +80,7 @@ def explain(
         *_read(release, ledger),
         *considered(release, ledger),
         *chosen(release),
+        *combinations(release, () if run is None else tuple(run.hierarchies)),
         *_quasi(release),
         *_left_out(release, ledger),
         *_clock(release),
@@ -96,7 +98,7 @@ def explain(
 
 
 def _wrapped(text: str, width: int, mark: str = "") -> list[str]:
-    """Lines of text after a mark; names such as `half-year` stay whole."""
+    """Lines of text after a mark, line breaks kept; names such as `half-year` stay whole."""
     wrapper = textwrap.TextWrapper(
         width,
         initial_indent=mark,
@@ -104,7 +106,12 @@ def _wrapped(text: str, width: int, mark: str = "") -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return wrapper.wrap(text)
+    first, *others = text.split("\n")
+    lines = wrapper.wrap(first)
+    for other in others:
+        wrapper.initial_indent = wrapper.subsequent_indent
+        lines += wrapper.wrap(other)
+    return lines
 
 
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:

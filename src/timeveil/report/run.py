@@ -43,6 +43,7 @@ class Run:
     unit: str | None = None
     suppress: float = 0.0
     hierarchies: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
     gaps: str = "error"
     nulls: str = "error"
     engine: str = "memory"
@@ -71,6 +72,8 @@ class Run:
             given["granularities"] = _literal(list(self.granularities))
         if self.hierarchies:
             given["hierarchies"] = _literal(dict(self.hierarchies))
+        if self.levels:
+            given["levels"] = _literal(dict(self.levels))
         imports = ["import timeveil as tv"]
         if self.calendar is not None:
             imports = ["import tomllib", "from pathlib import Path", "", *imports]
@@ -105,6 +108,8 @@ class Run:
             yield from (f"--{name.replace('_', '-')}", f"{value}")
         for column, rule in self.hierarchies.items():
             yield from ("--hierarchy", f"{column}={rule}")
+        for column, level in self.levels.items():
+            yield from ("--level", f"{column}={level}")
         for name in ("calendar", "ledger"):
             if getattr(self, name) is not None:
                 yield from (f"--{name}", getattr(self, name))

@@ -44,7 +44,7 @@ def test_the_whole() -> None:
         "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one that keeps the "
         "promise.",
         "`year` would have done, more general than needed; `week` would have left 1 row in 1 group below "
-        "3 people.",
+        "3 people (`--suppress 0.1` would allow it).",
         "Quasi-identifiers beside the time: `zip` published as it is.",
         "Left out: `who`, which says who, and `name`. No row was withheld.",
         "Times have no zone and were taken as they are.",
