@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from timeveil.datasets.draws import (
-    Ints,
-    Seed,
-    at_least,
-    generator,
-    heavy_tailed,
-    identifiers,
-    labels,
-    skewed_shares,
-    with_repeats,
-)
+from timeveil.datasets import draws
+from timeveil.datasets.draws import Ints, Seed
 
 FIRST_DAY = np.datetime64("2025-02-03", "D")  # a Monday
 REPORTED = np.array([17.0, 15.0, 14.0, 14.0, 13.0, 5.0, 4.0])  # mean cases, Monday to Sunday
@@ -43,20 +34,22 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
     >>> cases.column_names
     ['person', 'day', 'district', 'age_band', 'sex', 'diagnosis']
     """
-    at_least("days", days, 0)
-    draw = generator(seed)
+    draws.at_least("days", days, 0)
+    draw = draws.generator(seed)
     day = _days(draw, days)
     rows = day.size
     people = max(1, 2 * rows)
-    person = heavy_tailed(draw, rows, people, tail=2.5)
-    chosen = with_repeats(draw, rows, share=0.005)
+    person = draws.heavy_tailed(draw, rows, people, tail=2.5)
+    chosen = draws.with_repeats(draw, rows, share=0.005)
     columns = {
-        "person": identifiers("C", person),
+        "person": draws.identifiers("C", person),
         "day": pa.array((FIRST_DAY.astype(np.int64) + day).astype(np.int32), pa.date32()),
-        "district": labels(DISTRICTS, draw.choice(6, size=people, p=skewed_shares(6, 0.8))[person]),
-        "age_band": labels(AGE_BANDS, draw.choice(6, size=people, p=AGE_SHARES)[person]),
-        "sex": labels(("f", "m"), draw.integers(0, 2, people)[person]),
-        "diagnosis": labels(DIAGNOSES, _diagnoses(draw, person, people)),
+        "district": draws.labels(
+            DISTRICTS, draw.choice(6, size=people, p=draws.skewed_shares(6, 0.8))[person]
+        ),
+        "age_band": draws.labels(AGE_BANDS, draw.choice(6, size=people, p=AGE_SHARES)[person]),
+        "sex": draws.labels(("f", "m"), draw.integers(0, 2, people)[person]),
+        "diagnosis": draws.labels(DIAGNOSES, _diagnoses(draw, person, people)),
     }
     in_day_order = chosen[np.argsort(day[chosen], kind="stable")]
     return pa.table(columns).take(pa.array(in_day_order)).combine_chunks()
@@ -69,7 +62,7 @@ def _days(draw: np.random.Generator, days: int) -> Ints:
 
 
 def _diagnoses(draw: np.random.Generator, person: Ints, people: int) -> Ints:
-    shares = skewed_shares(len(DIAGNOSES), 1.1)
+    shares = draws.skewed_shares(len(DIAGNOSES), 1.1)
     usual = draw.choice(len(DIAGNOSES), size=people, p=shares)[person]
     other = draw.choice(len(DIAGNOSES), size=person.size, p=shares)
     return np.where(draw.random(person.size) < 0.75, usual, other)

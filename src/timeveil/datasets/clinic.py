@@ -8,17 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.datasets.draws import (
-    Ints,
-    Seed,
-    at_least,
-    generator,
-    heavy_tailed,
-    identifiers,
-    labels,
-    skewed_shares,
-    with_repeats,
-)
+from timeveil.datasets import draws
+from timeveil.datasets.draws import Ints, Seed
 from timeveil.errors import ParameterError
 
 FIRST_DAY = np.datetime64("2024-01-01", "D")  # a Monday
@@ -55,23 +46,25 @@ def clinic_visits(
     >>> visits.equals(clinic_visits(1_000, seed=1))
     True
     """
-    at_least("rows", rows, 0)
+    draws.at_least("rows", rows, 0)
     people = max(1, rows // 4) if people is None else people
-    at_least("people", people, 1)
-    draw = generator(seed)
-    visitor = np.sort(heavy_tailed(draw, rows, people, tail=2.0))
+    draws.at_least("people", people, 1)
+    draw = draws.generator(seed)
+    visitor = np.sort(draws.heavy_tailed(draw, rows, people, tail=2.0))
     minute = _minutes(draw, _days(draw, visitor))
     exam = draw.choice(len(EXAMS), size=rows, p=[share for _, share, _, _ in EXAMS])
     columns = {
-        "patient": identifiers("P", visitor),
+        "patient": draws.identifiers("P", visitor),
         "taken_at": _timestamps(minute, zone),
-        "zip": labels(ZIPS, draw.choice(len(ZIPS), size=people, p=skewed_shares(len(ZIPS), 0.9))[visitor]),
-        "sex": labels(("f", "m"), (draw.random(people) < 0.46).astype(np.int8)[visitor]),
+        "zip": draws.labels(
+            ZIPS, draw.choice(len(ZIPS), size=people, p=draws.skewed_shares(len(ZIPS), 0.9))[visitor]
+        ),
+        "sex": draws.labels(("f", "m"), (draw.random(people) < 0.46).astype(np.int8)[visitor]),
         "age": pa.array(np.clip(draw.normal(54, 21, people), 0, 99).astype(np.int64)[visitor]),
-        "exam": labels([name for name, *_ in EXAMS], exam),
-        "result": labels(RESULTS, _results(draw, exam)),
+        "exam": draws.labels([name for name, *_ in EXAMS], exam),
+        "result": draws.labels(RESULTS, _results(draw, exam)),
     }
-    chosen = with_repeats(draw, rows, share=0.004)
+    chosen = draws.with_repeats(draw, rows, share=0.004)
     in_time_order = chosen[np.lexsort((visitor[chosen], minute[chosen]))]
     return pa.table(columns).take(pa.array(in_time_order)).combine_chunks()
 
