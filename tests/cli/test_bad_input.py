@@ -164,6 +164,13 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "ledger exists": (csv, f"{RUN} --k 2 --ledger in.csv", 2, "`in.csv` exists already", "new name"),
     "no such format": (csv, f"{RUN} --k 2 --format xlsx", 2, "neither `parquet` nor `csv`", "--format"),
     "no such engine": (csv, f"{RUN} --k 2 --engine spark", 2, "no engine", "duckdb"),
+    "memory limit without DuckDB": (
+        csv,
+        f"{RUN} --k 2 --memory-limit 1GB",
+        2,
+        "a memory limit is given, but only DuckDB keeps to one",
+        "--engine duckdb",
+    ),
     "suppress of 2": (csv, f"{RUN} --k 2 --suppress 2", 2, "a share of rows", "0.01"),
     "no such cycle": (csv, f"{RUN} --k 2 --cyclic tide", 2, "`tide` cannot be derived", "weekday"),
     "hierarchy without a column": (csv, f"{RUN} --k 2 --hierarchy x", 2, "without a column", "COLUMN=HOW"),

@@ -8,9 +8,10 @@ import pytest
 from tests.cli.conftest import Cli
 
 MARK, YEAR = "Zk9canary", "1873"
-ROLES = "--respondent who --time when --quasi where --sensitive what"
+KNOWN = "--respondent who --time when --quasi where"
+ROLES = f"{KNOWN} --sensitive what"
 COMMANDS = {
-    "profile": f"profile in.csv {ROLES} --k 2",
+    "profile": f"profile in.csv {KNOWN} --k 2",
     "run": f"generalize-time in.csv --out other {ROLES} --k 2",
     "run with hierarchy": f"generalize-time in.csv --out other {ROLES} --k 5 --hierarchy where=where.csv",
     "verify": "verify out --ledger ledger",

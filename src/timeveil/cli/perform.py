@@ -84,6 +84,12 @@ def refuse_early(run: Run) -> None:
             hint="give --format parquet or csv",
             code="bad-parameter",
         )
+    if run.memory_limit is not None and run.engine != "duckdb":
+        raise ParameterError(
+            "a memory limit is given, but only DuckDB keeps to one",
+            hint="add --engine duckdb, or leave --memory-limit out",
+            code="bad-parameter",
+        )
     refuse_taken(Path(run.out))
     if run.ledger is None:
         return

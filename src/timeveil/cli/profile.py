@@ -13,9 +13,6 @@ from timeveil.errors import TimeveilError
 if TYPE_CHECKING:
     from timeveil.measure import Profile
 
-Unused = Annotated[list[str] | None, typer.Option(hidden=True)]
-UnusedFlag = Annotated[bool, typer.Option("--drop-rest", hidden=True)]
-
 
 def profile(
     table: given.Table,
@@ -23,23 +20,28 @@ def profile(
     time: given.Time,
     k: given.K,
     quasi: given.Quasi = None,
-    cyclic: given.Cyclic = None,
-    granularity: given.Granularities = None,
+    cyclic: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Count the weekday, hour-of-day or month-of-year as known too: --cyclic weekday",
+        ),
+    ] = None,
+    granularity: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Look at this granularity only; repeat it: --granularity week"),
+    ] = None,
     calendar: given.Calendar = None,
     zone: given.Zone = None,
     unit: given.Unit = None,
     nulls: given.Nulls = "error",
-    sensitive: Unused = None,  # noqa: ARG001
-    keep: Unused = None,  # noqa: ARG001
-    drop: Unused = None,  # noqa: ARG001
-    drop_rest: UnusedFlag = False,  # noqa: ARG001
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
     """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
 
     Per granularity: how many people would be alone or with fewer than k, and what a count of rows would
-    claim. Columns without a role do not matter here.
+    claim. Only the columns named matter; no other is read.
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
@@ -65,14 +67,14 @@ def profile(
     except TimeveilError as error:
         raise given.lists_hint(error, {"--quasi": quasi, "--granularity": granularity}) from None
     known = [*roles.quasi_columns, time]
-    output.result("\n".join(described(found, relation.source or table, known)), found.as_dict())
+    output.result("\n".join(described(found, relation.source or table, known, output.width)), found.as_dict())
     return 0 if found.already_anonymous else 1
 
 
-def described(found: Profile, source: str, known: list[str]) -> list[str]:
+def described(found: Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
     from timeveil.report.risks import table  # noqa: PLC0415
-    from timeveil.report.wording import counted, people, quoted  # noqa: PLC0415
+    from timeveil.report.wording import counted, people, quoted, wrapped  # noqa: PLC0415
 
     k, spread, stands = found.k, found.rows_per_person, found.as_it_stands
     incomplete = (
@@ -80,18 +82,22 @@ def described(found: Profile, source: str, known: list[str]) -> list[str]:
         if found.rows_incomplete
         else ""
     )
-    lines = [
-        f"{source} -> what {quoted(known)} tell an outsider",
-        f"{counted(found.rows, 'row')} of {people(found.people)}: {spread['median']:,.0f} rows to a person "
-        f"in the median, {spread['max']:,.0f} at most.{incomplete}",
+    verdict = (
+        f"holds: the table is {k}-anonymous as it stands."
+        if found.already_anonymous
+        else f"violated: the table is not {k}-anonymous as it stands: {stands.people_below_k:,} of "
+        f"{people(found.people)} are in a group of fewer than {k}."
+    )
+    return [
+        *wrapped(f"{source} -> what {quoted(known)} tell an outsider", width),
+        *wrapped(
+            f"{counted(found.rows, 'row')} of {people(found.people)}: "
+            f"{counted(round(spread['median']), 'row')} to a person in the median, "
+            f"{spread['max']:,.0f} at most.{incomplete}",
+            width,
+        ),
         "",
         *table(found),
         "",
-    ]
-    if found.already_anonymous:
-        return [*lines, f"holds: the table is {k}-anonymous as it stands."]
-    return [
-        *lines,
-        f"violated: the table is not {k}-anonymous as it stands: {stands.people_below_k:,} of "
-        f"{people(found.people)} are in a group of fewer than {k}.",
+        *wrapped(verdict, width),
     ]
