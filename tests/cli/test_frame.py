@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 import pytest
@@ -150,6 +151,18 @@ def test_colours_change_nothing_but_the_colour(monkeypatch: pytest.MonkeyPatch) 
     output.Output().print(text)
     assert "\x1b[" in terminal.said
     assert re.sub(r"\x1b\[[0-9;]*m", "", terminal.said) == text
+
+
+def test_the_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """COLUMNS comes first; a terminal that does not know its size has 80."""
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "64")
+    assert output.Output().width == 64
+    monkeypatch.setenv("COLUMNS", "20")
+    assert output.Output().width == 40
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((0, 0)))
+    assert output.Output().width == 80
 
 
 def test_a_bar_appears_when_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

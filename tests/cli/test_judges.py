@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
+from timeveil.cli.output import Output
+
 
 def spoil(name: str, at: int = 60) -> None:
     """Change one byte in the middle of a file."""
@@ -26,13 +28,15 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
         """\
         holds: `out`, as far as a recipient can see; people cannot be counted from the outside
         1. every file is there and as it was written
-        2. the manifest has every section
+        2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
         4. the manifest agrees with itself
-        5. row and group counts are those of the manifest
-        6. every published value stands in at least 2 rows (people cannot be counted from the outside)
-        7. the stated smallest group is possible
-        8. every label, start and end is a granule of the stated granularity
+        5. the chosen granularity is a feasible candidate with the numbers of the release
+        6. row and group counts are those of the manifest
+        7. every published value stands in at least 2 rows (people cannot be counted from the outside)
+        8. the stated smallest group is possible
+        9. every label, start and end is a granule of the stated granularity
+        10. rows stand in an order that follows from their values alone
         """
     )
 
@@ -208,9 +212,10 @@ def test_profile(cli: Cli) -> None:
         visits.csv -> what `zip` and `day` tell an outsider
         12 rows of 6 people: 2 rows to a person in the median, 3 at most.
 
-        time told by  people alone  people below 2  of all  smallest group  a row count says  groups
-        as it stands             6               6   100 %               1                 1      12
-        week                     0               0     0 %               2               3 !       4
+                      people   people     of  smallest  a row count
+        time told by   alone  below 2    all     group         says  groups
+        as it stands       6        6  100 %         1            1      12
+        week               0        0    0 %         2          3 !       4
 
         violated: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
         """
@@ -221,7 +226,7 @@ def test_a_table_that_is_anonymous_already(cli: Cli, here: Path) -> None:
     Path("safe.csv").write_text("who,day\na,2024-01-01\nb,2024-01-01\nc,2024-01-01\n,2024-01-01\n")
     said = cli("profile safe.csv --respondent who --time day --k 3 --nulls withhold")
     assert said.code == 0
-    assert "1 row without a person or a time left out." in said.out
+    assert "1 row without a person or a time left out." in " ".join(said.out.split())
     assert said.out.endswith("\nholds: the table is 3-anonymous as it stands.\n")
     assert (
         json.loads(cli("profile safe.csv --respondent who --time day --k 4 --nulls withhold --json").out)[
@@ -231,8 +236,29 @@ def test_a_table_that_is_anonymous_already(cli: Cli, here: Path) -> None:
     )
 
 
-def test_profile_takes_the_options_of_generalize_time(cli: Cli) -> None:
-    assert cli(f"profile visits.csv {ROLES} --keep x --drop-rest --k 2 --quiet").code == 1
+@pytest.mark.parametrize("option", ["--keep zip", "--sensitive result", "--drop result", "--drop-rest"])
+def test_profile_knows_no_roles_that_it_does_not_need(cli: Cli, option: str) -> None:
+    said = cli(f"profile visits.csv --respondent who --time day {option} --k 2")
+    assert said.code == 2
+    assert f"there is no option `{option.split(maxsplit=1)[0]}`" in said.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "profile visits.csv --respondent who --time day --quasi zip --k 2",
+        "verify out --ledger ledger",
+        "measure out --ledger ledger",
+        "attack out --ledger ledger --tolerance 90m",
+    ],
+)
+def test_pages_fit_a_narrow_terminal(
+    cli: Cli, published: str, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(Output, "width", 72)
+    said = cli(line)
+    assert said.code in (0, 1)
+    assert max(map(len, said.out.splitlines())) <= 72
 
 
 def test_profile_of_bad_input(cli: Cli) -> None:

@@ -12,6 +12,8 @@ from timeveil.calendar.axis import instants
 from timeveil.errors import ParameterError
 from timeveil.model.relation import TimeAxis
 
+_SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
@@ -43,6 +45,22 @@ class Adversary:
         if axis.kind != "relative" or not self.tolerance:
             return int(self.tolerance)  # type: ignore[arg-type]
         return int(instants(axis, pa.array([self.tolerance], pa.int64()))[0])
+
+    def within(self, unit: str = "second") -> str:
+        """The tolerance in words, after a blank; nothing if the times are known exactly.
+
+        `unit` is what the tolerance counts: seconds, or on relative time the release's own unit.
+
+        >>> Adversary(tolerance=1800).within(), Adversary(tolerance=1).within("week"), Adversary().within()
+        (' to within 30 minutes', ' to within 1 week', '')
+        """
+        number = int(self.tolerance)  # type: ignore[arg-type]
+        if not number:
+            return ""
+        sizes = _SIZES if unit == "second" else ((1, unit),)
+        size, name = next(found for found in sizes if number % found[0] == 0)
+        many = number // size
+        return f" to within {many:,} {name}{'s' * (many != 1)}"
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""

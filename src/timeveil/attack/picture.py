@@ -32,17 +32,23 @@ _STYLE = """
 """
 
 
-def breach_svg(breach: Breach) -> str:
+def breach_svg(breach: Breach, unit: str = "second") -> str:
     """The sizes of the candidate sets before and after as an SVG, with k marked.
 
     Each pair of bars is the share of people whose candidate set has a size from the number at its left
     edge up to, but without, the number at its right edge. Bars left of the line at k are people that
-    fewer than k fit.
+    fewer than k fit. `unit` is what the adversary's tolerance counts.
     """
     edges = _edges(breach)
     before, after = _shares(breach.before, edges), _shares(breach.after, edges)
     top = next(top for top in (0.25, 0.5, 0.75, 1.0) if top >= max((*before, *after)) - 1e-9)
-    body = [*_frame(top), *_head(breach), *_axis(edges), *_bars(before, after, top), *_mark(breach.k, edges)]
+    body = [
+        *_frame(top),
+        *_head(breach, unit),
+        *_axis(edges),
+        *_bars(before, after, top),
+        *_mark(breach.k, edges),
+    ]
     title = "How many people fit what an outsider knows"
     return "\n".join(
         [
@@ -97,10 +103,10 @@ def _frame(top: float) -> list[str]:
     return lines
 
 
-def _head(breach: Breach) -> list[str]:
+def _head(breach: Breach, unit: str) -> list[str]:
     visits = breach.adversary.visits
     known = "one visit" if visits == 1 else f"{visits} visits"
-    within = ", roughly" if breach.adversary.tolerance else ""
+    within = escape(breach.adversary.within(unit))
     return [
         f'<text class="head" x="{_LEFT}" y="28">How many people fit what an outsider knows</text>',
         f'<text class="soft" x="{_LEFT}" y="47">Share of {breach.people:,} people. '

@@ -57,9 +57,9 @@ def attack(
     adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
     breach = search(release, open_ledger(ledger), adversary)
     if picture is not None:
-        write_new(Path(picture), breach_svg(breach))
+        write_new(Path(picture), breach_svg(breach, release.manifest["time"]["unit"] or "second"))
     output = Output(as_json=as_json, quiet=quiet)
-    output.result("\n".join(described(breach, release)), breach.as_dict())
+    output.result("\n".join(described(breach, release, output.width)), breach.as_dict())
     return 0
 
 

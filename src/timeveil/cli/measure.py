@@ -22,9 +22,16 @@ def measure(
     from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
+    from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     loss = compare(open_release(folder), open_ledger(ledger))
-    Output(as_json=as_json, quiet=quiet).result("\n".join(described(loss)), loss.as_dict())
+    output = Output(as_json=as_json, quiet=quiet)
+    lines = [
+        line
+        for number, sentence in enumerate(described(loss), start=1)
+        for line in wrapped(sentence, output.width, f"{number}. ")
+    ]
+    output.result("\n".join(lines), loss.as_dict())
     return 0
 
 
@@ -38,12 +45,12 @@ def described(loss: Loss) -> list[str]:
     )
     lost = f"{people(loss.suppressed_people)} of {loss.people:,} without any row left"
     return [
-        f"1. {counted(loss.rows, 'row')} published in {counted(loss.groups, 'group')}: "
-        f"{loss.rows_per_group:.1f} rows and {loss.people_per_group:.1f} people to a group.",
-        f"2. {withheld}, {lost}.",
-        f"3. Time was told to {_span(loss.width_before, loss.width_unit)} and is now told to "
+        f"{counted(loss.rows, 'row')} published in {counted(loss.groups, 'group')}: "
+        f"{loss.rows_per_group:,.1f} rows and {loss.people_per_group:,.1f} people to a group.",
+        f"{withheld}, {lost}.",
+        f"Time was told to {_span(loss.width_before, loss.width_unit)} and is now told to "
         f"{_span(loss.width_after, loss.width_unit)} on average.",
-        f"4. {counted(loss.windows, 'random window count')} answered from the release: off by "
+        f"{counted(loss.windows, 'random window count')} answered from the release: off by "
         f"{share(loss.window_error_median)} in the median, {share(loss.window_error_mean)} on average.",
     ]
 

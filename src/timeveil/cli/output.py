@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 PLAIN_WIDTH = 100
+NARROWEST = 40
 PATIENCE = 1.0
 """Seconds after which work is long enough for a progress bar."""
 
@@ -38,7 +40,7 @@ class Output:
         """Columns to fill with prose."""
         if not sys.stdout.isatty():
             return PLAIN_WIDTH
-        return max(40, min(PLAIN_WIDTH, os.get_terminal_size(sys.stdout.fileno()).columns))
+        return max(NARROWEST, min(PLAIN_WIDTH, shutil.get_terminal_size().columns))
 
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""

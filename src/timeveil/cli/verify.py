@@ -34,14 +34,24 @@ def verify(
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
 
+    output = Output(as_json=as_json, quiet=quiet)
     verdict = judge(Path(folder), None if ledger is None else Path(ledger))
-    head = "holds" if verdict else "violated"
-    lines = [f"{head}: `{Path(folder).name}`, {_SCOPES[verdict.scope]}"]
-    lines += [f"  {violation.message}" for violation in verdict.violations]
-    if verdict:
-        lines += [f"{number}. {check}" for number, check in enumerate(verdict.checks, start=1)]
-    Output(as_json=as_json, quiet=quiet).result("\n".join(lines), verdict.as_dict())
+    output.result("\n".join(described(verdict, folder, output.width)), verdict.as_dict())
     return 0 if verdict else 1
+
+
+def described(verdict: Verdict, folder: str, width: int) -> list[str]:
+    """The verdict, then what was violated or else what was checked."""
+    from timeveil.report.wording import wrapped  # noqa: PLC0415
+
+    head = "holds" if verdict else "violated"
+    lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {_SCOPES[verdict.scope]}", width)
+    for violation in verdict.violations:
+        lines += wrapped(violation.message, width, "  ")
+    if verdict:
+        for number, check in enumerate(verdict.checks, start=1):
+            lines += wrapped(check, width, f"{number}. ")
+    return lines
 
 
 def judge(folder: Path, ledger: Path | None) -> Verdict:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from timeveil.attack import Breach, Risk
 from timeveil.model.release import Release
-from timeveil.report.wording import aligned, counted, people, share
+from timeveil.report.wording import WIDTH, aligned, counted, people, share, wrapped
 
 
-def described(breach: Breach, release: Release) -> list[str]:
+def described(breach: Breach, release: Release, width: int = WIDTH) -> list[str]:
     """The attack as a page."""
-    lines = [f"{_adversary(breach, release)} -> what they find", ""]
+    lines = [*wrapped(f"{_adversary(breach, release)} -> what they find", width), ""]
     rows = [("", "original", "release"), *_rows(breach.before, breach.after)]
     lines += [*aligned(rows), ""]
     if breach.people < breach.everyone:
-        lines.append(f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.")
+        lines += wrapped(
+            f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.", width
+        )
     above = breach.share_above(1 / breach.k + 1e-12)
-    lines.append(
+    lines += wrapped(
         f"From the release {share(above)} of the people are named with a chance above 1 in {breach.k}."
         if above
-        else f"From the release nobody is named with a chance above 1 in {breach.k}, guessing blindly."
+        else f"From the release nobody is named with a chance above 1 in {breach.k}, guessing blindly.",
+        width,
     )
-    lines += ["", "What it does not protect:", *limits(breach)]
-    return lines
+    lines += ["", "What it does not protect:"]
+    return lines + [line for limit in limits(breach) for line in wrapped(limit, width)]
 
 
 def limits(breach: Breach) -> list[str]:
@@ -40,15 +43,8 @@ def _adversary(breach: Breach, release: Release) -> str:
     quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
     known = "".join(f"`{name}`, " for name in quasi[:-1]) + "".join(f"`{name}` and " for name in quasi[-1:])
     known += f"the time of {counted(adversary.visits, 'visit')}"
-    within = _within(int(adversary.tolerance), release)  # type: ignore[arg-type]
+    within = adversary.within(release.manifest["time"]["unit"] or "second")
     return f"An outsider who knows {known}{within}"
-
-
-def _within(tolerance: int, release: Release) -> str:
-    if not tolerance:
-        return ""
-    time = release.manifest["time"]
-    return f" to within {counted(tolerance, time['unit'] if time['kind'] == 'relative' else 'second')}"
 
 
 def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:

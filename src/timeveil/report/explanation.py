@@ -5,7 +5,6 @@ Sentences are made from the manifest and the ledger's facts: column names and co
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,8 @@ from timeveil.report.choice import chosen, considered
 from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
 from timeveil.report.run import Run
-from timeveil.report.wording import counted, people, quoted, share
+from timeveil.report.wording import WIDTH, counted, people, quoted, share, wrapped
 
-WIDTH = 100
 PSEUDONYM = 0.2  # share of rows above which a column is called a second name
 
 
@@ -37,7 +35,7 @@ class Explanation:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""
         lines = [self.title, *self.numbered(width), "", "What it does not protect:"]
         for limit in self.limits:
-            lines += _wrapped(limit, width)
+            lines += wrapped(limit, width)
         if self.run is not None:
             lines += ["", "To do it again:", f"  $ {self.run.command()}", "or in Python:"]
             lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
@@ -47,8 +45,7 @@ class Explanation:
         """The sentences with their numbers, as lines."""
         lines: list[str] = []
         for number, sentence in enumerate(self.sentences, start=1):
-            mark = f"{number}. "
-            lines += _wrapped(sentence, width, mark)
+            lines += wrapped(sentence, width, f"{number}. ")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,26 +94,9 @@ def explain(
     )
 
 
-def _wrapped(text: str, width: int, mark: str = "") -> list[str]:
-    """Lines of text after a mark, line breaks kept; names such as `half-year` stay whole."""
-    wrapper = textwrap.TextWrapper(
-        width,
-        initial_indent=mark,
-        subsequent_indent=" " * len(mark),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    first, *others = text.split("\n")
-    lines = wrapper.wrap(first)
-    for other in others:
-        wrapper.initial_indent = wrapper.subsequent_indent
-        lines += wrapper.wrap(other)
-    return lines
-
-
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:
     rows, at = release.manifest["counts"]["rows_read"], ledger.facts.get("read_at")
-    precision = f", time at `{at}`" if at else ""
+    precision = f", time counted by `{at}`" if at else ""
     yield f"Read {counted(rows, 'row')} of {people(ledger.facts.get('people', 0))}{precision}."
 
 
@@ -192,7 +172,9 @@ def _checked(verdict: Verdict) -> Iterator[str]:
         "counting people anew, with the ledger" if verdict.scope == "with ledger" else "what a recipient sees"
     )
     outcome = "passed" if verdict else f"found {counted(len(verdict.violations), 'violation')}"
-    yield f"Checked independently of the method, by {how}: {counted(len(verdict.checks), 'check')} {outcome}."
+    files = "; `verify` adds one on the files" if verdict else ""
+    checks = f"{counted(len(verdict.checks), 'check')} {outcome}{files}"
+    yield f"Checked independently of the method, by {how}: {checks}."
 
 
 def _limits(release: Release, exposed: Exposure | None) -> Iterator[str]:

@@ -9,13 +9,8 @@ from timeveil.report.wording import aligned, share
 def table(found: Profile, names: frozenset[str] | None = None) -> list[str]:
     """One line per granularity, the table as it stands first; only those in `names`, if given."""
     head = (
-        "time told by",
-        "people alone",
-        f"people below {found.k}",
-        "of all",
-        "smallest group",
-        "a row count says",
-        "groups",
+        ("", "people", "people", "of", "smallest", "a row count", ""),
+        ("time told by", "alone", f"below {found.k}", "all", "group", "says", "groups"),
     )
     levels = [level for level in found.granularities if names is None or level.granularity in names]
     rows = [
@@ -30,4 +25,4 @@ def table(found: Profile, names: frozenset[str] | None = None) -> list[str]:
         )
         for level in (found.as_it_stands, *levels)
     ]
-    return aligned([head, *rows])
+    return aligned([*head, *rows])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
+
+WIDTH = 100
+"""Columns of text where nothing else is known."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -65,6 +69,28 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) -> list[str]:
+    """Lines of text after a mark, line breaks kept; names such as `half-year` stay whole.
+
+    Lines after the first are set in by `indent`, or else by the width of the mark.
+
+    >>> wrapped("rows of people", 10, "1. ")
+    ['1. rows of', '   people']
+    """
+    inset = " " * len(mark) if indent is None else indent
+    lines: list[str] = []
+    for part in text.split("\n"):
+        lines += textwrap.wrap(
+            part,
+            width,
+            initial_indent=inset if lines else mark,
+            subsequent_indent=inset,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
 
 
 def _joined(parts: list[str]) -> str:

@@ -53,7 +53,7 @@ def test_it_is_well_formed_for_any_sizes(k, largest):
     picture = drawn(breach([1, largest], [0, largest], k, visits=3, tolerance=60))
     words = " ".join(text.text for text in picture.iter(f"{SVG}text"))
     assert f"k = {k}" in words
-    assert "3 visits, roughly" in words
+    assert "3 visits to within" in words
 
 
 def test_nobody_to_attack_is_a_picture_without_bars():

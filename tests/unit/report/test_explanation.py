@@ -39,7 +39,7 @@ def sentence(explanation: Explanation, part: str) -> str:
 
 def test_the_whole() -> None:
     assert said(granularities=["day", "week", "month", "year"]).sentences == (
-        "Read 10 rows of 3 people, time at `day`.",
+        "Read 10 rows of 3 people, time counted by `day`.",
         "4 granularities allowed, 4 tried.",
         "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one that keeps the "
         "promise.",
@@ -136,7 +136,9 @@ def test_nothing_but_rows_without_a_person() -> None:
 def test_a_verdict_is_told_as_it_is() -> None:
     pair = generalize_time(visits(), ROLES, 3)
     good = explain(*pair, verdict=Verdict("with ledger", ("a", "b")))
-    assert good.sentences[-1].endswith("by counting people anew, with the ledger: 2 checks passed.")
+    assert good.sentences[-1].endswith(
+        "by counting people anew, with the ledger: 2 checks passed; `verify` adds one on the files."
+    )
     bad = explain(*pair, verdict=Verdict("recipient", ("a",), (Violation("x", "y"),)))
     assert bad.sentences[-1].endswith("by what a recipient sees: 1 check found 1 violation.")
 
