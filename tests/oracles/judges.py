@@ -130,10 +130,14 @@ def build(case: Case) -> tuple[Release, Ledger]:
              ("result", "sensitive", pa.string()), ("at", "time", pa.string()),
              ("at_start", "start", case.axis.type), ("at_end", "end", case.axis.type)]  # fmt: skip
     schema = pa.schema([(name, kind) for name, _, kind in kinds])
-    data = pa.Table.from_pylist(sorted(lines, key=repr), schema=schema)
+    data = pa.Table.from_pylist(sorted(lines, key=place_in_order), schema=schema)
     smallest = min((len(people[c]) for c in kept), default=0)
-    chosen = {"smallest_group": smallest, "groups": len(numbers), "feasible": True, "allowed": True,
-              "aliases": [], "rows_in_gaps": rows_in_gaps(case)}  # fmt: skip
+    below = {c for c, members in people.items() if len(members) < case.k}
+    chosen = {"smallest_group": min(map(len, people.values()), default=0), "groups": len(people),
+              "group_total": sum(map(len, people.values())), "groups_below_k": len(below),
+              "rows_below_k": sum(class_of(case, row) in below for row in case.rows),
+              "rows_in_gaps": rows_in_gaps(case),
+              "feasible": True, "allowed": True, "aliases": []}  # fmt: skip
     manifest = {
         "format": 1,
         "model": "time",
@@ -143,7 +147,7 @@ def build(case: Case) -> tuple[Release, Ledger]:
         "time": {"column": "at", "kind": case.axis.kind, "zone": case.axis.zone, "unit": case.axis.unit},
         "columns": [{"name": name, "role": role, "type": str(kind)} for name, role, kind in kinds],
         "levels": {"zip": {"level": 1, "name": "first digit"}} if case.general_zip else {},
-        "parameters": {"k": case.k, "choose": "groups", "suppress": 1.0, "gaps": case.gaps,
+        "parameters": {"k": case.k, "choose": "groups", "suppress": 0.999_999, "gaps": case.gaps,
                        "nulls": "withhold", "granularities": None},
         "frontier": [case.name],
         "candidates": {case.name: chosen},
@@ -153,6 +157,12 @@ def build(case: Case) -> tuple[Release, Ledger]:
     }  # fmt: skip
     release = Release(KAnonymity(case.k), manifest, {"data": data})
     return release, _ledger(case, [None if c is None else numbers[c] for c in classes])
+
+
+def place_in_order(line: dict) -> list:
+    """Quasi-identifiers, start, label, then the other columns; a missing value comes last."""
+    names = ("zip", "sex", "at_start", "at", "ward", "result", "at_end")
+    return [(line[name] is None, "" if line[name] is None else line[name]) for name in names]
 
 
 def relation(case: Case) -> Relation:
@@ -172,7 +182,7 @@ def _ledger(case: Case, groups: list) -> Ledger:
 
 
 def rows_in_gaps(case: Case) -> int:
-    known = [r for r in case.rows if r["at"] is not None]
+    known = [r for r in case.rows if r["at"] is not None and r["person"] is not None]
     return sum(granule(replace(case, gaps="error"), r["at"]) is None for r in known)
 
 

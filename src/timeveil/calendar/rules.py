@@ -29,7 +29,7 @@ def rule_from(described: Any) -> Rule:
         raise bad_calendar("a definition is not a table", "describe a granularity by `kind` and its keys")
     values = dict(described)
     kind = values.pop("kind", None)
-    if kind not in _READERS:
+    if not isinstance(kind, str) or kind not in _READERS:
         raise bad_calendar("a definition has a `kind` that is not known", f"use one of {', '.join(_READERS)}")
     try:
         return _READERS[kind](**values)

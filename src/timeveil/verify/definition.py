@@ -44,6 +44,9 @@ def _check_roles(release: Release, ledger: Ledger, findings: Findings) -> bool:
     for role, names in expected.items():
         if columns_of(release, role) != list(names):
             findings.refuse("columns", f"the {role} columns are not those of the original")
+    whole = [*roles.published, roles.time, f"{roles.time}_start", f"{roles.time}_end"]
+    if published != whole and len(findings.violations) == before:
+        findings.refuse("columns", "the published columns are not those of the original and its time")
     if ledger.model != "time" or release.manifest["time"]["column"] != roles.time:
         findings.refuse("ledger", "the ledger is not that of this release")
     return len(findings.violations) == before

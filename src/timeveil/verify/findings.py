@@ -23,6 +23,7 @@ ViolationCode = Literal[
     "no-class",
     "people-below-k",
     "row-count",
+    "row-order",
     "row-values",
     "rows-below-k",
     "smallest-group",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
+from timeveil.verify.choice import check_choice
 from timeveil.verify.definition import check_definition
 from timeveil.verify.findings import Findings
 from timeveil.verify.manifest import check_columns, check_shape, check_statements
@@ -21,6 +22,7 @@ def check(release: Release, ledger: Ledger | None) -> Verdict:
     findings = Findings("recipient" if ledger is None else "with ledger")
     if check_shape(release, findings) and check_columns(release, findings):
         check_statements(release, findings)
+        check_choice(release, findings)
         check_tables(release, findings)
         if ledger is not None:
             check_definition(release, ledger, findings)

@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import pyarrow as pa
 
+from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.zone import check_zone
+from timeveil.errors import ParameterError
 from timeveil.model.release import Release
 from timeveil.query.codes import plain_type
 from timeveil.query.published import schema_of
 from timeveil.verify.findings import Findings, counted
+from timeveil.verify.shape import faults
+from timeveil.verify.time_manifest import ROLES, TIME_MANIFEST
 
-_SECTIONS: dict[str, type] = {
-    "guarantee": Mapping,
-    "granularity": str,
-    "granularity_definition": Mapping,
-    "time": Mapping,
-    "columns": Sequence,
-    "parameters": Mapping,
-    "frontier": Sequence,
-    "candidates": Mapping,
-    "counts": Mapping,
-}
-_COUNTS = ("rows", "groups", "smallest_group", "withheld", "rows_read")
-_ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
+_TOLD = 20
 
 
 def check_shape(release: Release, findings: Findings) -> bool:
-    """Every section that the other checks read is there and of the right kind."""
-    findings.check("the manifest has every section")
-    manifest, before = release.manifest, len(findings.violations)
-    if manifest.get("model") != "time":
-        findings.refuse("manifest", "the manifest is not that of a time release")
-    for name, kind in _SECTIONS.items():
-        if not isinstance(manifest.get(name), kind):
-            findings.refuse("manifest", f"section `{name}` of the manifest is missing or of the wrong kind")
-    if len(findings.violations) > before:
-        return False
-    for name in _COUNTS:
-        if not _is_count(manifest["counts"].get(name)):
-            findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
-    if not isinstance(manifest["time"].get("column"), str) or "kind" not in manifest["time"]:
-        findings.refuse("manifest", "section `time` of the manifest names no column or no kind")
-    if not all(isinstance(c, Mapping) and {"name", "role", "type"} <= c.keys() for c in manifest["columns"]):
-        findings.refuse("manifest", "a column of the manifest lacks its name, role or type")
-    if not all(isinstance(c, Mapping) for c in manifest["candidates"].values()):
-        findings.refuse("manifest", "a candidate of the manifest is not described")
-    return len(findings.violations) == before
+    """The manifest has the shape of a time release's: every section, and nothing that is not known."""
+    findings.check("the manifest has every section, and nothing else")
+    found = list(faults(release.manifest, TIME_MANIFEST))
+    for fault in found[:_TOLD]:
+        findings.refuse("manifest", fault)
+    if len(found) > _TOLD:
+        findings.refuse("manifest", f"{len(found) - _TOLD} more faults in the manifest")
+    return not found
 
 
 def check_columns(release: Release, findings: Findings) -> bool:
@@ -65,12 +45,13 @@ def check_columns(release: Release, findings: Findings) -> bool:
         findings.refuse("columns", f"the table lacks columns the manifest states: {', '.join(missing)}")
     if not (extra or missing) and schema.names != names:
         findings.refuse("columns", "the columns do not stand in the stated order")
-    if [c["role"] for c in stated] != sorted((c["role"] for c in stated), key=_rank):
-        findings.refuse("columns", f"the roles are not, in this order, of {', '.join(_ROLES)}")
-    if [c["name"] for c in stated if c["role"] in _ROLES[3:]] != [time, f"{time}_start", f"{time}_end"]:
+    if [c["role"] for c in stated] != sorted((c["role"] for c in stated), key=ROLES.index):
+        findings.refuse("columns", f"the roles are not, in this order, of {', '.join(ROLES)}")
+    if [c["name"] for c in stated if c["role"] in ROLES[3:]] != [time, f"{time}_start", f"{time}_end"]:
         findings.refuse("columns", "the manifest does not state one label, one start and one end of the time")
-    if not (extra or missing):
+    if len(findings.violations) == before:
         _check_types(release, findings)
+        _check_clock(release, findings)
     return len(findings.violations) == before
 
 
@@ -86,14 +67,38 @@ def _check_types(release: Release, findings: Findings) -> None:
         findings.refuse("columns", f"`{time}_start` and `{time}_end` differ in type")
 
 
+def _check_clock(release: Release, findings: Findings) -> None:
+    """The kind of time, its zone and its unit go with each other and with the type of start and end."""
+    time = release.manifest["time"]
+    kind = plain_type(schema_of(release).field(f"{time['column']}_start").type)
+    stamped = pa.types.is_timestamp(kind)
+    match time["kind"]:
+        case "civil":
+            fits = time["zone"] is None and time["unit"] is None
+            fits = fits and (pa.types.is_date32(kind) or (stamped and kind.tz is None))
+        case "zoned":
+            fits = time["unit"] is None and stamped and kind.tz == time["zone"] and _is_zone(time["zone"])
+        case _:
+            fits = time["zone"] is None and time["unit"] in UNITS and pa.types.is_int64(kind)
+    if not fits:
+        findings.refuse("columns", "the kind, zone and unit of the time do not go with the published columns")
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        check_zone(name)
+    except ParameterError:
+        return False
+    return True
+
+
 def check_statements(release: Release, findings: Findings) -> None:
-    """What the manifest says in two places is the same, and the choice was one of the candidates."""
+    """What the manifest says in two places is the same."""
     findings.check("the manifest agrees with itself")
-    manifest = release.manifest
-    counts, candidates, chosen = manifest["counts"], manifest["candidates"], manifest["granularity"]
+    manifest, counts = release.manifest, release.manifest["counts"]
     if dict(manifest["guarantee"]) != release.guarantee.as_dict():
         findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    if manifest["parameters"].get("k") != release.guarantee.k:
+    if manifest["parameters"]["k"] != release.guarantee.k:
         findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
     if counts["rows"] + counts["withheld"] != counts["rows_read"]:
         findings.refuse(
@@ -101,26 +106,9 @@ def check_statements(release: Release, findings: Findings) -> None:
             f"{counts['rows']:,} published and {counts['withheld']:,} withheld rows "
             f"do not make {counts['rows_read']:,} rows read",
         )
-    if manifest["granularity_definition"].get("name", chosen) != chosen:
-        findings.refuse("candidates", "the granularity and its definition have different names")
-    known = {*candidates, *(alias for c in candidates.values() for alias in c.get("aliases") or ())}
-    if chosen not in known:
-        findings.refuse("candidates", "the chosen granularity is not among the candidates")
-    elif not candidates.get(chosen, {}).get("feasible", True):
-        findings.refuse("candidates", "the chosen granularity is stated not to be feasible")
-    if not set(manifest["frontier"]) <= known:
-        findings.refuse("candidates", "the frontier names a granularity that is not among the candidates")
     quasi = {c["name"] for c in manifest["columns"] if c["role"] == "quasi"}
-    if not set(manifest.get("levels") or {}) <= quasi:
+    if not set(manifest["levels"]) <= quasi:
         findings.refuse("columns", "a generalised column is not a quasi-identifier of the release")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _rank(role: str) -> int:
-    return _ROLES.index(role) if role in _ROLES else -1
 
 
 def _plain(stated: str) -> str:
@@ -129,5 +117,5 @@ def _plain(stated: str) -> str:
     >>> _plain("dictionary<values=large_string, indices=int32, ordered=0>"), _plain("int64")
     ('string', 'int64')
     """
-    kind = str(stated).removeprefix("dictionary<values=").split(", indices=")[0]
+    kind = stated.removeprefix("dictionary<values=").split(", indices=")[0]
     return {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(kind, kind)

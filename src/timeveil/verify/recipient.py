@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.errors import TimeveilError
@@ -13,6 +14,7 @@ from timeveil.model.release import Release
 from timeveil.query.codes import Integers
 from timeveil.query.published import HIGHEST, LOWEST, axis_of, bounds_of, classes_of, columns_of
 from timeveil.verify.findings import Findings, counted
+from timeveil.verify.row_order import check_row_order
 
 
 def check_tables(release: Release, findings: Findings) -> None:
@@ -22,6 +24,7 @@ def check_tables(release: Release, findings: Findings) -> None:
     places = classes.column_names[-4:-1]
     if classes.num_rows:
         _check_granules(release, classes.group_by(places).aggregate([]).select(places), findings)
+    check_row_order(release, columns_of(release, "quasi", "start") + columns_of(release, "time"), findings)
 
 
 def _check_sizes(release: Release, classes: pa.Table, findings: Findings) -> None:
@@ -73,7 +76,7 @@ def _check_granules(release: Release, found: pa.Table, findings: Findings) -> No
         )
     try:
         wrong = _not_granules(release, label, start, end)
-    except TimeveilError:
+    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # whatever it was made of
         findings.refuse("granule", "the stated granularity cannot be rebuilt from its definition")
         return
     if wrong:
@@ -86,10 +89,10 @@ def _check_granules(release: Release, found: pa.Table, findings: Findings) -> No
 
 def _not_granules(release: Release, label: pa.ChunkedArray, start: Integers, end: Integers) -> int:
     """How many differ from the granule that holds their first instant (or last, or any, where unbounded)."""
-    granularity = Granularity.from_dict(dict(release.manifest["granularity_definition"]))
+    axis = axis_of(release)
+    granularity = fit(Granularity.from_dict(dict(release.manifest["granularity_definition"])), axis)
     inside = np.where(start > LOWEST, start, np.where(end < HIGHEST, end - 1, 0))
     probes, place = np.unique(inside, return_inverse=True)
-    axis = axis_of(release)
     timeline = Timeline(axis, Ticks(width=1, phase=0, name="second"), probes, gaps="skip")
     true = timeline.granules_of(granularity)
     code = np.asarray(true.code, dtype=np.int64)[place.ravel()]

@@ -27,7 +27,8 @@ def names(folder: Path) -> list[str]:
 def release_of(columns: dict[str, Any], *, quasi: tuple[str, ...] = (), k: int = 2) -> Release:
     """A day-by-day release with these columns beside the time; every row stands there k times."""
     given = pa.table(columns)
-    given = pa.concat_tables([given] * k) if given.num_rows else given
+    given = given.take(_in_order(given, quasi)) if given.num_rows else given
+    given = given.take(pa.array([row for row in range(given.num_rows) for _ in range(k)], pa.int64()))
     rows = given.num_rows
     start, end = dt.date(2024, 2, 29), dt.date(2024, 3, 1)
     ordered = given.select([*quasi, *(name for name in given.column_names if name not in quasi)])
@@ -40,6 +41,18 @@ def release_of(columns: dict[str, Any], *, quasi: tuple[str, ...] = (), k: int =
     groups = (1 if rows else 0) if sizes is None else sizes.num_rows
     smallest = rows if sizes is None else min(sizes["count_all"].to_pylist(), default=0)
     return Release(KAnonymity(k), _manifest(table, quasi, k, groups, smallest), {"data": table})
+
+
+def _in_order(table: pa.Table, quasi: tuple[str, ...]) -> list[int]:
+    """Places of the rows by quasi-identifiers, then the others, nulls last."""
+    names = [*quasi, *(name for name in table.column_names if name not in quasi)]
+    rows = table.select(names).to_pylist()
+
+    def key(place: int) -> list[tuple[bool, Any]]:
+        cells = [rows[place][name] for name in names]
+        return [(cell is None, "" if cell is None else cell) for cell in cells]
+
+    return sorted(range(len(rows)), key=key)
 
 
 def _manifest(table: pa.Table, quasi: tuple[str, ...], k: int, groups: int, smallest: int) -> dict[str, Any]:
@@ -56,11 +69,16 @@ def _manifest(table: pa.Table, quasi: tuple[str, ...], k: int, groups: int, smal
         "time": {"column": "day", "kind": "civil", "zone": None, "unit": None},
         "columns": [{"name": f.name, "role": roles[f.name], "type": str(f.type)} for f in table.schema],
         "levels": {},
-        "parameters": {"k": k, "choose": "groups", "suppress": 0.0, "gaps": "error", "nulls": "error"},
-        "frontier": ["day"],
-        "candidates": {"day": {"feasible": True, "aliases": []}},
+        "parameters": {"k": k, "choose": "groups", "suppress": 0.0, "gaps": "error", "nulls": "error",
+                       "granularities": None},
+        "frontier": ["day"] if groups else [],
+        "candidates": {
+            "day": {"smallest_group": smallest, "groups": groups, "group_total": table.num_rows,
+                    "groups_below_k": 0, "rows_below_k": 0, "rows_in_gaps": 0,
+                    "feasible": True, "allowed": True, "aliases": []}
+        },
         "counts": counts | {"withheld": 0, "rows_read": table.num_rows},
-    }
+    }  # fmt: skip
 
 
 def plain_release() -> Release:

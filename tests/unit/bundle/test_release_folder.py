@@ -140,8 +140,8 @@ def test_no_cell_of_text_starts_a_formula_and_numbers_stay_numbers(tmp_path):
     import csv
 
     with (tmp_path / "out" / "data.csv").open(encoding="utf-8", newline="") as file:
-        cells = [row[:2] for row in csv.reader(file)][1:10]
-    assert [text for text, _ in cells] == [*("'" + text for text in texts[:8]), "'tis"]
+        cells = [row[:2] for row in csv.reader(file)][1::2]
+    assert {text for text, _ in cells} == {*("'" + text for text in texts[:8]), "'tis"}
     assert {number for _, number in cells} == {"-5"}
     assert open_release(tmp_path / "out").manifest["tables"]["data"]["formula_cells"]
 
@@ -373,7 +373,7 @@ def test_bytes_that_changed_on_the_way_are_noticed(tmp_path, monkeypatch):
 
     class Lying(tables.ParquetSink):
         def write(self, rows):
-            super().write(rows.take([1, 0, 2, 3]))
+            super().write(rows.take([2, 3, 0, 1]))
 
     monkeypatch.setattr(tables, "ParquetSink", Lying)
     refused("not-verified", plain_release(), tmp_path / "out")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.oracles import judges as oracle
 
+from timeveil.model.guarantee import KAnonymity
+from timeveil.model.ordering import canonical
 from timeveil.model.release import Deferred, Release
 from timeveil.model.stored import Stored
 from timeveil.verify import verify
+from timeveil.verify.findings import Findings
+from timeveil.verify.row_order import check_row_order
 
 CANARY = "canary"
 
@@ -156,31 +161,135 @@ def test_a_second_table_is_refused(pair):
         ("counts", {"rows": 12}, "manifest"),
         ("time", {"column": 3}, "manifest"),
         ("guarantee", {"name": "k-anonymity", "k": 2}, "guarantee"),
-        ("parameters", {"k": 2}, "guarantee"),
+        ("parameters", {"k": 3}, "manifest"),
         ("granularity", "month", "candidates"),
         ("candidates", {}, "candidates"),
-        ("candidates", {"week": {"feasible": False}}, "candidates"),
+        ("candidates", {"week": {"feasible": False}}, "manifest"),
         ("frontier", ["month"], "candidates"),
-        ("levels", {"ward": {"level": 1}}, "columns"),
+        ("levels", {"ward": {"level": 1, "name": "wards"}}, "columns"),
         ("granularity_definition", {"name": "week"}, "granule"),
+        ("granularity_definition", {"name": "week", "title": "", "kind": []}, "granule"),
+        ("granularity_definition", {"name": "month"}, "candidates"),
+        ("time", {"column": "at", "kind": "xx", "zone": None, "unit": None}, "manifest"),
+        ("time", {"column": "at", "kind": "relative", "zone": None, "unit": "day"}, "columns"),
+        ("time", {"column": "at", "kind": "relative", "zone": None, "unit": "moon"}, "columns"),
+        ("time", {"column": "at", "kind": "zoned", "zone": "Europe/Rome", "unit": None}, "columns"),
+        ("time", {"column": "at", "kind": "civil", "zone": CANARY, "unit": None}, "columns"),
+        ("frontier", [{}], "manifest"),
+        ("people", [CANARY], "manifest"),
+        ("tool", CANARY, "manifest"),
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(pair, section, value, code):
     assert code in found(edited(pair[0], **{section: value}))
 
 
-def test_an_alias_of_a_candidate_may_be_chosen(pair):
+@pytest.mark.parametrize("role", ["note", "respondent", [], None, "start"])
+def test_a_column_of_an_unknown_role_is_refused(pair, role):
+    """With the ledger and without: what no role accounts for may be a second name of a person."""
+    release, ledger = pair
+    ids = pa.array([f"{CANARY}{n}" for n in range(release.table.num_rows)])
+    columns = [{"name": "foo", "role": role, "type": "string"}, *release.manifest["columns"]]
+    spoilt = published(edited(release, columns=columns), release.table.add_column(0, "foo", ids))
+    assert found(spoilt)
+    assert found(spoilt, ledger)
+
+
+def test_with_the_ledger_every_published_column_is_accounted_for(pair):
+    """A column that calls itself kept is not of the original's roles."""
+    release, ledger = pair
+    numbers = pa.array(range(release.table.num_rows))
+    columns = list(release.manifest["columns"])
+    columns.insert(3, {"name": "foo", "role": "keep", "type": "int64"})
+    spoilt = published(edited(release, columns=columns), release.table.add_column(3, "foo", numbers))
+    assert found(spoilt, ledger)["columns"] == "the keep columns are not those of the original"
+
+
+def section(release: Release, name: str, key: str, **changes) -> Release:
+    """The release with something in one entry of a section changed."""
+    entries = release.manifest[name]
+    return edited(release, **{name: {**entries, key: {**entries[key], **changes}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("columns", lambda m: [{**m["columns"][0], "ids": [CANARY]}, *m["columns"][1:]]),
+        ("counts", lambda m: {**m["counts"], CANARY: 1}),
+        ("parameters", lambda m: {**m["parameters"], "ids": [CANARY]}),
+        ("time", lambda m: {**m["time"], "note": CANARY}),
+        ("levels", lambda m: {"zip": {"level": 1, "name": "x", "values": [CANARY]}}),
+        ("candidates", lambda m: {"week": {**m["candidates"]["week"], "aliases": 5}}),
+        ("candidates", lambda m: {"week": {**m["candidates"]["week"], "aliases": [[]]}}),
+        ("candidates", lambda m: {"week": {**m["candidates"]["week"], "people": CANARY}}),
+        ("guarantee", lambda m: {**m["guarantee"], "of": CANARY}),
+        ("nodes", lambda m: [{"granularity": "week"}]),
+    ],
+)
+def test_a_key_too_many_is_refused_and_not_repeated(pair, name, spoil):
     release, _ = pair
-    assert verify(edited(release, candidates={"day": {"aliases": ["week"]}}, frontier=["day"]))
+    assert set(found(edited(release, **{name: spoil(release.manifest)}))) == {"manifest"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"smallest_group": 999},
+        {"groups": 6},
+        {"groups_below_k": 0},
+        {"rows_below_k": 0},
+        {"feasible": False},
+        {"allowed": False},
+    ],
+)
+def test_numbers_of_the_choice_are_those_of_the_release(pair, changes):
+    """Four groups of three people were kept, one of one person withheld."""
+    release, _ = pair
+    release = edited(release, parameters={**release.manifest["parameters"], "nulls": "error"})
+    assert verify(release)
+    assert set(found(section(release, "candidates", "week", **changes))) == {"candidates"}
+
+
+def test_the_share_that_may_be_withheld_fits_the_candidates(pair):
+    """With a larger share the day would be feasible, too, and the manifest says that it is not."""
+    release, _ = pair
+    week = release.manifest["candidates"]["week"]
+    day = {
+        **week,
+        "rows_below_k": 9,
+        "smallest_group": 1,
+        "groups_below_k": 5,
+        "groups": 9,
+        "feasible": False,
+    }
+    parameters = {**release.manifest["parameters"], "suppress": 0.1}
+    honest = edited(release, candidates={"day": day, "week": week}, parameters=parameters)
+    assert verify(honest)
+    assert set(found(edited(honest, parameters={**parameters, "suppress": 0.9}))) == {"candidates"}
+
+
+def test_a_frontier_is_there_and_feasible(pair):
+    release, _ = pair
+    assert set(found(edited(release, frontier=[]))) == {"candidates"}
+    assert set(found(edited(release, nodes=[]))) == {"candidates"}
+    tally = {k: v for k, v in release.manifest["candidates"]["week"].items() if type(v) is int}
+    node = {"levels": {}, "granularity": "week", **tally}
+    assert verify(edited(release, nodes=[node]))
+    assert set(found(edited(release, nodes=[{**node, "granularity": "day"}]))) == {"candidates"}
 
 
 def test_another_calendar_than_stated_is_refused(pair):
     """The labels are weeks; the definition says months."""
     release, _ = pair
     month = oracle.granularity("month").as_dict()
+    numbers = release.manifest["candidates"]["week"]
     said = found(
         edited(
-            release, granularity="month", granularity_definition=month, candidates={"month": {}}, frontier=[]
+            release,
+            granularity="month",
+            granularity_definition=month,
+            candidates={"month": numbers},
+            frontier=["month"],
         )
     )
     assert said == {"granule": "2 labels of 2 not a granule of the stated granularity with its start and end"}
@@ -278,3 +387,36 @@ def test_tables_may_be_deferred_or_stored(pair, tmp_path):
         original=replace(ledger.original, data=Stored(tmp_path / "original.parquet")),
     )
     assert verify(replace(release, parts={"data": Stored(tmp_path / "data.parquet")}), stored)
+
+
+def test_order_is_checked_across_batches(pair):
+    """The last row of a batch stands before the first of the next."""
+    release, _ = pair
+    table = release.table
+    halves = pa.concat_tables([table.slice(6), table.slice(0, 6)])
+    spoilt = replace(release, parts={"data": OneBatchAtATime(halves)})
+    assert found(spoilt) == {"row-order": "1 row not in the order that follows from the values"}
+
+
+KINDS = {
+    "text": pa.array(["a", "é", "\U0001f600", None]),
+    "float": pa.array([-3.0, 0.5, float("inf"), None]),
+    "half": pa.array([-3.0, 0.5, 1.0, None], pa.float16()),
+    "decimal": pa.array([Decimal("-2.00"), Decimal("1.50"), Decimal("10.00"), None], pa.decimal128(20, 2)),
+    "unsigned": pa.array([0, 1, 2**64 - 1, None], pa.uint64()),
+    "flag": pa.array([False, False, True, None]),
+    "clock": pa.array([dt.time(1), dt.time(2), dt.time(13), None], pa.time32("ms")),
+    "instant": pa.array([-5, 0, 7, None], pa.timestamp("ms", tz="Europe/Rome")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_every_type_have_an_order(kind):
+    """What the method's own sort makes is accepted, and its reverse is not."""
+    table = pa.table({"v": KINDS[kind], "n": [1, 2, 3, 4]})
+    assert kind == "half" or canonical(table, by=["v"]).equals(table)
+    for rows, wrong in ((table, 0), (table.take([3, 2, 1, 0]), 3)):
+        findings = Findings("recipient")
+        check_row_order(Release(KAnonymity(2), {}, {"data": rows}), ["v"], findings)
+        assert len(findings.violations) == bool(wrong)
+        assert all(v.message.startswith(f"{wrong} rows not in") for v in findings.violations)

@@ -1,0 +1,98 @@
+"""Whatever stands in a manifest, judging it ends in a verdict or in an error of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import datetime as dt
+import json
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.oracles import judges as oracle
+from tests.unit.bundle.making import plain_release
+
+from timeveil.bundle import damage, open_release, write
+from timeveil.errors import BundleError
+from timeveil.verify import verify
+from timeveil.verify.shape import faults
+from timeveil.verify.time_manifest import TIME_MANIFEST
+
+SOME = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "week", "relative", "Europe/Rome", "day", "at", "steps", "groups", "ü\n"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["kind", "k", "x"]), inner),
+    max_leaves=4,
+)
+
+
+def cases():
+    rows = [
+        {"person": p, "at": at, "zip": "1", "sex": "f", "ward": 1, "result": "x"}
+        for p in "abc"
+        for at in (dt.date(2024, 4, 2), dt.date(2024, 5, 2))
+    ]
+    zoned = [{**row, "at": dt.datetime.combine(row["at"], dt.time(), oracle.ROME)} for row in rows]
+    days = [{**row, "at": row["at"].day} for row in rows]
+    return [
+        oracle.build(oracle.Case(rows, 2, oracle.DATES, "month")),
+        oracle.build(oracle.Case(zoned, 2, oracle.ZONED, "business-day", "next")),
+        oracle.build(oracle.Case(days, 2, oracle.DAYS, "week")),
+    ]
+
+
+def places(value, path=()):
+    """Every place of a manifest, from the outside in."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+def mutated(manifest, data):
+    """Up to three places taken away, replaced, or given a key more."""
+    manifest = copy.deepcopy(dict(manifest))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from(list(places(manifest))))
+        inner = manifest
+        for key in way:
+            inner = inner[key]
+        match data.draw(st.sampled_from(["take", "replace", "replace", "add"])):
+            case "take":
+                del inner[last]
+            case "add" if isinstance(inner[last], dict):
+                inner[last][data.draw(st.sampled_from(["people", "name", "of"]))] = data.draw(ODD)
+            case _:
+                inner[last] = data.draw(ODD)
+    return manifest
+
+
+@SOME
+@given(st.sampled_from(cases()), st.data())
+def test_an_odd_manifest_gets_a_verdict(pair, data):
+    release, ledger = pair
+    odd = replace(release, manifest=mutated(release.manifest, data))
+    for private in (None, ledger):
+        verdict = verify(odd, private)
+        assert verdict or all(violation.message for violation in verdict.violations)
+
+
+@SOME
+@given(st.data())
+def test_an_odd_folder_gets_a_verdict_or_an_error_of_ours(tmp_path_factory, data):
+    folder = write(plain_release(), tmp_path_factory.mktemp("odd") / "out", format="csv")
+    path = folder / "release.json"
+    path.write_text(json.dumps(mutated(json.loads(path.read_text()), data)))
+    with contextlib.suppress(BundleError):
+        damage(folder)
+        verify(open_release(folder, check=False))
+
+
+def test_what_is_written_has_the_closed_shape(tmp_path):
+    written = json.loads((write(plain_release(), tmp_path / "out") / "release.json").read_text())
+    assert list(faults(written, TIME_MANIFEST)) == []
