@@ -27,7 +27,7 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
     assert said.out == dedent(
         """\
         holds: `out`, as far as a recipient can see; people cannot be counted from the outside
-        1. every file is there and as it was written
+        1. every file is there, as release.json states it, and holds nothing beside
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
         4. the manifest agrees with itself
@@ -72,6 +72,17 @@ def test_a_missing_file_is_a_violation(cli: Cli, published: str) -> None:
     assert said.code == 1
     codes = [violation["code"] for violation in json.loads(said.out)["violations"]]
     assert codes[0] == "file-missing"
+
+
+def test_a_changed_letter_is_a_violation(cli: Cli, published: str) -> None:
+    letter = Path("out/README.txt")
+    letter.write_text(letter.read_text() + "anna was here\n")
+    said = cli("verify out")
+    assert said.code == 1
+    assert "  the file `README.txt` was changed since it was written\n" in said.out
+    assert "anna" not in said.out
+    letter.unlink()
+    assert "  the file `README.txt` is not there\n" in cli("verify out").out
 
 
 def test_a_file_too_many_is_a_violation(cli: Cli, published: str) -> None:

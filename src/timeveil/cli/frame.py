@@ -19,6 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from timeveil.cli import streams
+from timeveil.cli.hints import in_keys, in_options
 from timeveil.cli.output import Output
 from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError
@@ -64,11 +65,17 @@ def run(arguments: Sequence[str]) -> int:
         error = _ours(cause)
         if error is None:
             error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
-        Output(as_json="--json" in arguments).error(error)
+        Output(as_json="--json" in arguments).error(_as_typed(error, arguments))
         return error.exit_code
     if code == INTERRUPTED:
         streams.to_stderr(f"interrupted; {streams.what_was_written()}\n")
     return code if isinstance(code, int) else 0
+
+
+def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
+    """The error with its hint as it is typed: options, or the keys of a job file."""
+    hint = (in_keys if arguments[:1] == ["run"] else in_options)(error.hint)
+    return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
 
 
 def _ours(cause: Exception) -> TimeveilError | None:

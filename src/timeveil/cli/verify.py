@@ -62,7 +62,7 @@ def judge(folder: Path, ledger: Path | None) -> Verdict:
 
     private = None if ledger is None else open_ledger(ledger)
     found = damage(folder)
-    files = ("every file is there and as it was written",)
+    files = ("every file is there, as release.json states it, and holds nothing beside",)
     try:
         verdict = check(open_release(folder, check=False), private)
     except BundleError as error:
