@@ -112,6 +112,16 @@ def test_a_ledger_that_is_none(cli: Cli, published: str) -> None:
     assert cli("measure out --ledger nothing").code == 2
 
 
+@pytest.mark.parametrize("command", ["verify", "measure", "attack"])
+def test_a_ledger_that_others_can_read_is_warned_of(cli: Cli, published: str, command: str) -> None:
+    assert cli(f"{command} {published}").err == ""
+    Path("ledger").chmod(0o644)
+    said = cli(f"{command} {published}")
+    assert said.code == 0
+    assert said.err.startswith("warning: others can read or change the ledger `ledger`")
+    assert cli(f"{command} {published} --quiet").err == ""
+
+
 def test_measure(cli: Cli, published: str) -> None:
     said = cli(f"measure {published}")
     assert said.code == 0

@@ -45,9 +45,9 @@ def attack(
     from timeveil.attack import Adversary  # noqa: PLC0415
     from timeveil.attack import attack as search  # noqa: PLC0415
     from timeveil.attack.picture import breach_svg  # noqa: PLC0415
-    from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
+    from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
-    from timeveil.cli.files import write_new  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.report.breach import described  # noqa: PLC0415
 
@@ -55,10 +55,10 @@ def attack(
         refuse_taken(Path(picture))
     release = open_release(folder)
     adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
-    breach = search(release, open_ledger(ledger), adversary)
+    output = Output(as_json=as_json, quiet=quiet)
+    breach = search(release, private_ledger(ledger, output), adversary)
     if picture is not None:
         write_new(Path(picture), breach_svg(breach, release.manifest["time"]["unit"] or "second"))
-    output = Output(as_json=as_json, quiet=quiet)
     output.result("\n".join(described(breach, release, output.width)), breach.as_dict())
     return 0
 

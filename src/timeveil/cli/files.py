@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from timeveil.bundle import open_ledger
 from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.writing import refuse_taken
+from timeveil.cli.output import Output
 from timeveil.cli.streams import note_written
+
+if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
 
 
 def write_new(path: Path, content: str) -> None:
@@ -23,3 +30,11 @@ def write_new(path: Path, content: str) -> None:
             note_written(path)
         finally:
             hidden.unlink(missing_ok=True)
+
+
+def private_ledger(path: str, output: Output) -> Ledger:
+    """Open a ledger, and warn if others could, too."""
+    ledger = open_ledger(path)
+    if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
+        output.say(f"warning: others can read or change the ledger `{path}`; shut them out: chmod 600 {path}")
+    return ledger

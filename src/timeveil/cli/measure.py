@@ -19,13 +19,14 @@ def measure(
 
     Example: timeveil measure published --ledger visits.ledger
     """
-    from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
+    from timeveil.bundle import open_release  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
-    loss = compare(open_release(folder), open_ledger(ledger))
     output = Output(as_json=as_json, quiet=quiet)
+    loss = compare(open_release(folder), private_ledger(ledger, output))
     lines = [
         line
         for number, sentence in enumerate(described(loss), start=1)

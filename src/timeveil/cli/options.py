@@ -80,7 +80,10 @@ Nulls = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON: --json")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only: --quiet")]
 LedgerIn = Annotated[
-    str, typer.Option("--ledger", metavar="PATH", help="The private ledger of the release: --ledger ledger")
+    str,
+    typer.Option(
+        "--ledger", metavar="PATH", help="The private ledger of the release: --ledger visits.ledger"
+    ),
 ]
 
 

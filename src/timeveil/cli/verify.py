@@ -11,6 +11,7 @@ from timeveil.cli import options as given
 from timeveil.errors import BundleError
 
 if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
     from timeveil.model.verdict import Verdict
 
 _SCOPES = {
@@ -32,10 +33,11 @@ def verify(
 
     Example: timeveil verify published
     """
+    from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
-    verdict = judge(Path(folder), None if ledger is None else Path(ledger))
+    verdict = judge(Path(folder), None if ledger is None else private_ledger(ledger, output))
     output.result("\n".join(described(verdict, folder, output.width)), verdict.as_dict())
     return 0 if verdict else 1
 
@@ -54,13 +56,12 @@ def described(verdict: Verdict, folder: str, width: int) -> list[str]:
     return lines
 
 
-def judge(folder: Path, ledger: Path | None) -> Verdict:
+def judge(folder: Path, private: Ledger | None) -> Verdict:
     """What is wrong with the files of a release, and with what they say."""
-    from timeveil.bundle import damage, open_ledger, open_release  # noqa: PLC0415
+    from timeveil.bundle import damage, open_release  # noqa: PLC0415
     from timeveil.model.verdict import Verdict, Violation  # noqa: PLC0415
     from timeveil.verify import verify as check  # noqa: PLC0415
 
-    private = None if ledger is None else open_ledger(ledger)
     found = damage(folder)
     files = ("every file is there, as release.json states it, and holds nothing beside",)
     try:

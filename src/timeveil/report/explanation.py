@@ -183,6 +183,7 @@ def _limits(release: Release, exposed: Exposure | None) -> Iterator[str]:
         yield (
             f"Being one of {k} does not mean a chance of 1 in {k}: one person may have most rows of a group, "
             "and a sensitive value that a whole group shares is known of everyone in it."
+            + (" `timeveil attack` has the numbers." if release.manifest["counts"]["rows"] else "")
         )
         return
     yield (

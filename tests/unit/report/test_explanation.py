@@ -159,7 +159,9 @@ def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> No
     import sys
 
     monkeypatch.setattr(sys.modules["timeveil.report.exposure"], "CHEAP_ROWS", 9)
-    assert exposure_module(*generalize_time(visits(), ROLES, 3)) is None
+    pair = generalize_time(visits(), ROLES, 3)
+    assert exposure_module(*pair) is None
+    assert explain(*pair).limits[0].endswith("`timeveil attack` has the numbers.")
 
 
 @pytest.mark.parametrize("width", range(50, 70))
