@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from timeveil.bundle.tables import Table, damaged
+from timeveil.bundle.form import oddity
+from timeveil.bundle.letter import letter
+from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
 from timeveil.bundle.types import type_named
 from timeveil.errors import BundleError
 from timeveil.model.guarantee import guarantee_from
 from timeveil.model.release import Release
 from timeveil.model.verdict import Violation
+from timeveil.verify.judge import is_whole
 
 FORMAT_VERSION = 1
 MANIFEST = "release.json"
@@ -40,24 +44,59 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
 def damage(folder: str | Path) -> tuple[Violation, ...]:
     """What about the files of a release folder is not as it was written; empty if all is well.
 
-    Looks at the files alone: all there, no other beside them, every byte as written. Whether the promise
+    Looks at the files alone: all there, no other beside them, tables with the stated hash that hold their
+    rows and nothing beside, the letter and `release.json` as timeveil writes them. Whether the promise
     holds is for `verify` to say.
     """
     place = Path(folder)
-    tables = _manifest(place)["tables"]
-    found = []
-    for entry in tables.values():
-        file = place / entry["file"]
-        if file.is_symlink() or not file.is_file():
-            found.append(Violation("file-missing", f"the file `{file.name}` is not there"))
-        elif digest(file) != entry["sha256"]:
-            found.append(
-                Violation("file-changed", f"the file `{file.name}` was changed since it was written")
-            )
-    known = {MANIFEST, README, *(entry["file"] for entry in tables.values())}
+    manifest = _manifest(place)
+    found = [v for name in manifest["tables"] if (v := _table_damage(place, name, manifest))]
+    found += _text_damage(place, manifest)
+    known = {MANIFEST, README, *(entry["file"] for entry in manifest["tables"].values())}
     extra = sorted(file.name for file in place.iterdir() if file.name not in known)
     found += [Violation("file-extra", f"`{name}` does not belong to the release") for name in extra]
     return tuple(found)
+
+
+def _table_damage(place: Path, name: str, manifest: Mapping[str, Any]) -> Violation | None:
+    entry = manifest["tables"][name]
+    file = place / entry["file"]
+    if file.is_symlink() or not file.is_file():
+        return Violation("file-missing", f"the file `{file.name}` is not there")
+    if digest(file) != entry["sha256"]:
+        return Violation("file-changed", f"the file `{file.name}` was changed since it was written")
+    odd = oddity(_table(place, name, entry, manifest))
+    return None if odd is None else Violation("file-form", odd)
+
+
+def _text_damage(place: Path, manifest: Mapping[str, Any]) -> list[Violation]:
+    """The letter follows from the manifest, and the manifest is written in one way."""
+    found = []
+    if (place / MANIFEST).read_bytes() != _as_json_or_nothing(manifest):
+        found.append(Violation("file-form", f"the file `{MANIFEST}` is not written the way timeveil does"))
+    file = place / README
+    if file.is_symlink() or not file.is_file():
+        found.append(Violation("file-missing", f"the file `{README}` is not there"))
+    elif is_whole(manifest) and file.read_bytes() != _letter(manifest):
+        found.append(Violation("file-changed", f"the file `{README}` was changed since it was written"))
+    return found
+
+
+def as_json(manifest: Mapping[str, Any]) -> bytes:
+    """A manifest as it stands in `release.json`."""
+    return (json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _as_json_or_nothing(manifest: Mapping[str, Any]) -> bytes:
+    """The same of a manifest that may hold what JSON has no word for."""
+    try:
+        return as_json(manifest)
+    except ValueError:
+        return b""
+
+
+def _letter(manifest: Mapping[str, Any]) -> bytes:
+    return letter(guarantee_from(manifest["guarantee"]), manifest).encode()
 
 
 def digest(path: Path) -> str:
@@ -82,7 +121,7 @@ def _manifest(place: Path) -> dict[str, Any]:
             hint="ask its owner for the right to read",
             code="no-permission",
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise damaged(MANIFEST, "is not JSON") from None
     _check_shape(manifest)
     return dict(manifest)
@@ -101,9 +140,11 @@ def _check_shape(manifest: Any) -> None:
     for key, kind in kinds.items():
         if not isinstance(manifest.get(key), kind):
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
-    for entry in manifest["tables"].values():
-        if not _is_table_entry(entry):
-            raise damaged(MANIFEST, "describes a table without its file, rows, format and sha256")
+    for name, entry in manifest["tables"].items():
+        if not _is_table_entry(name, entry):
+            raise damaged(
+                MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
+            )
     for column in manifest["columns"]:
         if not (
             isinstance(column, Mapping) and all(isinstance(column.get(k), str) for k in ("name", "type"))
@@ -111,16 +152,20 @@ def _check_shape(manifest: Any) -> None:
             raise damaged(MANIFEST, "describes a column without its name and type")
 
 
-def _is_table_entry(entry: Any) -> bool:
+def _is_table_entry(name: str, entry: Any) -> bool:
+    if not isinstance(entry, Mapping) or entry.get("format") not in ("parquet", "csv"):
+        return False
+    expected = {"file": f"{name}.{entry['format']}", "format": entry["format"]}
+    if entry["format"] == "csv":
+        expected["formula_cells"] = FORMULA_CELLS
     return (
-        isinstance(entry, Mapping)
-        and isinstance(entry.get("file"), str)
+        set(entry) == {*expected, "rows", "sha256"}
+        and all(entry[key] == value for key, value in expected.items())
         and Path(entry["file"]).name == entry["file"]
-        and entry["file"] not in ("", ".", "..", MANIFEST, README)
-        and type(entry.get("rows")) is int
+        and type(entry["rows"]) is int
         and entry["rows"] >= 0
-        and isinstance(entry.get("sha256"), str)
-        and entry.get("format") in ("parquet", "csv")
+        and isinstance(entry["sha256"], str)
+        and re.fullmatch("[0-9a-f]{64}", entry["sha256"]) is not None
     )
 
 

@@ -16,6 +16,7 @@ from timeveil.model.stored import Stored
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
+FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
 
 
 def write_table(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> Sum:
@@ -60,12 +61,12 @@ class Table(Stored):
         self.path = path
         self.schema = schema
         self.num_rows = rows
-        self._form = form
+        self.form = form
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
         count = 0
-        source = self._csv() if self._form == "csv" else self._parquet(columns)
+        source = self._csv() if self.form == "csv" else self._parquet(columns)
         while True:
             try:
                 batch = next(source, None)

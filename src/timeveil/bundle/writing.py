@@ -6,7 +6,6 @@ bytes, compared with what was meant, verified, and only then given its name.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -17,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.bundle.folder import MANIFEST, README, digest, open_release
+from timeveil.bundle.folder import MANIFEST, README, as_json, digest, open_release
 from timeveil.bundle.letter import letter
 from timeveil.bundle.private import write_ledger
 from timeveil.bundle.rows import Sum, written_schema
-from timeveil.bundle.tables import Format, write_table
+from timeveil.bundle.tables import FORMULA_CELLS, Format, write_table
 from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.types import is_writable
 from timeveil.errors import BundleError, ParameterError
@@ -102,12 +101,10 @@ def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
         ]
         entry = {"file": file.name, "format": form, "rows": meant[name].rows, "sha256": digest(file)}
         if form == "csv":
-            entry["formula_cells"] = "an apostrophe stands before text that a spreadsheet would run"
+            entry["formula_cells"] = FORMULA_CELLS
         manifest["tables"][name] = entry
-    _write_text(
-        partial / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    )
-    _write_text(partial / README, letter(release.guarantee, manifest))
+    _write_file(partial / MANIFEST, as_json(manifest))
+    _write_file(partial / README, letter(release.guarantee, manifest).encode())
     sync_folder(partial)
     return meant
 
@@ -149,9 +146,9 @@ def _check(partial: Path, meant: dict[str, Sum]) -> None:
         )
 
 
-def _write_text(path: Path, content: str) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     with _new_file(path) as target:
-        target.write(content.encode())
+        target.write(content)
         _sync(target)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from timeveil.model.guarantee import KAnonymity
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
 from timeveil.verify import k_anonymity
+from timeveil.verify.shape import Shape, faults
+from timeveil.verify.time_manifest import TIME_MANIFEST
+
+_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST}
 
 
 def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
@@ -18,3 +25,9 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
     match release.guarantee:
         case KAnonymity():
             return k_anonymity.check(release, ledger)
+
+
+def is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest has every section of its model, and nothing that its model does not know."""
+    shape = _SHAPES.get(str(manifest.get("model")))
+    return shape is not None and not any(faults(manifest, shape))

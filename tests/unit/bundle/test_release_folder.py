@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tests.unit.bundle.making import CANARY, names, plain_release, release_of
 
 from timeveil.bundle import damage, open_release, tables, write, writing
+from timeveil.bundle.folder import as_json
 from timeveil.errors import BundleError, ParameterError
 from timeveil.model.release import Deferred, Release
 from timeveil.model.stored import Stored
@@ -514,9 +515,9 @@ def test_a_wrong_row_count_is_noticed_on_reading(folder):
     path = folder / "release.json"
     manifest = json.loads(path.read_text())
     manifest["tables"]["data"]["rows"] = 5
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(as_json(manifest))
     with pytest.raises(BundleError, match="has 4 rows"):
-        open_release(folder).table  # noqa: B018
+        open_release(folder, check=False).table  # noqa: B018
 
 
 def test_a_table_behind_a_link_is_not_of_the_folder(folder, tmp_path):
