@@ -37,6 +37,8 @@ def test_a_command_that_prints_something_else_fails() -> None:
 def test_a_command_that_fails_unseen_fails_the_page() -> None:
     with pytest.raises(pytest.fail.Exception, match="exit 3"):
         test_examples.run_console(console("$ (exit 3)\n"), "page.md")
+    with pytest.raises(pytest.fail.Exception, match="exit 3"):
+        test_examples.run_console(console("$ echo no; (exit 3)\n...\n$ echo yes\nyes\n"), "page.md")
 
 
 def test_the_status_of_the_last_command_is_known_to_the_next() -> None:
