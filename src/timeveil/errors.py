@@ -19,8 +19,10 @@ counts and row numbers, never a cell value. `code` is stable; each has a section
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+
+T = TypeVar("T")
 
 ErrorCode = Literal[
     "bad-calendar",
@@ -118,3 +120,26 @@ class InternalError(TimeveilError):
     """A bug of ours."""
 
     exit_code = 70
+
+
+def instead_of(
+    causes: type[Exception] | tuple[type[Exception], ...],
+    error: Callable[[Exception], TimeveilError],
+    do: Callable[[], T],
+) -> T:
+    """What `do` gives; where it fails with one of the causes, the error that is made of it.
+
+    A cause's text may quote data. `raise ... from None` only hides the cause, which stays reachable as
+    `__context__`; this error is raised when the cause is gone.
+
+    >>> try:
+    ...     instead_of(ValueError, lambda _: InputError("no", hint="", code="bad-time"), lambda: int("x"))
+    ... except InputError as caught:
+    ...     print(caught.__context__)
+    None
+    """
+    try:
+        return do()
+    except causes as cause:
+        said = error(cause)
+    raise said

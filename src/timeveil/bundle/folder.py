@@ -15,7 +15,7 @@ from timeveil.bundle.form import oddity
 from timeveil.bundle.letter import letter
 from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
 from timeveil.bundle.types import type_named
-from timeveil.errors import BundleError
+from timeveil.errors import BundleError, instead_of
 from timeveil.model.guarantee import guarantee_from
 from timeveil.model.release import Release
 from timeveil.model.verdict import Violation
@@ -108,23 +108,28 @@ def digest(path: Path) -> str:
 def _manifest(place: Path) -> dict[str, Any]:
     path = place / MANIFEST
     if not path.is_file():
+        missing = f"there is no {MANIFEST} in it" if place.exists() else "it does not exist"
         raise BundleError(
-            f"`{place.name}` is not a release folder: there is no {MANIFEST} in it",
+            f"`{place.name or place}` is not a release folder: {missing}",
             hint="name the folder that `write` or `--out` made",
             code="folder-missing",
         )
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise BundleError(
-            f"no permission to read `{place.name}`",
-            hint="ask its owner for the right to read",
-            code="no-permission",
-        ) from None
-    except (ValueError, RecursionError):
-        raise damaged(MANIFEST, "is not JSON") from None
+    causes = (OSError, ValueError, RecursionError)
+    manifest = instead_of(
+        causes, lambda cause: _unreadable(place.name, cause), lambda: json.loads(path.read_text("utf-8"))
+    )
     _check_shape(manifest)
     return dict(manifest)
+
+
+def _unreadable(name: str, cause: Exception) -> BundleError:
+    if isinstance(cause, OSError):
+        return BundleError(
+            f"no permission to read `{name}`",
+            hint="ask its owner for the right to read",
+            code="no-permission",
+        )
+    return damaged(MANIFEST, "is not JSON")
 
 
 def _check_shape(manifest: Any) -> None:
@@ -174,8 +179,9 @@ def _table(place: Path, name: str, entry: Mapping[str, Any], manifest: Mapping[s
     names = [column["name"] for column in columns]
     if len(set(names)) != len(names) or not names:
         raise damaged(MANIFEST, "describes a table without columns, or a column twice")
-    try:
-        schema = pa.schema([pa.field(column["name"], type_named(column["type"])) for column in columns])
-    except (pa.ArrowException, ValueError):
-        raise damaged(MANIFEST, "states a column type that does not exist") from None
+    schema = instead_of(
+        (pa.ArrowException, ValueError),
+        lambda _: damaged(MANIFEST, "states a column type that does not exist"),
+        lambda: pa.schema([pa.field(column["name"], type_named(column["type"])) for column in columns]),
+    )
     return Table(place / entry["file"], schema, entry["rows"], entry["format"])

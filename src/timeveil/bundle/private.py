@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from timeveil.bundle.rows import blocks
 from timeveil.bundle.trouble import said_plainly
-from timeveil.errors import BundleError, PrivateArtifactError
+from timeveil.errors import BundleError, PrivateArtifactError, instead_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation, TimeAxis
 from timeveil.model.roles import Roles
@@ -38,17 +38,20 @@ def write_ledger(ledger: Ledger, path: str | Path) -> Path:
     """Write a ledger to a new file of mode 0600."""
     place = Path(path)
     refuse_public(place, is_folder=str(path).endswith(os.sep))
-    with said_plainly(place.name):
-        hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
-        handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(ledger, file)
-                file.flush()
-                os.fsync(file.fileno())
-            _give_name(hidden, place)
-        finally:
-            hidden.unlink(missing_ok=True)
+    return said_plainly(place.name, lambda: _write_private(ledger, place))
+
+
+def _write_private(ledger: Ledger, place: Path) -> Path:
+    hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
+    handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write(ledger, file)
+            file.flush()
+            os.fsync(file.fileno())
+        _give_name(hidden, place)
+    finally:
+        hidden.unlink(missing_ok=True)
     return place
 
 
@@ -98,23 +101,27 @@ def open_ledger(path: str | Path) -> Ledger:
             hint="name the file that --ledger made",
             code="folder-missing",
         )
-    try:
-        with pq.ParquetFile(place, pre_buffer=False) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
-        about = json.loads((schema.metadata or {})[KEY])
-        return _ledger(place, schema, rows, about)
-    except PermissionError:
-        raise BundleError(
-            f"no permission to read `{place.name}`",
-            hint="a ledger is for its owner alone",
-            code="no-permission",
-        ) from None
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
-        raise BundleError(
-            f"`{place.name}` is not a ledger, or not a whole one",
-            hint="name the file that --ledger made",
-            code="folder-damaged",
-        ) from None
+    causes = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
+    return instead_of(causes, lambda cause: _not_opened(place.name, cause), lambda: _opened(place))
+
+
+def _opened(place: Path) -> Ledger:
+    with pq.ParquetFile(place, pre_buffer=False) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    about = json.loads((schema.metadata or {})[KEY])
+    return _ledger(place, schema, rows, about)
+
+
+def _not_opened(name: str, cause: Exception) -> BundleError:
+    if isinstance(cause, PermissionError):
+        return BundleError(
+            f"no permission to read `{name}`", hint="a ledger is for its owner alone", code="no-permission"
+        )
+    return BundleError(
+        f"`{name}` is not a ledger, or not a whole one",
+        hint="name the file that --ledger made",
+        code="folder-damaged",
+    )
 
 
 class Columns(Stored):

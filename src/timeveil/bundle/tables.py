@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from timeveil.bundle import text
 from timeveil.bundle.rows import Sum, blocks, in_written_types
-from timeveil.errors import BundleError
+from timeveil.errors import BundleError, instead_of
 from timeveil.model.stored import Stored
 
 Format = Literal["parquet", "csv"]
@@ -67,13 +67,9 @@ class Table(Stored):
         """The rows in order, a batch at a time."""
         count = 0
         source = self._csv() if self.form == "csv" else self._parquet(columns)
-        while True:
-            try:
-                batch = next(source, None)
-            except (pa.ArrowException, OSError, ValueError):
-                raise damaged(self.path.name, "cannot be read") from None
-            if batch is None:
-                break
+        causes = (pa.ArrowException, OSError, ValueError)
+        unreadable = damaged(self.path.name, "cannot be read")
+        while (batch := instead_of(causes, lambda _: unreadable, lambda: next(source, None))) is not None:
             count += batch.num_rows
             yield batch if columns is None else batch.select(columns)
         if count != self.num_rows:

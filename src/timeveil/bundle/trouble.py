@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 import pyarrow as pa
 
-from timeveil.errors import BundleError
+from timeveil.errors import BundleError, instead_of
+
+T = TypeVar("T")
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
-@contextmanager
-def said_plainly(name: str) -> Iterator[None]:
+def said_plainly(name: str, do: Callable[[], T]) -> T:
     """Turn errors of the operating system, whose text could carry data, into ours."""
-    try:
-        yield
-    except (OSError, pa.ArrowException) as cause:
-        number = getattr(cause, "errno", None)
-    else:
-        return
-    raise _error(name, number)
+    return instead_of(
+        (OSError, pa.ArrowException), lambda cause: _error(name, getattr(cause, "errno", None)), do
+    )
 
 
 def _error(name: str, number: int | None) -> BundleError:

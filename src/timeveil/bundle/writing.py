@@ -44,18 +44,18 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
         )
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
-    return _write_release(thing, Path(path), format)
+    place = Path(path)
+    return said_plainly(place.name, lambda: _write_release(thing, place, format))
 
 
 def _write_release(release: Release, place: Path, form: Format) -> Path:
-    with said_plainly(place.name):
+    refuse_taken(place)
+    with _partial(place) as partial:
+        meant = _fill(release, partial, form)
+        _check(partial, meant)
         refuse_taken(place)
-        with _partial(place) as partial:
-            meant = _fill(release, partial, form)
-            _check(partial, meant)
-            refuse_taken(place)
-            partial.rename(place)
-            sync_folder(place.parent)
+        partial.rename(place)
+        sync_folder(place.parent)
     return place
 
 

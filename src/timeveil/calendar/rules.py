@@ -13,7 +13,7 @@ from timeveil.calendar.months import IsoYears, Months
 from timeveil.calendar.parts import DayParts, Terms
 from timeveil.calendar.rule import Clock, Rule
 from timeveil.calendar.steps import Everything, Steps
-from timeveil.errors import ParameterError
+from timeveil.errors import instead_of
 
 _LONGEST = LAST - FIRST
 _LENGTH_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -31,15 +31,12 @@ def rule_from(described: Any) -> Rule:
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _READERS:
         raise bad_calendar("a definition has a `kind` that is not known", f"use one of {', '.join(_READERS)}")
-    try:
-        return _READERS[kind](**values)
-    except ParameterError:
-        raise
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        raise bad_calendar(
-            f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
-            "see docs/reference/granularities.md for the keys of each kind",
-        ) from None
+    error = bad_calendar(
+        f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
+        "see docs/reference/granularities.md for the keys of each kind",
+    )
+    causes = (TypeError, ValueError, AttributeError, OverflowError)
+    return instead_of(causes, lambda _: error, lambda: _READERS[kind](**values))
 
 
 def day_parts_rule(parts: Any, *, of: str) -> DayParts:
@@ -99,7 +96,7 @@ def working_days_rule(days: Any, holidays: Any, *, of: str) -> WorkingDays:
 
 def groups_rule(of_rule: Rule, count: Any, anchor: int, *, of: str) -> Rule:
     """Several granules at a time; groups of steps are longer steps, groups of months are more months."""
-    count = whole(count, of=of)
+    count = whole(count, of=of, key="n")
     if isinstance(of_rule, Everything):
         raise bad_calendar(f"`{of}` groups `all`, which is one granule", "group a finer granularity")
     if count < 1 or count * of_rule.shortest > _LONGEST:
@@ -115,10 +112,13 @@ def groups_rule(of_rule: Rule, count: Any, anchor: int, *, of: str) -> Rule:
             return Groups(of_rule, count, anchor % count)
 
 
-def whole(value: Any, *, of: str) -> int:
-    """A whole number, not a truth value."""
+def whole(value: Any, *, of: str, key: str | None = None) -> int:
+    """A whole number, not a truth value; `key` is the one that holds it."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise bad_calendar(f"`{of}` has something that is not a whole number", "write a whole number")
+        what = "something that" if key is None else f"`{key}`, which"
+        raise bad_calendar(
+            f"`{of}` has {what} is not a whole number", "write a whole number, without quotes around it"
+        )
     if abs(value) > _LONGEST:
         raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
     return value

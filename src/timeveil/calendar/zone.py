@@ -15,7 +15,7 @@ import numpy as np
 
 from timeveil.calendar import civil
 from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, LAST, Ints
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, instead_of
 
 _HALF_DAY = DAY // 2
 _CYCLE_YEARS, _CYCLE = 400, 146_097 * DAY
@@ -90,16 +90,14 @@ def offsets(zone: str, low: int, high: int) -> Offsets:
 
 def check_zone(zone: str | None) -> None:
     """Refuse a name that the zone database does not have."""
-    try:
-        if not zone:
-            raise ValueError
-        ZoneInfo(zone)
-    except (KeyError, ValueError, OSError):
-        raise ParameterError(
-            "the zone is not in the time zone database",
-            hint="use a name such as Europe/Rome, America/New_York or UTC",
-            code="bad-parameter",
-        ) from None
+    error = ParameterError(
+        "the zone is not in the time zone database",
+        hint="use a name such as Europe/Rome, America/New_York or UTC",
+        code="bad-parameter",
+    )
+    if not zone:
+        raise error
+    instead_of((KeyError, ValueError, OSError), lambda _: error, lambda: ZoneInfo(zone))
 
 
 def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:

@@ -59,8 +59,7 @@ def _folder(out: str | None) -> Path:
     if out is None:
         return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
     refuse_taken(Path(out))
-    with said_plainly(Path(out).name):
-        Path(out).mkdir()
+    said_plainly(Path(out).name, Path(out).mkdir)
     return Path(out)
 
 

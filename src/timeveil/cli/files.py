@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 def write_new(path: Path, content: str) -> None:
     """Write text to a new file, which appears whole or not at all."""
     refuse_taken(path)
-    with said_plainly(path.name):
-        hidden = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
-        try:
-            with hidden.open("x", encoding="utf-8", newline="") as file:
-                file.write(content)
-            os.replace(hidden, path)  # noqa: PTH105
-            note_written(path)
-        finally:
-            hidden.unlink(missing_ok=True)
+    said_plainly(path.name, lambda: _write(path, content))
+
+
+def _write(path: Path, content: str) -> None:
+    hidden = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
+    try:
+        with hidden.open("x", encoding="utf-8", newline="") as file:
+            file.write(content)
+        os.replace(hidden, path)  # noqa: PTH105
+        note_written(path)
+    finally:
+        hidden.unlink(missing_ok=True)
 
 
 def private_ledger(path: str, output: Output) -> Ledger:

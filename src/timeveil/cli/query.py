@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, instead_of
 
 if TYPE_CHECKING:
     from timeveil.model.release import Release
@@ -60,14 +60,12 @@ def _bound(text: str, release: Release) -> str | int | None:
         return None
     if release.manifest["time"]["kind"] != "relative":
         return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ParameterError(
-            "a bound of the window is not a whole number, and the release has relative time",
-            hint=f"give whole numbers of the unit {release.manifest['time']['unit']}",
-            code="bad-time",
-        ) from None
+    error = ParameterError(
+        "a bound of the window is not a whole number, and the release has relative time",
+        hint=f"give whole numbers of the unit {release.manifest['time']['unit']}",
+        code="bad-time",
+    )
+    return instead_of(ValueError, lambda _: error, lambda: int(text))
 
 
 def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:

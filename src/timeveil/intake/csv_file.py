@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
-from timeveil.errors import InputError
-from timeveil.intake.refusals import no_header, not_csv, not_text, unreadable
+from timeveil.errors import InputError, instead_of
+from timeveil.intake.refusals import no_header, not_csv, not_text, other_separator, unreadable
+from timeveil.model.wording import counted
 
 HEAD_BYTES = 1 << 20
 BLOCK_BYTES = 1 << 21  # some tens of these are in memory at once
@@ -38,6 +39,8 @@ class CsvFile:
             if len(self.names) == 1 and mark in self.names[0]:
                 self._delimiter = mark
                 self.names, self._header_only = self._header(head)
+        if len(self.names) == 1 and "|" in self.names[0]:
+            raise other_separator(path.name)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns, whole."""
@@ -62,10 +65,10 @@ class CsvFile:
     def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether that is all there is."""
         lines = io.StringIO(head, newline="")
-        try:
-            names = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), None)
-        except csv.Error:
-            raise not_csv(self._path.name) from None
+        reader = csv.reader(lines, delimiter=self._delimiter)
+        names = instead_of(
+            csv.Error, lambda _: not_csv(self._path.name), lambda: next((row for row in reader if row), None)
+        )
         if names is None:
             raise no_header(self._path.name)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
@@ -76,13 +79,15 @@ class CsvFile:
         """A quote that never closes makes one cell of all rows after it, and pyarrow does not mind."""
         if stream.quotes % 2 == 0:
             return
-        row = 0
+        row, open_quote = 0, False
         try:
             with _opened(self._path) as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
                 for _ in csv.reader(text, delimiter=self._delimiter, strict=True):
                     row += 1
         except csv.Error:
-            raise not_csv(self._path.name, f": row {row} has a quote that does not close") from None
+            open_quote = True
+        if open_quote:
+            raise not_csv(self._path.name, f": data row {row:,} has a quote that does not close")
 
     def _read(self, reader: Callable[..., T], file: Any, columns: Sequence[str], ragged: Any = None) -> T:
         return reader(
@@ -99,13 +104,12 @@ class CsvFile:
         )
 
     def _guarded(self, take: Callable[[], T]) -> T:
-        try:
-            return take()
-        except (pa.ArrowInvalid, KeyError) as cause:
-            about_text = "UTF8" in str(cause)
-        except OSError as cause:
-            raise unreadable(self._path.name, cause) from None
-        raise not_text(self._path.name) if about_text else self._ragged()
+        return instead_of((pa.ArrowInvalid, KeyError, OSError), self._refusal, take)
+
+    def _refusal(self, cause: Exception) -> InputError:
+        if isinstance(cause, OSError):
+            return unreadable(self._path.name, cause)
+        return not_text(self._path.name) if "UTF8" in str(cause) else self._ragged()
 
     def _ragged(self) -> InputError:
         """Read once more, slowly, to say in which row it went wrong."""
@@ -122,7 +126,7 @@ class CsvFile:
         except (pa.ArrowException, OSError, KeyError):
             if found:
                 row = found[0]
-                cells = f"row {row.number - 1} has {row.actual_columns} cells"
+                cells = f"data row {row.number - 1:,} has {counted(row.actual_columns, 'cell')}"
                 return not_csv(self._path.name, f": {cells}, the header {row.expected_columns}")
         return not_csv(self._path.name)
 
@@ -160,13 +164,15 @@ def _opened(path: Path) -> Any:
     return pa.input_stream(str(path), compression="gzip" if path.name.lower().endswith(".gz") else None)
 
 
+def _first_bytes(path: Path) -> bytes:
+    with _opened(path) as stream:
+        first: bytes = stream.read(HEAD_BYTES)
+    return first
+
+
 def _head(path: Path) -> str:
     """The beginning of the file as text; bytes that are not UTF-8 come as surrogates."""
-    try:
-        with _opened(path) as stream:
-            head = stream.read(HEAD_BYTES)
-    except (pa.ArrowException, OSError):
-        raise not_csv(path.name) from None
+    head = instead_of((pa.ArrowException, OSError), lambda _: not_csv(path.name), lambda: _first_bytes(path))
     if b"\0" in head:
         raise not_text(path.name)
     return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, instead_of
 from timeveil.intake.csv_file import CsvFile
 from timeveil.intake.refusals import not_parquet, unreadable
 from timeveil.model.stored import BATCH_ROWS
@@ -62,27 +62,27 @@ class ParquetTable:
         )
 
     def _guarded(self, take: Callable[[], T]) -> T:
-        try:
-            return take()
-        except OSError as cause:
-            if cause.errno is not None:
-                raise unreadable(self._path.name, cause) from None
-        except pa.ArrowException:
-            pass
-        raise not_parquet(self._path.name)
+        return instead_of((OSError, pa.ArrowException), self._refusal, take)
+
+    def _refusal(self, cause: Exception) -> InputError:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            return unreadable(self._path.name, cause)
+        return not_parquet(self._path.name)
 
 
 def _refuse_absent(path: Path) -> None:
-    try:
-        if path.is_dir():
-            raise InputError(
-                f"`{path.name}` is a folder, not a file", hint="name one file in it", code="file-unreadable"
-            )
-        with path.open("rb"):
-            pass
-    except FileNotFoundError:
+    if instead_of(OSError, lambda cause: _absence(path.name, cause), path.is_dir):
         raise InputError(
-            f"there is no file `{path.name}`", hint="see that the path is spelt right", code="file-missing"
-        ) from None
-    except OSError as cause:
-        raise unreadable(path.name, cause) from None
+            f"`{path.name or path}` is a folder, not a file",
+            hint="name one file in it",
+            code="file-unreadable",
+        )
+    instead_of(OSError, lambda cause: _absence(path.name, cause), lambda: path.open("rb").close())
+
+
+def _absence(name: str, cause: Exception) -> InputError:
+    if isinstance(cause, FileNotFoundError):
+        return InputError(
+            f"there is no file `{name}`", hint="see that the path is spelt right", code="file-missing"
+        )
+    return unreadable(name, cause)

@@ -22,10 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import InputError, ParameterError, instead_of
 from timeveil.intake.columns import without_views
 from timeveil.intake.texts import FIRST_MS, LIMIT_MS, Kind, is_text, parse
 from timeveil.model.relation import TimeAxis
+from timeveil.model.wording import counted
 
 SLICE_ROWS = 1 << 20
 DAY_MS = 86_400_000
@@ -71,7 +72,8 @@ class Moments:
         naive = counts["date"] + counts["naive"]
         if counts["aware"] and naive:
             raise InputError(
-                f"column `{self.column}` mixes {counts['aware']} times with an offset and {naive} without",
+                f"column `{self.column}` mixes {counted(counts['aware'], 'time')} with an offset "
+                f"and {naive:,} without",
                 hint="write all of them with an offset, or none",
                 code="mixed-zones",
             )
@@ -86,7 +88,8 @@ class Moments:
         if count:
             row = min(self._firsts[kind] for kind in bad if kind in self._firsts)
             raise InputError(
-                f"column `{self.column}` has {count} values that are not a time, the first in row {row}",
+                f"column `{self.column}` has {counted(count, 'value')} {'that is' if count == 1 else 'that are'} "
+                f"not a time, the first in data row {row:,}",
                 hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
                 "(years 1 to 9999), or as whole numbers with a unit",
                 code="bad-time",
@@ -230,16 +233,18 @@ class Moments:
 
 def known_zone(zone: str) -> str:
     """The zone, if the time zone database has it."""
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), 3)
-        raise ParameterError(
-            f"`{zone}` is not a time zone of the IANA database",
-            hint=f"did you mean {', '.join(near)}?" if near else "use a name like Europe/Berlin or UTC",
-            code="bad-parameter",
-        ) from None
+    causes = (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError)
+    instead_of(causes, lambda _: _no_zone(zone), lambda: zoneinfo.ZoneInfo(zone))
     return zone
+
+
+def _no_zone(zone: str) -> ParameterError:
+    near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), 3)
+    return ParameterError(
+        f"`{zone}` is not a time zone of the IANA database",
+        hint=f"did you mean {', '.join(near)}?" if near else "use a name like Europe/Berlin or UTC",
+        code="bad-parameter",
+    )
 
 
 def known_unit(unit: str) -> str:

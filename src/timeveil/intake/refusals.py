@@ -7,9 +7,9 @@ import errno
 from timeveil.errors import InputError
 
 
-def unreadable(name: str, cause: OSError) -> InputError:
+def unreadable(name: str, cause: Exception) -> InputError:
     """The operating system would not give the file."""
-    if cause.errno in (errno.EACCES, errno.EPERM):
+    if getattr(cause, "errno", None) in (errno.EACCES, errno.EPERM):
         return InputError(
             f"no permission to read `{name}`",
             hint="ask its owner for the right to read",
@@ -32,6 +32,15 @@ def not_csv(name: str, where: str = "") -> InputError:
     return InputError(
         f"`{name}` is not a CSV file that can be read{where}",
         hint="see that quotes are closed and that every row has as many cells as the header",
+        code="file-unreadable",
+    )
+
+
+def other_separator(name: str) -> InputError:
+    """A CSV file whose columns are parted by something else."""
+    return InputError(
+        f"the columns of `{name}` are parted by `|`",
+        hint="part them by comma, semicolon or tab, or save the table as Parquet",
         code="file-unreadable",
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, instead_of
 from timeveil.intake.files import open_file
 from timeveil.model.stored import BATCH_ROWS
 
@@ -95,10 +95,8 @@ class PandasSource:
         series = self._frame.iloc[:, self.names.index(name)]
         if series.dtype == object:
             return _from_objects(name, series)
-        try:
-            return pa.Array.from_pandas(series)
-        except (pa.ArrowException, TypeError, ValueError):
-            raise _not_one_type(name) from None
+        causes = (pa.ArrowException, TypeError, ValueError)
+        return instead_of(causes, lambda _: _not_one_type(name), lambda: pa.Array.from_pandas(series))
 
 
 def _from_objects(name: str, series: Any) -> Any:
@@ -107,10 +105,8 @@ def _from_objects(name: str, series: Any) -> Any:
     kinds = {_time_kind(value) for value in values if value is not None}
     if len(kinds) > 1 and "" not in kinds:
         return pa.array([None if v is None else v.isoformat() for v in values], pa.string())
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise _not_one_type(name) from None
+    causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
+    return instead_of(causes, lambda _: _not_one_type(name), lambda: pa.array(values))
 
 
 def _time_kind(value: Any) -> str:
@@ -134,20 +130,18 @@ def _from_capsule(table: Any) -> Source:
 def _from_narwhals(table: Any) -> Source:
     import narwhals as nw  # noqa: PLC0415
 
-    try:
-        frame = nw.from_native(table)
-        if isinstance(frame, nw.LazyFrame):
-            return ArrowSource(
-                _Names(frame.collect_schema().names()),
-                lambda columns: frame.select(columns).collect(backend="pyarrow").to_arrow(),
-            )
-        return ArrowSource(_Names(frame.columns), lambda columns: frame.select(columns).to_arrow())
-    except TypeError:
-        raise InputError(
-            f"an object of the type `{type(table).__name__}` is not a table",
-            hint="give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table",
-            code="unsupported-input",
-        ) from None
+    error = InputError(
+        f"an object of the type `{type(table).__name__}` is not a table",
+        hint="give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table",
+        code="unsupported-input",
+    )
+    frame = instead_of(TypeError, lambda _: error, lambda: nw.from_native(table))
+    if isinstance(frame, nw.LazyFrame):
+        names = instead_of(TypeError, lambda _: error, lambda: frame.collect_schema().names())
+        return ArrowSource(
+            _Names(names), lambda columns: frame.select(columns).collect(backend="pyarrow").to_arrow()
+        )
+    return ArrowSource(_Names(frame.columns), lambda columns: frame.select(columns).to_arrow())
 
 
 def _table(given: Any) -> pa.Table:
@@ -162,16 +156,19 @@ def _cut(table: pa.Table) -> Iterator[pa.Table]:
 
 def _readable(take: Any) -> Any:
     """What `take` gives; whatever a foreign library says when it fails could carry data."""
+    error = InputError(
+        "the table could not be read from the object given",
+        hint="see that its columns can be turned into Arrow, each with one type",
+        code="unsupported-input",
+    )
+    short = None
     try:
         return take()
     except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001
-        raise InputError(
-            "the table could not be read from the object given",
-            hint="see that its columns can be turned into Arrow, each with one type",
-            code="unsupported-input",
-        ) from None
+        short = MemoryError()
+    except Exception:  # noqa: BLE001, S110
+        pass
+    raise short or error
 
 
 def _not_one_type(name: str) -> InputError:

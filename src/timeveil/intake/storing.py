@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.errors import EngineError
+from timeveil.errors import EngineError, instead_of
 from timeveil.intake.desk import Desk
 from timeveil.intake.sources import Source
 from timeveil.model.relation import TimeAxis
@@ -23,8 +21,7 @@ def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[
     Text in the time column leaves its type open until the last row, so such a table is written once as
     it comes and once more with the time as it turned out.
     """
-    with _room():
-        return _stored(source, desk, columns)
+    return instead_of(OSError, _no_room, lambda: _stored(source, desk, columns))
 
 
 def _stored(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Stored, TimeAxis | None]:
@@ -47,22 +44,15 @@ def _stored(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Store
     return Stored(final, folder), axis
 
 
-@contextmanager
-def _room() -> Iterator[None]:
+def _no_room(cause: Exception) -> EngineError:
     """The private file needs room on the disk for temporary files."""
-    try:
-        yield
-    except OSError as cause:
-        full = cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    else:
-        return
-    if full:
-        raise EngineError(
+    if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return EngineError(
             "the disk for temporary files is full",
             hint="make room there, or set TMPDIR to a folder on a larger disk",
             code="disk-full",
         )
-    raise EngineError(
+    return EngineError(
         "the folder for temporary files cannot be written",
         hint="set TMPDIR to a folder of your own",
         code="no-permission",

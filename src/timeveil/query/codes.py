@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, instead_of
 from timeveil.model.stored import Stored
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -100,14 +100,13 @@ def align(left: Coded, right: Coded) -> tuple[Coded, Coded]:
     """The same two columns under one numbering."""
     ours, theirs = left.values, right.values
     if ours.type != theirs.type:
-        try:
-            ours = ours.cast(theirs.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise InputError(
-                f"the ledger holds {ours.type} where the release holds {theirs.type}",
-                hint="give the ledger that was made together with this release",
-                code="ledger-mismatch",
-            ) from None
+        error = InputError(
+            f"the ledger holds {ours.type} where the release holds {theirs.type}",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
+        causes = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
+        ours = instead_of(causes, lambda _: error, lambda: left.values.cast(theirs.type))
     joint = encode(pa.chunked_array([ours, theirs], theirs.type))
     return (
         Coded(joint.codes[: len(ours)][left.codes], joint.values),

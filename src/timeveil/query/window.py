@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
-from timeveil.errors import ParameterError, RolesError
+from timeveil.errors import ParameterError, RolesError, instead_of
 from timeveil.model.estimate import Estimate
 from timeveil.model.relation import TimeAxis
 from timeveil.model.release import Release
@@ -113,10 +113,8 @@ def _instant(axis: TimeAxis, moment: Moment) -> int:
             raise _unreadable(f"whole numbers of {axis.unit}, as the release has relative time")
         return int(instants(axis, pa.array([int(moment)], pa.int64()))[0])
     if isinstance(moment, str):
-        try:
-            moment = dt.datetime.fromisoformat(moment)
-        except ValueError:
-            raise _unreadable("dates or times such as 2024-03-01 or 2024-03-01T08:30") from None
+        text, takes = moment, "dates or times such as 2024-03-01 or 2024-03-01T08:30"
+        moment = instead_of(ValueError, lambda _: _unreadable(takes), lambda: dt.datetime.fromisoformat(text))
     if isinstance(moment, dt.date) and not isinstance(moment, dt.datetime):
         moment = dt.datetime.combine(moment, dt.time())
     if not isinstance(moment, dt.datetime):
@@ -184,18 +182,18 @@ def _matches(name: str, column: pa.Array, kind: pa.DataType, wanted: object) -> 
 
 
 def _scalar(name: str, kind: pa.DataType, wanted: object) -> pa.Scalar:
-    try:
-        scalar = pa.scalar(wanted)
-        numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and pa.types.is_floating(
-            scalar.type
-        )
-        return scalar if numbers else scalar.cast(kind)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise ParameterError(
-            f"column `{name}` holds {kind}, which cannot be compared with a {type(wanted).__name__}",
-            hint=f"ask for a value that reads as {kind}",
-            code="bad-parameter",
-        ) from None
+    error = ParameterError(
+        f"column `{name}` holds {kind}, which cannot be compared with a {type(wanted).__name__}",
+        hint=f"ask for a value that reads as {kind}",
+        code="bad-parameter",
+    )
+    causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
+    return instead_of(causes, lambda _: error, lambda: _as_kind(kind, pa.scalar(wanted)))
+
+
+def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:
+    whole_or_not = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return scalar if whole_or_not and pa.types.is_floating(scalar.type) else scalar.cast(kind)
 
 
 __all__ = ["Integers", "Moment", "WindowCount", "count_in_window", "shares", "window_of"]
