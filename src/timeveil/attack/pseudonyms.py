@@ -1,8 +1,10 @@
-"""Published columns that tie the rows of one person together, as a second identifier would."""
+"""Columns that tie the rows of one person together as a second name would, and people with two names."""
 
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
@@ -27,6 +29,18 @@ def tying_columns(release: Release, ledger: Ledger, linked: Linked) -> dict[str,
         tied = (people[value] == 1) & (often > 1) & ~_is_null(values)[value]
         found[name] = float(often[tied].sum()) / max(len(person), 1)
     return found
+
+
+def similar_ids(ledger: Ledger) -> int:
+    """How many ids differ from another one in case or surrounding blanks only.
+
+    They count as different people. If they are the same, groups hold fewer people than it seems.
+    """
+    ids = encode(column_of(ledger.original.data, ledger.original.respondent)).values
+    if not (pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
+        return 0
+    alike = pc.utf8_lower(pc.utf8_trim_whitespace(ids.drop_null()))
+    return len(alike) - len(alike.unique())
 
 
 def _is_null(values: Coded) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

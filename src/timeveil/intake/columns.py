@@ -75,6 +75,18 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
 
 
+def without_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Empty and blank text becomes null: nobody is called nothing, and nothing must not count as a person."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        blank = [without_blanks(pa.chunked_array([c.dictionary])).null_count for c in column.chunks]
+        return without_blanks(_decoded(column)) if any(blank) else column
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    blank = pc.equal(pc.utf8_trim_whitespace(column), pa.scalar("", kind))
+    return pc.if_else(blank, pa.scalar(None, kind), column) if pc.any(blank).as_py() else column
+
+
 def _is_foreign(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType)
 

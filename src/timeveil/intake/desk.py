@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.errors import InputError, RolesError
-from timeveil.intake.columns import plain, refuse_unsupported, without_nan
+from timeveil.intake.columns import plain, refuse_unsupported, without_blanks, without_nan
 from timeveil.intake.fitting import Fitted
 from timeveil.intake.moments import Moments, position_of_first
 from timeveil.model.relation import TimeAxis
+from timeveil.model.wording import counted
 
 
 class Desk:
@@ -50,7 +51,7 @@ class Desk:
             return self._moments.push(column, self._rows)
         column = plain(column)
         if name == roles.respondent:
-            column = without_nan(column)
+            column = without_blanks(without_nan(column))
             self._note_nulls(column)
         elif name in roles.quasi:
             column = without_nan(column)
@@ -111,7 +112,7 @@ def _derive(name: str, axis: TimeAxis, column: pa.ChunkedArray) -> pa.ChunkedArr
 def _refuse_nulls(column: str | None, count: int, first: int) -> None:
     if count:
         raise InputError(
-            f"column `{column}` has {count} nulls, the first in row {first}",
+            f"column `{column}` has {counted(count, 'null')}, the first in data row {first:,}",
             hint='fill them in, or let those rows be withheld with nulls="withhold" (--nulls withhold)',
             code="nulls",
             facts={"column": column, "count": count, "row": first},

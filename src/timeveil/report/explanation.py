@@ -193,6 +193,11 @@ def _limits(release: Release, exposed: Exposure | None) -> Iterator[str]:
     for column, part in exposed.sensitive.items():
         whole = ": it is known of everyone there" if part == 1 else ""
         yield f"In the worst group {share(part)} of the rows have the same `{column}`{whole}."
+    if exposed.similar_ids:
+        yield (
+            f"{counted(exposed.similar_ids, 'id')} differ from another only in case or blanks, and count as "
+            "other people: if they are the same, groups hold fewer people than this says. Clean the ids."
+        )
     for column, part in exposed.tying.items():
         if part >= PSEUDONYM:
             yield (

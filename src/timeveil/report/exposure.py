@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timeveil.attack.homogeneity import commonest_sensitive, largest_share
-from timeveil.attack.pseudonyms import tying_columns
+from timeveil.attack.pseudonyms import similar_ids, tying_columns
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.linked import link
@@ -20,12 +20,14 @@ class Exposure:
     """The largest part of a group's rows that one person has, and that have one sensitive value.
 
     `sensitive` gives per sensitive column the share of its most common value in the worst group, `tying`
-    per published column the share of rows that it ties to another row of the same person.
+    per published column the share of rows that it ties to another row of the same person. `similar_ids` is
+    how many ids differ from another in case or surrounding blanks only.
     """
 
     largest_share: float
     sensitive: Mapping[str, float]
     tying: Mapping[str, float] = field(default_factory=dict)
+    similar_ids: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
@@ -33,6 +35,7 @@ class Exposure:
             "largest_share": self.largest_share,
             "commonest_sensitive": dict(self.sensitive),
             "tied_rows": dict(self.tying),
+            "similar_ids": self.similar_ids,
         }
 
 
@@ -46,4 +49,5 @@ def exposure(release: Release, ledger: Ledger) -> Exposure | None:
         largest_share(linked),
         {name: shares["worst"] for name, shares in found.items()},
         tying_columns(release, ledger, linked),
+        similar_ids(ledger),
     )
