@@ -32,6 +32,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers, distinct, fold
 from timeveil.query.linked import Linked, link
+from timeveil.query.published import promised
 
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
@@ -61,7 +62,7 @@ def attack(release: Release, ledger: Ledger, adversary: Adversary | None = None)
     sensitive = commonest_sensitive(release, ledger, linked)
     return Breach(
         adversary,
-        release.guarantee.k,
+        promised(release, "k"),
         attacked,
         len(visits.people),
         before,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from timeveil.model.guarantee import KAnonymity
+from timeveil.model.guarantee import KAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
-from timeveil.verify import k_anonymity
+from timeveil.verify import k_anonymity, l_diversity
 
 
 def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
@@ -18,3 +18,5 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
     match release.guarantee:
         case KAnonymity():
             return k_anonymity.check(release, ledger)
+        case LDiversity():
+            return l_diversity.check(release, ledger)

@@ -7,7 +7,7 @@ from typing import Any
 
 from timeveil.model.release import Release
 from timeveil.query.codes import plain_type
-from timeveil.query.published import schema_of
+from timeveil.query.published import promised, schema_of
 from timeveil.verify.findings import Findings, counted
 
 _SECTIONS: dict[str, type] = {
@@ -37,7 +37,7 @@ def check_shape(release: Release, findings: Findings) -> bool:
     if len(findings.violations) > before:
         return False
     for name in _COUNTS:
-        if not _is_count(manifest["counts"].get(name)):
+        if not is_count(manifest["counts"].get(name)):
             findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
     if not isinstance(manifest["time"].get("column"), str) or "kind" not in manifest["time"]:
         findings.refuse("manifest", "section `time` of the manifest names no column or no kind")
@@ -78,7 +78,7 @@ def _check_types(release: Release, findings: Findings) -> None:
     schema, time = schema_of(release), release.manifest["time"]["column"]
     for column in release.manifest["columns"]:
         kind = schema.field(column["name"]).type
-        if _plain(column["type"]) not in (str(kind), str(plain_type(kind))):
+        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind))):
             findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
     if str(plain_type(schema.field(time).type)) != "string":
         findings.refuse("columns", f"column `{time}` does not hold labels")
@@ -93,7 +93,7 @@ def check_statements(release: Release, findings: Findings) -> None:
     counts, candidates, chosen = manifest["counts"], manifest["candidates"], manifest["granularity"]
     if dict(manifest["guarantee"]) != release.guarantee.as_dict():
         findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    if manifest["parameters"].get("k") != release.guarantee.k:
+    if manifest["parameters"].get("k") != promised(release, "k"):
         findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
     if counts["rows"] + counts["withheld"] != counts["rows_read"]:
         findings.refuse(
@@ -115,7 +115,8 @@ def check_statements(release: Release, findings: Findings) -> None:
         findings.refuse("columns", "a generalised column is not a quasi-identifier of the release")
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number of 0 or more."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -123,10 +124,10 @@ def _rank(role: str) -> int:
     return _ROLES.index(role) if role in _ROLES else -1
 
 
-def _plain(stated: str) -> str:
+def stated_type(stated: str) -> str:
     """A stated type without its layout in memory.
 
-    >>> _plain("dictionary<values=large_string, indices=int32, ordered=0>"), _plain("int64")
+    >>> stated_type("dictionary<values=large_string, indices=int32, ordered=0>"), stated_type("int64")
     ('string', 'int64')
     """
     kind = str(stated).removeprefix("dictionary<values=").split(", indices=")[0]
