@@ -41,6 +41,7 @@ class Journeys:
     value: Coded
     known: Integers
     person: Integers
+    named: Mask
 
     @property
     def published(self) -> Mask:
@@ -49,9 +50,9 @@ class Journeys:
 
     @property
     def whole(self) -> Mask:
-        """Records that have a slot and a sensitive value."""
+        """Records that have a slot, a sensitive value and a respondent, where there is such a column."""
         valued: Mask = np.asarray(self.value.values.is_valid())[self.value.codes]
-        return np.not_equal(self.origin, NOWHERE) & valued
+        return np.not_equal(self.origin, NOWHERE) & valued & self.named
 
     @property
     def distance(self) -> Integers:
@@ -77,9 +78,10 @@ def journeys_of(release: Release, ledger: Ledger) -> Journeys:
     entries = ledger.table
     bucket = entries.column(BUCKET) if bucketed(release) else pa.nulls(len(times), pa.int64())
     quasi = [encode(column_of(data, name)) for name in roles.quasi_columns]
-    person = np.arange(len(times))
+    person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
     if roles.respondent is not None:
-        person = encode(column_of(data, roles.respondent)).codes
+        respondent = column_of(data, roles.respondent)
+        person, named = encode(respondent).codes, np.asarray(respondent.is_valid())
     return Journeys(
         line,
         line.origins(times),
@@ -89,6 +91,7 @@ def journeys_of(release: Release, ledger: Ledger) -> Journeys:
         encode(column_of(data, roles.sensitive[0])),
         fold([(coded.codes, coded.size) for coded in quasi], len(times))[0],
         person,
+        named,
     )
 
 

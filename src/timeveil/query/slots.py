@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.axis import civil, instants
+from timeveil.calendar.axis import clocks, instants
 from timeveil.calendar.catalogue import UNITS
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.model.relation import TimeAxis
@@ -69,14 +69,18 @@ class SlotLine:
         if self.granularity is None:
             out[known] = present.cast(pa.int64()).to_numpy()
         else:
-            out[known] = self.granularity.index(civil(self.axis, instants(self.axis, present)))
+            out[known] = self.granularity.index(self._shown(instants(self.axis, present)))
         return out
 
     def holding(self, moment: int) -> int:
         """The slot that an instant lies in, or the next one where it lies in none."""
         if self.granularity is None:
             return moment
-        return int(self.granularity.rule.following(civil(self.axis, np.array([moment], np.int64)))[0])
+        return int(self.granularity.rule.following(self._shown(np.array([moment], np.int64)))[0])
+
+    def _shown(self, moments: Integers) -> Integers:
+        """The latest that the wall clock has shown: a slot is one stretch of time, also where clocks go back."""
+        return clocks(self.axis, moments).settled(moments) if self.axis.kind == "zoned" else moments
 
     def _places(self, granularity: Granularity, labels: pa.Array) -> Integers:
         out = np.full(len(labels), NOWHERE, dtype=np.int64)
