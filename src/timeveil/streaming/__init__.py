@@ -20,5 +20,6 @@
 
 from timeveil.streaming.published import PublishedSlot
 from timeveil.streaming.publisher import StreamPublisher
+from timeveil.streaming.whole import publish_stream
 
-__all__ = ["PublishedSlot", "StreamPublisher"]
+__all__ = ["PublishedSlot", "StreamPublisher", "publish_stream"]
