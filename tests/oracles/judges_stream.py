@@ -33,7 +33,7 @@ ROLES = Roles(respondent="person", time="at", quasi=["zip", "sex"], keep=["ward"
 
 @dataclass(frozen=True)
 class Case:
-    """Records as dicts with keys person, step, zip, sex, ward, ill; `step` counts slots from 0, or is None."""
+    """Records as dicts with keys person, step, zip, sex, ward, ill; `step` is the slot from 0, or None."""
 
     rows: list[dict]
     l: int = 2  # noqa: E741

@@ -10,10 +10,9 @@ from timeveil.attack.canvas import (
     BOTTOM,
     HEIGHT,
     LEFT,
-    RIGHT,
     TOP,
-    WIDTH,
     bars,
+    edge,
     frame,
     percent,
     picture,
@@ -38,29 +37,41 @@ def stream_svg(breach: StreamBreach) -> str:
     edge, up to the number at its right edge. Bars right of the line at 1/l are people whom the promise
     does not protect from this adversary.
     """
-    before, after = shares(breach.before), shares(breach.after)
+    edges = _edges(breach.l)
+    before, after = _shares(breach.before, edges), _shares(breach.after, edges)
     top = next(top for top in (0.25, 0.5, 0.75, 1.0) if top >= max((*before, *after)) - 1e-9)
-    marks = [f"{edge / _BINS:.0%}" for edge in range(_BINS + 1)]
-    axis = ticks(marks, "chance given to the person's true value")
-    body = [*frame(top), *_head(breach), *axis, *bars(before, after, top), *_mark(breach.l)]
+    axis = ticks([f"{chance:.0%}" for chance in edges], "chance given to the person's true value")
+    body = [*frame(top), *_head(breach), *axis, *bars(before, after, top), *_mark(breach.l, edges)]
     return picture(_TITLE, escape(_words(breach)), body)
 
 
-def shares(found: Posterior) -> list[float]:
-    """Share of people per tenth; a chance on an edge belongs to the tenth below."""
-    place = np.clip(np.ceil(found.chance * _BINS - 1e-9).astype(np.int64) - 1, 0, _BINS - 1)
+def _edges(l: int) -> list[float]:  # noqa: E741
+    """Chances between bars, about ten; 1/l is one of them.
+
+    >>> [round(edge, 2) for edge in _edges(4)]
+    [0.0, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 1.0]
+    """
+    if l > 2 * _BINS:
+        return [0.0, 1 / l, *(part / _BINS for part in range(1, _BINS + 1))]
+    parts = l * max(1, round(_BINS / l))
+    return [part / parts for part in range(parts + 1)]
+
+
+def _shares(found: Posterior, edges: list[float]) -> list[float]:
+    """Share of people between each two edges; a chance on an edge stands to its left."""
+    place = np.searchsorted(np.array(edges[1:-1]) + 1e-9, found.chance, side="left")
     total = found.people
-    counts = np.bincount(place, weights=found.weight, minlength=_BINS)
+    counts = np.bincount(place, weights=found.weight, minlength=len(edges) - 1)
     return [float(count) / total if total else 0.0 for count in counts]
 
 
 def _words(breach: StreamBreach) -> str:
     """The picture in a sentence."""
     said = (
-        f"Of {breach.people:,} people attacked, {percent(breach.before.certain)} have a value that is certain "
-        f"from the original and {percent(breach.certain)} from the release. The release gives a true value a "
-        f"chance of at most {percent(breach.worst)} and {percent(breach.mean)} on average; "
-        f"{percent(breach.share_above(1 / breach.l))} stand above 1 in {breach.l}."
+        f"Of {breach.people:,} people attacked, {percent(breach.before.certain)} have a value that is "
+        f"certain from the original and {percent(breach.certain)} from the release. The release "
+        f"gives a true value a chance of at most {percent(breach.worst)} and {percent(breach.mean)} on "
+        f"average; {percent(breach.share_above(1 / breach.l))} stand above 1 in {breach.l}."
     )
     return " ".join([said, *(f"{name}: {percent(part.mean)} on average." for name, part in _seen(breach))])
 
@@ -84,8 +95,8 @@ def _head(breach: StreamBreach) -> list[str]:
     ]
 
 
-def _mark(l: int) -> list[str]:  # noqa: E741
-    x = LEFT + (WIDTH - LEFT - RIGHT) / l
+def _mark(l: int, edges: list[float]) -> list[str]:  # noqa: E741
+    x = edge(edges.index(1 / l), len(edges))
     return [
         f'<line class="edge" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{HEIGHT - BOTTOM}"/>',
         f'<text x="{x + 6:.1f}" y="{TOP + 2}">1/l = 1/{l}</text>',

@@ -66,7 +66,7 @@ def largest_level(often: Integers, l: int) -> int:  # noqa: E741
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
     (2, 0)
     """
-    low, high = 0, int(often.sum()) // l
+    low, high = 0, min(int(often.sum()) // l, int(often.max(initial=0)))
     while low < high:
         middle = (low + high + 1) // 2
         if np.minimum(often, middle).sum() >= l * middle:

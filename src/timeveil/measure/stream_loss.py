@@ -165,10 +165,10 @@ class _Ways:
 def information_loss(release: Release, ledger: Ledger, journeys: Journeys) -> float:
     """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1)."""
     parameters = release.manifest["parameters"]
-    costs = move_costs(parameters["move_cost"], parameters["window"] + parameters.get("jitter", 0))
     distance = journeys.distance[journeys.published]
-    if len(distance) and (distance.min() < 0 or distance.max() >= len(costs)):
-        raise mismatch("the ledger places a record before its slot or beyond the window")
+    if distance.min(initial=0) < 0:
+        raise mismatch("the ledger places a record before its slot")
+    costs = move_costs(parameters["move_cost"], max(parameters["window"], int(distance.max(initial=0))))
     stated = ledger.facts.get("withhold_cost")
     usual = costs[parameters["window"]]
     per_value = np.full(journeys.value.size, float(stated) if isinstance(stated, int | float) else usual)

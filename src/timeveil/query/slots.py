@@ -79,7 +79,7 @@ class SlotLine:
         return int(self.granularity.rule.following(self._shown(np.array([moment], np.int64)))[0])
 
     def _shown(self, moments: Integers) -> Integers:
-        """The latest that the wall clock has shown: a slot is one stretch of time, also where clocks go back."""
+        """The latest that the wall clock has shown, so that a slot is one stretch where clocks go back."""
         return clocks(self.axis, moments).settled(moments) if self.axis.kind == "zoned" else moments
 
     def _places(self, granularity: Granularity, labels: pa.Array) -> Integers:
