@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from timeveil.model.verdict import Verdict
     from timeveil.report.explanation import Explanation
     from timeveil.report.run import Run
+    from timeveil.report.stream_run import StreamRun
 
 VIOLATED = 1
 
@@ -36,7 +37,7 @@ def perform(run: Run, output: Output) -> int:
     with output.progress() as progress:
         outcome = carry_out(run, progress)
     if not outcome.verdict:
-        return _violated(outcome.verdict, output)
+        return violated(outcome.verdict, output)
     output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
     if run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` says who is in which group: keep it to yourself.")
@@ -62,7 +63,7 @@ def carry_out(run: Run, progress: Progress = silent) -> Outcome:
     return outcome
 
 
-def refuse_early(run: Run) -> None:
+def refuse_early(run: Run | StreamRun) -> None:
     """What can be refused before any work is done."""
     from timeveil.bundle.private import refuse_public  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
@@ -108,7 +109,7 @@ def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     )
 
 
-def write_both(run: Run, release: Release, ledger: Ledger) -> None:
+def write_both(run: Run | StreamRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle import write  # noqa: PLC0415
 
@@ -123,7 +124,8 @@ def write_both(run: Run, release: Release, ledger: Ledger) -> None:
         raise
 
 
-def _violated(verdict: Verdict, output: Output) -> int:
+def violated(verdict: Verdict, output: Output) -> int:
+    """Say what is wrong with a release that was not written."""
     found = "\n".join(f"  {violation.message}" for violation in verdict.violations)
     text = f"violated: the release does not keep its promise, so nothing was written\n{found}\n"
     output.result(text, {"verified": verdict.as_dict()})

@@ -9,6 +9,7 @@ from typing import Any
 from timeveil.calendar.catalogue import resolve
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.query.published import promised
 from timeveil.report.wording import counted, quoted
 
 _RULES = {
@@ -93,7 +94,7 @@ def _closest_failure(release: Release) -> Iterator[str]:
     needed = math.ceil(rows / read * 10_000) / 10_000
     yield (
         f"`{other}` would have left {counted(rows, 'row')} in "
-        f"{counted(allowed[other]['groups_below_k'], 'group')} below {release.guarantee.k} people"
+        f"{counted(allowed[other]['groups_below_k'], 'group')} below {promised(release, 'k')} people"
         + (f" (`--suppress {needed:g}` would allow it)" if rows and needed < 0.1 else "")
     )
 
