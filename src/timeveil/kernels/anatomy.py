@@ -18,15 +18,15 @@ class Bench(NamedTuple):
     inside: the values of each bucket.
     """
 
-    sorted: np.ndarray  # type: ignore[type-arg]
-    values: np.ndarray  # type: ignore[type-arg]
-    ranked: np.ndarray  # type: ignore[type-arg]
-    end: np.ndarray  # type: ignore[type-arg]
-    left: np.ndarray  # type: ignore[type-arg]
-    at_least: np.ndarray  # type: ignore[type-arg]
-    cursor: np.ndarray  # type: ignore[type-arg]
-    inside: np.ndarray  # type: ignore[type-arg]
-    lacking: np.ndarray  # type: ignore[type-arg]
+    sorted: np.ndarray
+    values: np.ndarray
+    ranked: np.ndarray
+    end: np.ndarray
+    left: np.ndarray
+    at_least: np.ndarray
+    cursor: np.ndarray
+    inside: np.ndarray
+    lacking: np.ndarray
 
 
 def bench_of(records: int, values: int, l: int) -> Bench:  # noqa: E741

@@ -17,7 +17,7 @@ PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 ROTATIONS = np.array([16, 42, 12, 31, 16, 32, 24, 21], np.uint64)
 
 
-def chance_of(seed: int) -> np.ndarray:  # type: ignore[type-arg]
+def chance_of(seed: int) -> np.ndarray:
     """The state for a seed of at most 128 bits."""
     words = [seed & ((1 << 64) - 1), seed >> 64, 0, 0, 0, 0, 0, 0]
     return np.array(words, np.uint64)
@@ -35,10 +35,10 @@ def begin_draws(chance, slot, stream):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def draw_below(chance, bound):  # type: ignore[no-untyped-def]
     """A whole number from 0 to less than `bound`."""
-    left = np.int64(chance[5])
-    if left == 0:
+    if chance[5] == 0:
         _next_block(chance)
-        left = 4
+        chance[5] = np.uint64(4)
+    left = np.int64(chance[5])
     word = chance[6] if left > 2 else chance[7]
     half = word & MASK if left % 2 == 0 else word >> HALF
     chance[5] = np.uint64(left - 1)

@@ -1,9 +1,9 @@
 """Many slots of a stream in one call: arrivals, steps, and the records of each slot that becomes final.
 
-Rows come sorted by arriving slot, values and people as codes. What comes out is, per row, by how many slots it
-was published late (-1 or -2: withheld) and its bucket. Records stay where they are unless a cell (origin, value)
-is disturbed; only then its rows are put in random order. The readable twins are `timeveil.streaming.stream`
-and `timeveil.streaming.placing`.
+Rows come sorted by arriving slot, values and people as codes. What comes out is, per row, by how many
+slots it was published late (-1 or -2: withheld) and its bucket. Records stay where they are unless a cell
+(origin, value) is disturbed; only then its rows are put in random order. The readable twins are
+`timeveil.streaming.stream` and `timeveil.streaming.placing`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ROWS, SLOTS, MADE, DUPLICATES = 0, 1, 2, 3
 class Rows(NamedTuple):
     """The records: value and person codes (no people: an empty array), and what becomes of each row."""
 
-    code: np.ndarray  # type: ignore[type-arg]
-    person: np.ndarray  # type: ignore[type-arg]
-    late: np.ndarray  # type: ignore[type-arg]
-    bucket: np.ndarray  # type: ignore[type-arg]
+    code: np.ndarray
+    person: np.ndarray
+    late: np.ndarray
+    bucket: np.ndarray
 
 
 class Cells(NamedTuple):
@@ -38,20 +38,20 @@ class Cells(NamedTuple):
     slot. taken: rows placed in the slot at hand. seen: per person, the latest slot they were placed in.
     """
 
-    order: np.ndarray  # type: ignore[type-arg]
-    next: np.ndarray  # type: ignore[type-arg]
-    end: np.ndarray  # type: ignore[type-arg]
-    begin: np.ndarray  # type: ignore[type-arg]
-    stop: np.ndarray  # type: ignore[type-arg]
-    taken: np.ndarray  # type: ignore[type-arg]
-    seen: np.ndarray  # type: ignore[type-arg]
-    actual: np.ndarray  # type: ignore[type-arg]
+    order: np.ndarray
+    next: np.ndarray
+    end: np.ndarray
+    begin: np.ndarray
+    stop: np.ndarray
+    taken: np.ndarray
+    seen: np.ndarray
+    actual: np.ndarray
 
 
 class Rules(NamedTuple):
     """The parameters: l, the absolute number of slot 0, and the switches."""
 
-    l: int
+    l: int  # noqa: E741
     first: int
     span: int
     fill_empty: bool
@@ -90,7 +90,7 @@ def most_at_once(slots, begin, width):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def publish_rows(rows, slots, begin, ring, cells, bench, rules, move, withhold, start, chance, tally):  # type: ignore[no-untyped-def]
     """Run a whole stream; `slots` are the arriving ones, from 0 on, and row begin[k] is the first of each."""
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     k = 0
     for last in range(rules.span):
         clear_slot(ring, last % w)
@@ -118,15 +118,16 @@ def _load(ring, solved, start):  # type: ignore[no-untyped-def]
 
     A row of `start` is slot, value, origin (-1: withheld), records.
     """
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     for r in range(solved):
         for p in range(ring.held[r]):
             s = ring.present[r, p]
             ring.waiting[s] -= ring.withheld[r, s]
             ring.withheld[r, s] = 0
-            ring.count[r, s] = 0
+            ring.standing[r, s] = 0
             ring.origin[r, s, 0] = 0
         ring.size[r] = 0
+        ring.native[r] = 0
     for n in range(start.shape[0]):
         slot, s, origin, number = start[n]
         r = slot % w
@@ -137,20 +138,20 @@ def _load(ring, solved, start):  # type: ignore[no-untyped-def]
             queue_value(ring, s)
         else:
             ring.origin[r, s, slot - origin] += number
-            ring.count[r, s] += number
+            ring.standing[r, s] += number
             ring.size[r] += number
+            if slot == origin:
+                ring.native[r] += number
 
 
 @njit(cache=True, nogil=True)
 def _emit(rows, slot, ring, cells, bench, rules, chance, tally):  # type: ignore[no-untyped-def]
     """Choose the rows of a final slot."""
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     r = slot % w
     q = slot % (2 * w)
     people = rows.person.size > 0
-    natives = np.int64(0)
-    for p in range(ring.held[r]):
-        natives += ring.origin[r, ring.present[r, p], 0]
+    natives = ring.native[r]
     arrived = cells.stop[q] - cells.begin[q]
     placed = ring.size[r]
     taken = 0
@@ -164,7 +165,7 @@ def _emit(rows, slot, ring, cells, bench, rules, chance, tally):  # type: ignore
     tally[ROWS] += placed
     tally[SLOTS] += placed > 0
     if rules.bucketed and placed > 0:
-        number = _gather(rows, slot, cells, taken, q)
+        number = _gather(rows, cells, taken, q)
         begin_draws(chance, slot + rules.first, BUCKETS)
         tally[MADE] += make_buckets(bench, cells.taken, number, rows.code, rules.l, chance, rows.bucket)
 
@@ -172,26 +173,28 @@ def _emit(rows, slot, ring, cells, bench, rules, chance, tally):  # type: ignore
 @njit(cache=True, nogil=True)
 def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-untyped-def]
     """Put the rows of a slot's disturbed cells in random order and let those stay that are to stay."""
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     r = slot % w
     q = slot % (2 * w)
     people = rows.person.size > 0
     place = cells.begin[q]
+    end = cells.end[q]
     for p in range(ring.held[r]):
         s = ring.present[r, p]
-        cells.next[q, s] = place
-        cells.end[q, s] = place
+        end[s] = -1
         if people or ring.origin[r, s, 0] < ring.arrived[r, s]:
+            cells.next[q, s] = place
+            end[s] = place
             place += ring.arrived[r, s]
     for row in range(cells.begin[q], cells.stop[q]):
         s = rows.code[row]
-        if people or ring.origin[r, s, 0] < ring.arrived[r, s]:
-            cells.order[cells.end[q, s]] = row
-            cells.end[q, s] += 1
+        if end[s] >= 0:
+            cells.order[end[s]] = row
+            end[s] += 1
             rows.late[row] = LEFT
     for p in range(ring.held[r]):
         s = ring.present[r, p]
-        if cells.end[q, s] > cells.next[q, s]:
+        if end[s] >= 0:
             begin_draws(chance, slot + rules.first, CELLS + s)
             shuffle(chance, cells.order, cells.next[q, s], cells.end[q, s])
             if not people:
@@ -203,7 +206,7 @@ def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-unty
 @njit(cache=True, nogil=True)
 def _place_movers(rows, slot, ring, cells):  # type: ignore[no-untyped-def]
     """Rows of earlier slots, the next of each cell; returns how many, listed in `cells.taken`."""
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     r = slot % w
     taken = 0
     for p in range(ring.held[r]):
@@ -222,7 +225,7 @@ def _place_movers(rows, slot, ring, cells):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _place_people(rows, slot, ring, cells, rules, chance, tally):  # type: ignore[no-untyped-def]
     """The same with nobody twice; returns how many were taken and how many of them stay after trimming."""
-    w = ring.count.shape[0]
+    w = ring.standing.shape[0]
     r = slot % w
     _open_cells(rows, slot, ring, cells, rules, chance)
     values = ring.present[r, : ring.held[r]]
@@ -274,7 +277,7 @@ def _trim(rows, cells, values, taken, l):  # type: ignore[no-untyped-def]  # noq
 
 
 @njit(cache=True, nogil=True)
-def _gather(rows, slot, cells, taken, q):  # type: ignore[no-untyped-def]
+def _gather(rows, cells, taken, q):  # type: ignore[no-untyped-def]
     """List the rows of a slot in `cells.taken` in the order in which they came; returns how many."""
     begin = cells.begin[q]
     number = 0

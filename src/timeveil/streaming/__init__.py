@@ -6,7 +6,8 @@
 | r.TS, r.TS' | `timeveil.streaming.placing.Snapshot.slot` | §II.C |
 | l-eligible | `timeveil.model.guarantee.LDiversity` | Definition 1 |
 | Level(T) | `timeveil.streaming.reposition.level` | §II.A |
-| P_i, S_i | `timeveil.streaming.window.Window.published`, `timeveil.streaming.window.Window.withheld` | §II.C |
+| P_i | `timeveil.streaming.window.Window.counts` | §II.C |
+| S_i | `timeveil.streaming.window.Window.waiting` | §II.C |
 | μ | `timeveil.streaming.costs.Costs.move` | §II.C |
 | β_s | `timeveil.streaming.costs.Costs.of_value` | §II.C |
 | IL | `timeveil.streaming.window.Window.loss` | eqs. 1, 2 |

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Rational
 from typing import Any
 
@@ -62,15 +63,16 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     furthest = 2 * window + jitter
     moves = _moves(move_cost, window, furthest)
     _check_conditions(moves[: 2 * window + 1])
-    named = withhold_cost if isinstance(withhold_cost, Mapping) else {}
-    usual = moves[window] if withhold_cost is None or named else _number(withhold_cost, "withhold_cost")
-    if isinstance(withhold_cost, Mapping) and not named:
-        usual = moves[window]
-    by_value = {value: _number(cost, "withhold_cost") for value, cost in named.items()}
-    if min(usual, *by_value.values(), usual) < 0:
+    by_value: dict[Any, Fraction] = {}
+    usual = moves[window]
+    if isinstance(withhold_cost, Mapping):
+        by_value = {value: _number(cost, "withhold_cost") for value, cost in withhold_cost.items()}
+    elif withhold_cost is not None:
+        usual = _number(withhold_cost, "withhold_cost")
+    if min((usual, *by_value.values())) < 0:
         raise _bad("withhold_cost is negative", "give 0 or more; leave it out for the cost of moving w slots")
     unit = _unit([*moves, usual, *by_value.values()])
-    steps = [round((after - before) / unit) for before, after in zip(moves, moves[1:], strict=False)]
+    steps = [round((after - before) / unit) for before, after in pairwise(moves)]
     move = [0]
     for step in steps:  # rounding differences, not sums, keeps C3
         move.append(move[-1] + max(step, 1))
@@ -81,7 +83,7 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     return Costs(
         name,
         tuple(move),
-        move[window] if withhold_cost is None else round(usual / unit),
+        move[window] if usual == moves[window] else round(usual / unit),
         {value: round(cost / unit) for value, cost in by_value.items()},
         unit,
     )
@@ -125,14 +127,14 @@ def _check_conditions(moves: Sequence[Fraction]) -> None:
         raise _bad("`move_cost` is negative somewhere", "costs are 0 or more")
     if moves[0] != 0:
         raise _bad("`move_cost` breaks condition C1: not moving must cost 0", "start it with 0")
-    steps = [after - before for before, after in zip(moves, moves[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(moves)]
     for distance, step in enumerate(steps, start=1):
         if step <= 0:
             raise _bad(
                 f"`move_cost` breaks condition C2 at distance {distance}: moving further must cost more",
                 "let it rise with every slot",
             )
-    for distance, (before, after) in enumerate(zip(steps, steps[1:], strict=False), start=2):
+    for distance, (before, after) in enumerate(pairwise(steps), start=2):
         if after < before:
             raise _bad(
                 f"`move_cost` breaks condition C3 at distance {distance}: "

@@ -68,7 +68,6 @@ class Placed:
 
 
 def place(
-    slot: int,
     planned: Published,
     snapshots: Mapping[int, Snapshot],
     l: int,  # noqa: E741

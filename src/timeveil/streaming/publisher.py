@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import InputError, InternalError, ParameterError
 from timeveil.model.roles import Roles
 from timeveil.streaming.arrivals import Arrivals, arrivals, refuse_wide_gap
 from timeveil.streaming.costs import MoveCost, WithholdCost
@@ -33,7 +33,7 @@ from timeveil.streaming.published import (
     shown_type,
 )
 from timeveil.streaming.reposition import Filler
-from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, Settings, settings_from
+from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from
 from timeveil.streaming.slots import Ints, Slots
 from timeveil.streaming.state import dump, load
 from timeveil.streaming.stream import Final, Stream
@@ -162,11 +162,11 @@ class StreamPublisher:
         tally["withheld"] += arrived.incomplete
         tally["late"] += int(np.count_nonzero(came_from != slot)) - self._held_rows()
         self._held = None
-        if len(slot) and self._stream.last is not None and int(slot[-1]) <= self._stream.last + 1:
-            real = np.flatnonzero(came_from == slot)
-            if len(real) == 0:
-                self._held = (rows, came_from)
-                return []
+        if len(slot) and not np.any(
+            came_from == slot
+        ):  # nothing but late records: the next slot is open still
+            self._held = (rows, came_from)
+            return []
         return self._take(rows, slot, came_from)
 
     def close(self) -> list[PublishedSlot]:
@@ -182,9 +182,9 @@ class StreamPublisher:
     def _take(self, rows: pa.Table, slot: Ints, came_from: Ints) -> list[PublishedSlot]:
         """Let slots arrive one after another, up to the last that has a record."""
         codes = self._stream.encode(rows.column(self._settings.sensitive)) if len(slot) else []
-        ends = np.flatnonzero(np.diff(slot, append=slot[-1:] + 1)) + 1 if len(slot) else []
+        ends: list[int] = (np.flatnonzero(np.diff(slot)) + 1).tolist() + [len(slot)] * bool(len(slot))
         begin, out = 0, []
-        for end in map(int, ends):
+        for end in ends:
             part = rows.slice(begin, end - begin), codes[begin:end], came_from[begin:end].tolist()
             out += self._stream.arrive(int(slot[begin]), *part)
             begin = end
@@ -219,9 +219,10 @@ class StreamPublisher:
     def _in_order(self, rows: pa.Table, arrived: Arrivals) -> tuple[pa.Table, Ints, Ints]:
         """Rows by slot, those that waited first; late ones go to the earliest slot that is open."""
         came_from, last = arrived.slot, self._stream.last
-        late = 0 if last is None else int(np.count_nonzero(came_from <= last))
+        behind = came_from < (np.iinfo(np.int64).min if last is None else last + 1)
+        late = int(np.count_nonzero(behind))
         if late and self._settings.late == "refuse":
-            first = int(np.argmax(came_from <= last)) + 1
+            first = int(np.argmax(behind)) + 1
             raise InputError(
                 f"{late} records belong to slots that have been taken in already, the first in row {first}",
                 hint='push whole slots in order, or let late records move on with late="move" (--late move)',
@@ -252,8 +253,10 @@ class StreamPublisher:
     def _published(self, final: Final) -> PublishedSlot:
         slot, rows, codes, bucket = final
         settings, slots, schema = self._settings, self._slots, self._schema
-        assert slots is not None
-        assert schema is not None
+        if slots is None or schema is None:
+            raise InternalError(
+                "a slot became final before any record came", hint="please report it", code="internal"
+            )
         columns = data_columns(settings.roles, slots, schema, settings.buckets)
         label = slots.label(slot)
         bucketed = settings.buckets == "anatomy"

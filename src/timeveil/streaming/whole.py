@@ -9,7 +9,9 @@ Cost: one pass over the rows, plus the relays. Memory: the input and some 20 byt
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +37,7 @@ from timeveil.streaming.stream import Stream
 
 FILLERS = ("never", "last_chance", "always")
 KERNEL_CELLS = 1 << 27
+PARALLEL_ROWS = 1 << 20
 
 
 def publish_stream(
@@ -125,7 +128,7 @@ def _records(arrived: Arrivals, settings: Settings) -> Records:
     from timeveil.kernels.placements import arrivals_of, first_seen  # noqa: PLC0415
 
     roles = arrived.relation.roles
-    coded = encode(arrived.rows([roles.sensitive[0]]).column(0))
+    coded = encode(_dictionary(arrived.rows([roles.sensitive[0]]).column(0)))
     _refuse_few_values(len(coded.values), len(coded.codes), settings.l)
     codes, people = coded.codes, np.zeros(0, np.int32)
     if roles.respondent is not None:
@@ -145,6 +148,17 @@ def _records(arrived: Arrivals, settings: Settings) -> Records:
     last = int(slots[-1]) + settings.jitter if len(slots) else None
     records = Records(order, came_from, came_from, slots, begin, codes, people, values, first, last)
     return _delayed(records, settings) if settings.jitter and len(slots) else records
+
+
+def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A long column of text as codes, worked out on all cores."""
+    if len(column) < PARALLEL_ROWS or pa.types.is_dictionary(column.type):
+        return column
+    cores = os.cpu_count() or 1
+    size = -(-len(column) // cores)
+    parts = [column.slice(begin, size).combine_chunks() for begin in range(0, len(column), size)]
+    with ThreadPoolExecutor(cores) as pool:
+        return pa.chunked_array(list(pool.map(lambda part: part.dictionary_encode(), parts)))
 
 
 def _refuse_few_values(values: int, rows: int, l: int) -> None:  # noqa: E741
