@@ -16,7 +16,6 @@ from timeveil.query.buckets import BUCKET, SLOT, bucketed, buckets_of, sensitive
 from timeveil.query.codes import Coded, Integers, align, column_of, encode
 from timeveil.query.journeys import Journeys, Mask, journeys_of
 from timeveil.query.published import columns_of, promised
-from timeveil.query.slots import NOWHERE
 from timeveil.verify.definition import fold_both
 from timeveil.verify.findings import Findings, StreamCode, counted
 
@@ -76,9 +75,9 @@ def _check_ledger(release: Release, ledger: Ledger, findings: Findings) -> bool:
 
 
 def _check_origins(journeys: Journeys, findings: Findings) -> None:
-    findings.check("the ledger notes the slot of every original time, and no incomplete row is published")
-    timed = journeys.origin != NOWHERE
-    _refuse_some("origin", timed & (journeys.noted != journeys.origin), "with another origin noted", findings)
+    findings.check("the ledger notes the slot of every complete record, and no other record is published")
+    elsewhere = journeys.whole & (journeys.noted != journeys.origin)
+    _refuse_some("origin", elsewhere, "with another origin noted", findings)
     incomplete = journeys.published & ~journeys.whole
     _refuse_some("incomplete-rows", incomplete, "without slot, value or respondent not withheld", findings)
 
