@@ -9,6 +9,7 @@ Which of several equally common values is drawn from goes by a fixed rule of cou
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from timeveil.streaming.chance import Draws
@@ -50,6 +51,6 @@ def _draw(records: dict[int, list[int]], l: int, buckets: list[int]) -> list[set
 def _commonest(ranked: Sequence[int], records: dict[int, list[int]], l: int) -> list[int]:  # noqa: E741
     """The l commonest values; of those equally common the last, so that the ranking stays one."""
     least = len(records[ranked[l - 1]])
-    above = sum(len(records[value]) > least for value in ranked[:l])
-    end = above + sum(len(records[value]) == least for value in ranked[above:])
+    above = bisect_left(ranked, -least, key=lambda value: -len(records[value]))
+    end = bisect_right(ranked, -least, key=lambda value: -len(records[value]))
     return [*ranked[:above], *ranked[end - (l - above) : end]]

@@ -25,7 +25,8 @@ class Snapshot:
     """The records that came in one slot, and which of them still wait for their place.
 
     `came_from` is each record's true slot, which differs for late and delayed records. `cells` holds, by
-    value, the records that have not been taken, in random order; `published` those that were and stayed.
+    value, the records that have not been taken, in random order once `drawn`; `published` those that were
+    taken and stayed.
     """
 
     slot: int
@@ -33,18 +34,28 @@ class Snapshot:
     values: list[int]
     came_from: list[int]
     people: Sequence[Any] | None
+    seed: int = field(repr=False)
     cells: dict[int, list[int]] = field(default_factory=dict)
+    drawn: set[int] = field(default_factory=set)
     published: set[int] = field(default_factory=set)
 
-    def shuffle(self, seed: int, gone: Sequence[int] = ()) -> None:
-        """Put every cell in its random order, without the records that are gone."""
+    def __post_init__(self) -> None:
         for record, value in enumerate(self.values):
             self.cells.setdefault(value, []).append(record)
-        for value, records in self.cells.items():
-            Draws(seed, self.slot, CELLS + value).shuffle(records)
-        taken = set(gone)
-        if taken:
-            self.cells = {v: [r for r in records if r not in taken] for v, records in self.cells.items()}
+
+    def draw(self, value: int) -> list[int]:
+        """A cell in its random order."""
+        cell = self.cells[value]
+        if value not in self.drawn:
+            Draws(self.seed, self.slot, CELLS + value).shuffle(cell)
+            self.drawn.add(value)
+        return cell
+
+    def without(self, taken: Sequence[int]) -> None:
+        """Leave out records that were taken before."""
+        gone = set(taken)
+        for value in {self.values[record] for record in taken}:
+            self.cells[value] = [record for record in self.draw(value) if record not in gone]
 
     @property
     def unpublished(self) -> list[int]:
@@ -90,11 +101,13 @@ def place(
 
 def _take(snapshot: Snapshot, value: int, count: int, present: set[Any]) -> list[Placed]:
     """The first records of a cell whose people are not in the slot yet."""
-    cell = snapshot.cells[value]
     people = snapshot.people
     if people is None:
+        whole = len(snapshot.cells[value]) == count  # then their order does not matter
+        cell = snapshot.cells[value] if whole else snapshot.draw(value)
         taken, snapshot.cells[value] = cell[:count], cell[count:]
     else:
+        cell = snapshot.draw(value)
         taken, left = [], []
         for record in cell:
             if len(taken) < count and people[record] not in present:

@@ -127,11 +127,11 @@ class Stream:
     def snapshot(
         self, slot: int, rows: pa.Table, values: list[int], came_from: list[int], taken: Sequence[int] = ()
     ) -> Snapshot:
-        """Records of one slot with their cells in random order."""
+        """Records of one slot, without those that were taken already."""
         person = self.settings.roles.respondent
         people = None if person is None else rows.column(person).to_pylist()
-        snapshot = Snapshot(slot, rows, values, came_from, people)
-        snapshot.shuffle(self.settings.seed, taken)
+        snapshot = Snapshot(slot, rows, values, came_from, people, self.settings.seed)
+        snapshot.without(taken)
         return snapshot
 
     def _solve(self) -> None:
@@ -172,11 +172,10 @@ class Stream:
         for arrived, numbers in records.items():
             snapshot = self.snapshots[arrived]
             parts.append(snapshot.rows.take(pa.array(numbers)))
-            for number in numbers:
-                distance = slot - snapshot.came_from[number]
-                self.tally["moved"] += distance > 0
-                self.tally["distance"] += distance
-                self.tally["loss"] += self.settings.costs.of_distance(distance)
+            for distance, count in Counter(slot - snapshot.came_from[n] for n in numbers).items():
+                self.tally["moved"] += count if distance else 0
+                self.tally["distance"] += distance * count
+                self.tally["loss"] += self.settings.costs.of_distance(distance) * count
         self.tally["published"] += len(placed)
         self.tally["slots"] += 1
         return pa.concat_tables(parts) if parts else pa.table({})
