@@ -94,18 +94,16 @@ class Store:
             self._prepare()
 
     def _prepare(self) -> None:
-        for pragma in (
-            "busy_timeout = 5000",
-            "journal_mode = wal",
-            "synchronous = full",
-            "secure_delete = on",
-        ):
-            self._base.execute(f"pragma {pragma}")
+        """Look at what it is before anything is changed."""
+        self._base.execute("pragma busy_timeout = 5000")
         found = self._base.execute("pragma application_id").fetchone()[0]
         version = self._base.execute("pragma user_version").fetchone()[0]
         sound = self._base.execute("pragma quick_check(1)").fetchone()[0] == "ok"
         if found != APPLICATION or version != VERSION or not sound:
+            self._base.close()
             raise damaged(self.path.name)
+        for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+            self._base.execute(f"pragma {pragma}")
 
     def close(self) -> None:
         """Bring everything into the one file."""
