@@ -21,10 +21,13 @@ def measure(
     """
     from timeveil.bundle import open_ledger, open_release  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.measure import Loss  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
+    from timeveil.report.stream_loss import described as described_stream  # noqa: PLC0415
 
     loss = compare(open_release(folder), open_ledger(ledger))
-    Output(as_json=as_json, quiet=quiet).result("\n".join(described(loss)), loss.as_dict())
+    lines = described(loss) if isinstance(loss, Loss) else described_stream(loss)
+    Output(as_json=as_json, quiet=quiet).result("\n".join(lines), loss.as_dict())
     return 0
 
 

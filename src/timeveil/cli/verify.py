@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from timeveil.model.verdict import Verdict
 
 _SCOPES = {
-    "recipient": "as far as a recipient can see; people cannot be counted from the outside",
-    "with ledger": "by counting the people of every group, with the ledger",
+    ("time", "recipient"): "as far as a recipient can see; people cannot be counted from the outside",
+    ("time", "with ledger"): "by counting the people of every group, with the ledger",
+    ("stream", "recipient"): "as far as a recipient can see",
+    ("stream", "with ledger"): "by following every record, with the ledger",
 }
 
 
@@ -36,12 +38,21 @@ def verify(
 
     verdict = judge(Path(folder), None if ledger is None else Path(ledger))
     head = "holds" if verdict else "violated"
-    lines = [f"{head}: `{Path(folder).name}`, {_SCOPES[verdict.scope]}"]
+    lines = [f"{head}: `{Path(folder).name}`, {_SCOPES[_model(Path(folder)), verdict.scope]}"]
     lines += [f"  {violation.message}" for violation in verdict.violations]
     if verdict:
         lines += [f"{number}. {check}" for number, check in enumerate(verdict.checks, start=1)]
     Output(as_json=as_json, quiet=quiet).result("\n".join(lines), verdict.as_dict())
     return 0 if verdict else 1
+
+
+def _model(folder: Path) -> str:
+    from timeveil.bundle import open_release  # noqa: PLC0415
+
+    try:
+        return "stream" if open_release(folder, check=False).manifest.get("model") == "stream" else "time"
+    except BundleError:
+        return "time"
 
 
 def judge(folder: Path, ledger: Path | None) -> Verdict:
