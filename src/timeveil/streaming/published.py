@@ -61,7 +61,7 @@ def sensitive_columns(roles: Roles, slots: Slots, schema: pa.Schema) -> list[tup
 
 def data_table(rows: pa.Table, index: Ints, bucket: Any, settings: Settings, slots: Slots) -> pa.Table:
     """Published rows in an order that follows from what is published; `rows` has the copied columns."""
-    table = rows.add_column(0, "slot", pa.array(index))
+    table = pa.table({"slot": pa.array(index), **{name: rows.column(name) for name in rows.column_names}})
     by = ["slot"]
     if settings.buckets != "none":
         table = table.append_column("bucket", pa.array(np.asarray(bucket), pa.int32()))
