@@ -295,3 +295,19 @@ def test_no_state_file_no_status(tmp_path: Path) -> None:
     with pytest.raises(BundleError) as refused:
         status(tmp_path / "s.db")
     assert refused.value.code == "file-missing"
+
+
+def test_an_older_backup_makes_the_same_slots_again(place: Place, tmp_path: Path) -> None:
+    undisturbed = Place(tmp_path / "undisturbed")
+    fill(undisturbed.inbox, 8)
+    undisturbed.run(close=True)
+    fill(place.inbox, 3)
+    place.run()
+    backup = place.state.read_bytes()
+    fill(place.inbox, 6)
+    place.run()
+    place.state.write_bytes(backup)
+    fill(place.inbox, 8)
+    tally = place.run(close=True)
+    assert (tally.published, tally.found_published) == (4, 3)
+    assert tree(place.out) == tree(undisturbed.out)

@@ -86,7 +86,7 @@ def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
 def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
     """What no window cures, and what a larger one would."""
     parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
-    withheld = facts["withheld"]
+    withheld = facts["withheld"] - facts.get("duplicates", 0)
     if facts["values_above_share"]:
         return [
             f"a sensitive value makes up {share(facts['largest_share'])} of all records, more than 1 in {l}: "
