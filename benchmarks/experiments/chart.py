@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 760, 420
-LEFT, TOP, BOTTOM = 62, 84, 62
+WIDTH, HEIGHT = 760, 440
+LEFT, TOP, BOTTOM = 62, 106, 62
 ROOM_FOR_NAMES = 178
 LIGHT = ("#1d4ed8", "#c2410c", "#047857", "#7e22ce", "#a16207", "#be123c", "#0f766e")
 DARK = ("#7cb3ff", "#fdba74", "#6ee7b7", "#d8b4fe", "#fde047", "#fda4af", "#5eead4")
@@ -60,34 +60,36 @@ def bars(
     mark: tuple[float, str] | None = None,
 ) -> str:
     """A group of bars per place, with a dashed line at `mark`; None shows as a dash."""
-    right = WIDTH - 24
+    right = WIDTH - (56 if mark else 24)
     step = (right - LEFT) / len(groups)
     width = min(step * 0.8 / len(series), 46)
     middles = [LEFT + step * (place + 0.5) for place in range(len(groups))]
     body = [*_frame(words, top, right), *_ticks(groups, middles, words.x, (LEFT + right) / 2)]
-    for number, one in enumerate(series):
-        for middle, share in zip(middles, one.numbers, strict=True):
-            x = middle + (number - len(series) / 2) * width
-            body += _bar(number, x, width, share, top)
     if mark:
         y = _y(mark[0], top)
         body.append(f'<line class="mark" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        body.append(
-            f'<text class="halo" x="{right}" y="{y - 5:.1f}" text-anchor="end">{escape(mark[1])}</text>'
-        )
-    return _picture(words, [*body, *_legend(series)])
+        body.append(f'<text x="{right + 8}" y="{y + 4:.1f}">{escape(mark[1])}</text>')
+    parts = [
+        _bar(number, middle + (number - len(series) / 2) * width, width, share, top)
+        for number, one in enumerate(series)
+        for middle, share in zip(middles, one.numbers, strict=True)
+    ]
+    layers = [part for layer in zip(*parts, strict=True) for part in layer]
+    return _picture(words, [*body, *layers, *_legend(series)])
 
 
-def _bar(number: int, x: float, width: float, share: float | None, top: float) -> list[str]:
+def _bar(number: int, x: float, width: float, share: float | None, top: float) -> tuple[str, str, str]:
+    """Paper behind its number, the bar, the number."""
     centre, base = x + width / 2, HEIGHT - BOTTOM
-    if share is None:
-        return [f'<text class="num" x="{centre:.1f}" y="{base - 4}" text-anchor="middle">–</text>']
-    y = min(_y(share, top), base - 1)
-    return [
+    y = min(_y(share, top), base - 1) if share else base
+    said = "–" if share is None else short(share)
+    wide = 6.2 * len(said) + 2
+    return (
+        f'<rect class="paper" x="{centre - wide / 2:.1f}" y="{y - 14:.1f}" width="{wide:.1f}" height="13"/>',
         f'<rect class="bar s{number}" x="{x + 0.75:.1f}" y="{y:.1f}" width="{width - 1.5:.1f}" '
         f'height="{base - y:.1f}"/>',
-        f'<text class="num" x="{centre:.1f}" y="{y - 4:.1f}" text-anchor="middle">{short(share)}</text>',
-    ]
+        f'<text class="num" x="{centre:.1f}" y="{y - 4:.1f}" text-anchor="middle">{said}</text>',
+    )
 
 
 def _frame(words: Words, top: float, right: float) -> list[str]:
@@ -196,7 +198,6 @@ def _style() -> str:
             ".tv-chart text{fill:#1f2933;font-family:system-ui,sans-serif;font-size:12.5px}",
             ".tv-chart .head{font-size:16px;font-weight:600}",
             ".tv-chart .num{font-size:10.5px}",
-            ".tv-chart .halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px}",
             ".tv-chart .paper{fill:#ffffff}.tv-chart .soft{fill:#52606d}.tv-chart .grid{stroke:#d9e2ec}",
             ".tv-chart .mark{stroke:#1f2933;stroke-width:1.5;stroke-dasharray:6 4}",
             ".tv-chart .lead{fill:none;stroke:#829ab1;stroke-width:.8}",
@@ -204,7 +205,6 @@ def _style() -> str:
             *_colours(LIGHT),
             "@media (prefers-color-scheme:dark){",
             ".tv-chart text{fill:#f0f4f8}.tv-chart .soft{fill:#b8c4d0}",
-            ".tv-chart .halo{stroke:#12181f}",
             ".tv-chart .paper{fill:#12181f}.tv-chart .grid{stroke:#33414f}.tv-chart .mark{stroke:#f0f4f8}",
             *_colours(DARK),
             "}",

@@ -47,7 +47,7 @@ def eligibility(results: dict[str, Any]) -> str:
     ]
     words = Words(
         "How many slots cannot be published as they are",
-        "Share of slots that are not l-eligible. 10 values, the commonest 28 % of all records.",
+        "Share of slots that are not l-eligible. 10 values, the commonest 28% of all records.",
         "records in a slot, on average",
         _told(series, [f"{row['records']} records" for row in rows]),
     )
@@ -89,7 +89,7 @@ def distances(results: dict[str, Any]) -> str:
         for name in ("small", "case reports", "Ebola, district", "outbreaks")
         if name in results["streams"]
     ]
-    steps = [str(step) for step in range(1, 6)]
+    steps = [str(step) for step in range(1, 5)]
     series = [
         Series(name, [results["streams"][name]["distances"].get(step, 0.0) for step in steps])
         for name in names

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "stream-experiments.md"
-MARKED = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n)[^<]*(<!-- end -->)")
 SHOWN = (1, 2, 3, 5, 7, 10)
 FATES = ("stayed", "moved", "missing")
 
@@ -16,7 +16,7 @@ FATES = ("stayed", "moved", "missing")
 def fill(results: dict[str, Any], page: Path = PAGE) -> None:
     """Write every table of the page anew."""
     found = tables(results)
-    text = MARKED.sub(lambda mark: mark[1] + found[mark["name"]] + mark[3], page.read_text("utf-8"))
+    text = MARKED.sub(lambda mark: f"{mark[1]}\n{found[mark['name']]}\n{mark[3]}", page.read_text("utf-8"))
     page.write_text(text, encoding="utf-8")
 
 
@@ -31,7 +31,7 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "errors": errors(results),
         "options": options(results),
         "posteriors": posteriors(results),
-        "posteriors-small": posteriors_small(results),
+        "posteriors-options": posteriors_by_option(results),
         "again": again(results),
     }
 
@@ -122,7 +122,7 @@ def errors(results: dict[str, Any]) -> str:
         cells = [name]
         for error in one["errors"]:
             ways = (error[way] for way in ("release", "withholding", "merge"))
-            cells.append(" · ".join("none" if share is None else f"{share:.1%}" for share in ways))
+            cells.append(" · ".join("none" if share is None else percent(share) for share in ways))
         return cells
 
     head = ["stream", "1 slot", "5 slots", "20 slots"]
@@ -137,14 +137,14 @@ def options(results: dict[str, Any]) -> str:
             percent(found["withheld"]),
             percent(found["moved"]),
             f"{found['mean_distance']:.2f}",
-            *(f"{share:.1%}" for share in found["errors"]),
+            *(percent(share) for share in found["errors"]),
         ]
         for name in ("small", "outbreaks", "case reports", "Ebola, district")
         if name in results["streams"]
         for option, found in results["streams"][name]["options"].items()
     ]
     head = ["stream", "option", "withheld", "moved", "mean distance"]
-    return _table([*head, *(f"error, {length} slots" for length in (1, 5, 20))], rows, text=2)
+    return _table([*head, *(f"error, {slots}" for slots in ("1 slot", "5 slots", "20 slots"))], rows, text=2)
 
 
 def posteriors(results: dict[str, Any]) -> str:
@@ -165,7 +165,7 @@ def posteriors(results: dict[str, Any]) -> str:
     return _table(head, rows)
 
 
-def posteriors_small(results: dict[str, Any]) -> str:
+def posteriors_by_option(results: dict[str, Any]) -> str:
     rows = [
         [name, option, f"{1 / one['l']:.2f}", *(_chance(found["true_slot"][fate]) for fate in FATES)]
         for name, one in results["streams"].items()
@@ -194,11 +194,13 @@ def _chance(part: dict[str, Any]) -> str:
 def percent(share: float) -> str:
     """A share with as many digits as it deserves.
 
-    >>> [percent(share) for share in (0, 0.00005, 0.0034, 0.037, 0.2885, 1)]
-    ['0 %', '0.01 %', '0.34 %', '3.7 %', '28.9 %', '100 %']
+    >>> [percent(share) for share in (0, 0.00004, 0.0034, 0.037, 0.288, 0.99971, 1.3)]
+    ['0 %', 'below 0.01 %', '0.34 %', '3.7 %', '28.8 %', 'above 99.9 %', '130.0 %']
     """
     if share in (0, 1):
         return f"{100 * share:.0f} %"
+    if share < 0.00005 or 0.9995 < share < 1:
+        return "below 0.01 %" if share < 0.5 else "above 99.9 %"
     return f"{100 * share:.{2 if share < 0.00995 else 1}f} %"
 
 

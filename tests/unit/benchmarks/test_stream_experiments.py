@@ -9,7 +9,6 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
-
 from benchmarks.experiments import pictures, runs, stream, tables
 from benchmarks.experiments.chart import Series, Words, bars, lines
 from benchmarks.experiments.optimum import offline
