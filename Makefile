@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench format clean
+.PHONY: setup demo test lint types docs bench experiments format clean
 
 setup: $(STAMP)
 
@@ -33,6 +33,9 @@ docs: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+experiments: setup
+	$(BIN)/python -m benchmarks.experiments.stream $(DATA)
 
 format: setup
 	$(BIN)/ruff format .

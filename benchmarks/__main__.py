@@ -5,20 +5,38 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
-from benchmarks.speed import whole_catalogue
+from benchmarks.speed import stream, whole_catalogue
+
+NAMES = ("catalogue", "stream")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", choices=NAMES, help="one of the benchmarks instead of all")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument(
+        "--longest", type=int, default=100_000_000, help="records of the longest stream made on the fly"
+    )
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the fastest counts")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     arguments = parser.parse_args()
-    results = whole_catalogue.run(arguments.rows, arguments.repeat)
-    print(whole_catalogue.table(results))
+    results: dict[str, Any] = {}
+    if arguments.only in (None, "catalogue"):
+        results["catalogue"] = whole_catalogue.run(arguments.rows, arguments.repeat)
+        print(whole_catalogue.table(results["catalogue"]))
+    if arguments.only in (None, "stream"):
+        results["stream"] = stream.run(arguments.rows, arguments.repeat)
+        results["stream_growth"] = stream.growth(lengths(arguments.longest))
+        print(stream.table(results["stream"], results["stream_growth"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+def lengths(longest: int) -> list[int]:
+    """A hundredth, a tenth and all of the longest."""
+    return [max(longest // part, 1000) for part in (100, 10, 1)]
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
 from timeveil.measure import Loss, Profile, measure, profile
 from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import Guarantee, KAnonymity
+from timeveil.model.guarantee import Guarantee, KAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
@@ -32,6 +32,7 @@ from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.model.version import __version__
 from timeveil.query import WindowCount, answer
+from timeveil.streaming import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.verify import verify
 
 __all__ = [
@@ -47,15 +48,18 @@ __all__ = [
     "InputError",
     "InternalError",
     "KAnonymity",
+    "LDiversity",
     "Ledger",
     "Loss",
     "ParameterError",
     "PrivateArtifactError",
     "Profile",
+    "PublishedSlot",
     "Relation",
     "Release",
     "Roles",
     "RolesError",
+    "StreamPublisher",
     "TimeveilError",
     "Verdict",
     "Violation",
@@ -71,6 +75,7 @@ __all__ = [
     "open_ledger",
     "open_release",
     "profile",
+    "publish_stream",
     "read",
     "verify",
     "weekday",

@@ -2,6 +2,9 @@
 
 from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach, Risk
-from timeveil.attack.linkage import attack
+from timeveil.attack.judge import attack
+from timeveil.attack.posterior import Posterior
+from timeveil.attack.stream_adversary import StreamAdversary
+from timeveil.attack.stream_breach import StreamBreach
 
-__all__ = ["Adversary", "Breach", "Risk", "attack"]
+__all__ = ["Adversary", "Breach", "Posterior", "Risk", "StreamAdversary", "StreamBreach", "attack"]

@@ -27,25 +27,18 @@ from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach, Risk
 from timeveil.attack.candidates import Crowd
 from timeveil.attack.homogeneity import commonest_sensitive, largest_share
-from timeveil.errors import ParameterError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers, distinct, fold
 from timeveil.query.linked import Linked, link
+from timeveil.query.published import promised
 
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
 
 
-def attack(release: Release, ledger: Ledger, adversary: Adversary | None = None) -> Breach:
+def attack_times(release: Release, ledger: Ledger, adversary: Adversary) -> Breach:
     """Try to find everyone, on the original and on the release; the ledger tells who is who."""
-    if release.manifest.get("model") != "time":
-        raise ParameterError(
-            "this adversary knows visits and times",
-            hint="attack a release of timestamped rows",
-            code="bad-parameter",
-        )
-    adversary = adversary or Adversary()
     linked = link(release, ledger)
     visits = _visits(linked)
     rng = np.random.default_rng(adversary.seed)
@@ -61,7 +54,7 @@ def attack(release: Release, ledger: Ledger, adversary: Adversary | None = None)
     sensitive = commonest_sensitive(release, ledger, linked)
     return Breach(
         adversary,
-        release.guarantee.k,
+        promised(release, "k"),
         attacked,
         len(visits.people),
         before,

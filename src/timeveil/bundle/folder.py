@@ -99,6 +99,15 @@ def _letter(manifest: Mapping[str, Any]) -> bytes:
     return letter(guarantee_from(manifest["guarantee"]), manifest).encode()
 
 
+def columns_key(table: str) -> str:
+    """Where a manifest describes the columns of a table.
+
+    >>> columns_key("data"), columns_key("sensitive")
+    ('columns', 'sensitive_columns')
+    """
+    return "columns" if table == "data" else f"{table}_columns"
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
@@ -150,7 +159,13 @@ def _check_shape(manifest: Any) -> None:
             raise damaged(
                 MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
             )
-    for column in manifest["columns"]:
+        _check_columns(manifest.get(columns_key(name)))
+
+
+def _check_columns(columns: Any) -> None:
+    if not isinstance(columns, list):
+        raise damaged(MANIFEST, "does not describe the columns of a table")
+    for column in columns:
         if not (
             isinstance(column, Mapping) and all(isinstance(column.get(k), str) for k in ("name", "type"))
         ):
@@ -175,7 +190,7 @@ def _is_table_entry(name: str, entry: Any) -> bool:
 
 
 def _table(place: Path, name: str, entry: Mapping[str, Any], manifest: Mapping[str, Any]) -> Table:
-    columns = [column for column in manifest["columns"] if column.get("table", "data") == name]
+    columns = manifest[columns_key(name)]
     names = [column["name"] for column in columns]
     if len(set(names)) != len(names) or not names:
         raise damaged(MANIFEST, "describes a table without columns, or a column twice")

@@ -20,11 +20,12 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 def said_plainly(name: str, do: Callable[[], T]) -> T:
     """Turn errors of the operating system, whose text could carry data, into ours."""
     return instead_of(
-        (OSError, pa.ArrowException), lambda cause: _error(name, getattr(cause, "errno", None)), do
+        (OSError, pa.ArrowException), lambda cause: write_error(name, getattr(cause, "errno", None)), do
     )
 
 
-def _error(name: str, number: int | None) -> BundleError:
+def write_error(name: str, number: int | None) -> BundleError:
+    """Why something could not be written, by the number the operating system gives."""
     if number in _FULL:
         return BundleError(
             f"the disk is full: `{name}` was not written",

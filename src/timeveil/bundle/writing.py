@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.bundle.folder import MANIFEST, README, as_json, digest, open_release
+from timeveil.bundle.folder import MANIFEST, README, as_json, columns_key, digest, open_release
 from timeveil.bundle.letter import letter
 from timeveil.bundle.private import write_ledger
 from timeveil.bundle.rows import Sum, written_schema
@@ -87,8 +87,7 @@ def _partial(place: Path) -> Iterator[Path]:
 
 
 def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
-    manifest: dict[str, Any] = {**release.manifest, "columns": [], "tables": {}}
-    stated = {(c.get("table", "data"), c["name"]): c for c in release.manifest["columns"]}
+    manifest: dict[str, Any] = {**release.manifest, "tables": {}}
     meant = {}
     for name in release.parts:
         schema = _schema(release, name)
@@ -96,8 +95,9 @@ def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
         with _new_file(file) as target:
             meant[name] = write_table(release.batches(name), schema, target, form)
             _sync(target)
-        manifest["columns"] += [
-            {**stated.get((name, f.name), {}), "name": f.name, "type": str(f.type)} for f in schema
+        stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
+        manifest[columns_key(name)] = [
+            {**stated.get(f.name, {}), "name": f.name, "type": str(f.type)} for f in schema
         ]
         entry = {"file": file.name, "format": form, "rows": meant[name].rows, "sha256": digest(file)}
         if form == "csv":

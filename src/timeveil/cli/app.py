@@ -13,8 +13,10 @@ from timeveil.cli.granularities import granularities
 from timeveil.cli.hierarchy import hierarchy
 from timeveil.cli.measure import measure
 from timeveil.cli.profile import profile
+from timeveil.cli.publish_stream import publish_stream
 from timeveil.cli.query import query
 from timeveil.cli.run import run
+from timeveil.cli.stream_status import stream_status
 from timeveil.cli.verify import verify
 
 app = typer.Typer(
@@ -51,6 +53,8 @@ def _timeveil(
 for command in (
     profile,
     generalize_time,
+    publish_stream,
+    stream_status,
     verify,
     measure,
     attack,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +12,11 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError
 
 if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
     from timeveil.model.release import Release
+
+Attacked = tuple[list[str], dict[str, Any], Callable[[], str]]
+"""What an attack found as lines, as data, and as a picture."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -29,6 +34,13 @@ def attack(
             help="How far off the known times may be, in seconds or with s, m, h, d: --tolerance 30m",
         ),
     ] = "0",
+    knows: Annotated[
+        str,
+        typer.Option(
+            metavar="published-slot|true-slot|several-slots",
+            help="On a stream: which slot of a record the outsider knows: --knows true-slot",
+        ),
+    ] = "published-slot",
     picture: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw how many candidates are left, as SVG: --picture attack.svg"),
@@ -38,29 +50,48 @@ def attack(
 ) -> int:
     """Look for every person with what an outsider may know, in the original and in the release.
 
-    The outsider knows the quasi-identifiers and some visits of a person.
+    The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs.
 
     Example: timeveil attack published --ledger visits.ledger --tolerance 30m
     """
-    from timeveil.attack import Adversary  # noqa: PLC0415
-    from timeveil.attack import attack as search  # noqa: PLC0415
-    from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
     from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.report.breach import described  # noqa: PLC0415
 
     if picture is not None:
         refuse_taken(Path(picture))
-    release = open_release(folder)
-    adversary = Adversary(visits=visits, tolerance=_tolerance(tolerance, release))
-    output = Output(as_json=as_json, quiet=quiet)
-    breach = search(release, private_ledger(ledger, output), adversary)
+    release, output = open_release(folder), Output(as_json=as_json, quiet=quiet)
+    private = private_ledger(ledger, output)
+    if release.manifest["model"] == "stream":
+        lines, found, drawn = _on_stream(release, private, knows)
+    else:
+        lines, found, drawn = _on_times(release, private, visits, tolerance, output.width)
     if picture is not None:
-        write_new(Path(picture), breach_svg(breach, release.manifest["time"]["unit"] or "second"))
-    output.result("\n".join(described(breach, release, output.width)), breach.as_dict())
+        write_new(Path(picture), drawn())
+    output.result("\n".join(lines), found)
     return 0
+
+
+def _on_times(release: Release, ledger: Ledger, visits: int, tolerance: str, width: int) -> Attacked:
+    from timeveil.attack import Adversary  # noqa: PLC0415
+    from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.attack.picture import breach_svg  # noqa: PLC0415
+    from timeveil.report.breach import described  # noqa: PLC0415
+
+    breach = search(release, ledger, Adversary(visits=visits, tolerance=_tolerance(tolerance, release)))
+    unit = release.manifest["time"]["unit"] or "second"
+    return described(breach, release, width), breach.as_dict(), lambda: breach_svg(breach, unit)
+
+
+def _on_stream(release: Release, ledger: Ledger, knows: str) -> Attacked:
+    from timeveil.attack import StreamAdversary  # noqa: PLC0415
+    from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.attack.stream_picture import stream_svg  # noqa: PLC0415
+    from timeveil.report.stream_breach import described  # noqa: PLC0415
+
+    breach = search(release, ledger, StreamAdversary(knows))  # type: ignore[arg-type]
+    return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
 
 
 def _tolerance(text: str, release: Release) -> int:

@@ -28,7 +28,7 @@ def demo(
 
     Example: timeveil demo
     """
-    from timeveil.attack import attack  # noqa: PLC0415
+    from timeveil.attack import Adversary, attack  # noqa: PLC0415
     from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli import streams  # noqa: PLC0415
@@ -41,7 +41,7 @@ def demo(
         run = _make_up(folder)
         output.print(_risk(run))
         outcome = carry_out(run)
-        breach = attack(open_release(run.out), outcome.ledger)
+        breach = attack(open_release(run.out), outcome.ledger, Adversary())
         (folder / "attack.svg").write_text(breach_svg(breach), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

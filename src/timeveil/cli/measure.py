@@ -22,16 +22,21 @@ def measure(
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.measure import Loss  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
+    from timeveil.report.stream_loss import described as described_stream  # noqa: PLC0415
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     loss = compare(open_release(folder), private_ledger(ledger, output))
-    lines = [
-        line
-        for number, sentence in enumerate(described(loss), start=1)
-        for line in wrapped(sentence, output.width, f"{number}. ")
-    ]
+    if isinstance(loss, Loss):
+        lines = [
+            line
+            for number, sentence in enumerate(described(loss), start=1)
+            for line in wrapped(sentence, output.width, f"{number}. ")
+        ]
+    else:
+        lines = described_stream(loss)
     output.result("\n".join(lines), loss.as_dict())
     return 0
 

@@ -88,7 +88,7 @@ LedgerIn = Annotated[
 
 
 def roles_from(
-    respondent: str,
+    respondent: str | None,
     time: str,
     *,
     quasi: Sequence[str] | None = None,

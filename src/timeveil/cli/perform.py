@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from timeveil.model.verdict import Verdict
     from timeveil.report.explanation import Explanation
     from timeveil.report.run import Run
+    from timeveil.report.stream_run import StreamRun
 
 VIOLATED = 1
 
@@ -38,7 +39,7 @@ def perform(run: Run, output: Output) -> int:
     with output.progress() as progress:
         outcome = carry_out(run, progress)
     if not outcome.verdict:
-        return _violated(outcome.verdict, output)
+        return violated(outcome.verdict, output)
     output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
     if run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` says who is in which group: keep it to yourself.")
@@ -73,7 +74,7 @@ def refuse_empty(relation: Relation) -> None:
         )
 
 
-def refuse_early(run: Run) -> None:
+def refuse_early(run: Run | StreamRun) -> None:
     """What can be refused before any work is done."""
     from timeveil.bundle.private import refuse_public  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
@@ -84,7 +85,7 @@ def refuse_early(run: Run) -> None:
             hint="give --format parquet or csv",
             code="bad-parameter",
         )
-    if run.memory_limit is not None and run.engine != "duckdb":
+    if getattr(run, "memory_limit", None) is not None and getattr(run, "engine", None) != "duckdb":
         raise ParameterError(
             "a memory limit is given, but only DuckDB keeps to one",
             hint="add --engine duckdb, or leave --memory-limit out",
@@ -126,7 +127,7 @@ def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     )
 
 
-def write_both(run: Run, release: Release, ledger: Ledger) -> None:
+def write_both(run: Run | StreamRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle import write  # noqa: PLC0415
 
@@ -141,7 +142,8 @@ def write_both(run: Run, release: Release, ledger: Ledger) -> None:
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
 
 
-def _violated(verdict: Verdict, output: Output) -> int:
+def violated(verdict: Verdict, output: Output) -> int:
+    """Say what is wrong with a release that was not written."""
     found = "\n".join(f"  {violation.message}" for violation in verdict.violations)
     text = f"violated: the release does not keep its promise, so nothing was written\n{found}\n"
     output.result(text, {"verified": verdict.as_dict()})

@@ -62,7 +62,7 @@ def _bound(text: str, release: Release) -> str | int | None:
         return text
     error = ParameterError(
         "a bound of the window is not a whole number, and the release has relative time",
-        hint=f"give whole numbers of the unit {release.manifest['time']['unit']}",
+        hint=f"give whole numbers of the unit {release.manifest['time']['unit'] or 'slot'}",
         code="bad-time",
     )
     return instead_of(ValueError, lambda _: error, lambda: int(text))
@@ -70,7 +70,8 @@ def _bound(text: str, release: Release) -> str | int | None:
 
 def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
-    types = {column["name"]: column["type"] for column in release.manifest["columns"]}
+    stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
+    types = {column["name"]: column["type"] for column in stated}
     for text in texts:
         column, mark, value = text.partition("=")
         if not (column and mark):
@@ -80,7 +81,7 @@ def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, An
                 code="bad-parameter",
             )
         low, dots, high = value.partition(OPEN)
-        generalised = column in release.manifest["levels"]
+        generalised = column in release.manifest.get("levels", {})
         if dots and not generalised:
             wanted[column] = (low or None, high or None)
             if types.get(column) == "string":

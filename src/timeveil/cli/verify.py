@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from timeveil.model.verdict import Verdict
 
 _SCOPES = {
-    "recipient": "as far as a recipient can see; people cannot be counted from the outside",
-    "with ledger": "by counting the people of every group, with the ledger",
+    ("time", "recipient"): "as far as a recipient can see; people cannot be counted from the outside",
+    ("time", "with ledger"): "by counting the people of every group, with the ledger",
+    ("stream", "recipient"): "as far as a recipient can see",
+    ("stream", "with ledger"): "by following every record, with the ledger",
 }
 
 
@@ -47,13 +49,23 @@ def described(verdict: Verdict, folder: str, width: int) -> list[str]:
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     head = "holds" if verdict else "violated"
-    lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {_SCOPES[verdict.scope]}", width)
+    scope = _SCOPES[_model(Path(folder)), verdict.scope]
+    lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {scope}", width)
     for violation in verdict.violations:
         lines += wrapped(violation.message, width, "  ")
     if verdict:
         for number, check in enumerate(verdict.checks, start=1):
             lines += wrapped(check, width, f"{number}. ")
     return lines
+
+
+def _model(folder: Path) -> str:
+    from timeveil.bundle import open_release  # noqa: PLC0415
+
+    try:
+        return "stream" if open_release(folder, check=False).manifest.get("model") == "stream" else "time"
+    except BundleError:
+        return "time"
 
 
 def judge(folder: Path, private: Ledger | None) -> Verdict:

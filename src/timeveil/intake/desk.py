@@ -23,11 +23,19 @@ from timeveil.model.wording import counted
 class Desk:
     """Takes rows in order with `push`, then says with `close` what the time axis is, or what is wrong."""
 
-    def __init__(self, fitted: Fitted, *, zone: str | None, unit: str | None, nulls: str) -> None:
+    def __init__(
+        self,
+        fitted: Fitted,
+        *,
+        zone: str | None,
+        unit: str | None,
+        nulls: str,
+        slot_numbers: bool = False,
+    ) -> None:
         self._fitted = fitted
         self._refuse_nulls = nulls == "error"
         time = fitted.roles.time
-        self._moments = None if time is None else Moments(time, zone, unit)
+        self._moments = None if time is None else Moments(time, zone, unit, slot_numbers=slot_numbers)
         self._rows = 0
         self._nulls = 0
         self._first_null = 0

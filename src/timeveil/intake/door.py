@@ -6,6 +6,7 @@ role names come in; the caller's object is never changed, and neither its index 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from timeveil.errors import ParameterError
@@ -27,13 +28,16 @@ def read(
     unit: str | None = None,
     nulls: Nulls = "error",
     stored: bool = False,
+    needs: Sequence[str] = ("respondent", "time"),
+    slot_numbers: bool = False,
 ) -> Relation:
     """Bring a table in.
 
     `zone` is the IANA name of the clocks on which timestamps with an offset are to be read; `unit` says
     what whole numbers in the time column count. With `nulls="withhold"` rows without a time or a
     respondent come in and a method withholds them. `stored=True` keeps the rows in a private file, so
-    that a table larger than memory can come in.
+    that a table larger than memory can come in. `needs` lists the roles that a column must have; with
+    `slot_numbers=True` whole numbers in the time column need no unit: they are the slots themselves.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"patient": [1, 2], "day": ["2024-01-31", "2024-02-01"], "zip": ["01", "02"]})
@@ -50,8 +54,8 @@ def read(
             code="bad-parameter",
         )
     source = open_source(table)
-    fitted = fit(roles, source.names)
-    desk = Desk(fitted, zone=zone, unit=unit, nulls=nulls)
+    fitted = fit(roles, source.names, needs)
+    desk = Desk(fitted, zone=zone, unit=unit, nulls=nulls, slot_numbers=slot_numbers)
     if stored:
         data, axis = stored_table(source, desk, fitted.columns)
     else:

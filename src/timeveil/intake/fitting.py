@@ -22,10 +22,10 @@ class Fitted:
     dropped: tuple[str, ...]
 
 
-def fit(roles: Roles, names: Sequence[str]) -> Fitted:
+def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Fitted:
     """Hold roles against the names of a table's columns."""
     _refuse_twice(names)
-    _refuse_missing_roles(roles)
+    _refuse_missing_roles(roles, needs)
     _refuse_missing(roles, names)
     dropped = _dropped(roles, names)
     _refuse_clash(roles, dropped)
@@ -54,13 +54,13 @@ def _refuse_twice(names: Sequence[str]) -> None:
         )
 
 
-def _refuse_missing_roles(roles: Roles) -> None:
+def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
     if any(name == "" for name in roles.columns):
         raise RolesError(
             "a role names a column without a name", hint="name that column first", code="empty-name"
         )
-    needed = () if roles.series or roles.item else ("respondent", "time")
-    missing = [role for role in needed if getattr(roles, role) is None]
+    needed = () if roles.series or roles.item else needs
+    missing = [role for role in needed if not getattr(roles, role)]
     if roles.time is None and any(isinstance(q, Derived) for q in roles.quasi):
         missing = [*missing, "time"] if "time" not in missing else missing
     if missing:

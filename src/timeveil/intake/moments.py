@@ -5,7 +5,7 @@
 | dates | civil | date32 |
 | timestamps without a zone, or a mix of them and dates | civil | timestamp[ms] |
 | timestamps with a zone or offset, with `zone` given | zoned | timestamp[ms, zone] |
-| whole numbers, with `unit` given | relative | int64 |
+| whole numbers, with `unit` given or slots themselves | relative | int64 |
 
 Text is parsed in `timeveil.intake.texts`. Finer than a millisecond is cut off, towards the past.
 """
@@ -39,10 +39,13 @@ Time = Literal["date", "naive", "aware", "number"]
 class Moments:
     """Takes the time column in order and notes what it holds; nothing is said before the last row."""
 
-    def __init__(self, column: str, zone: str | None, unit: str | None) -> None:
+    def __init__(
+        self, column: str, zone: str | None, unit: str | None, *, slot_numbers: bool = False
+    ) -> None:
         self.column = column
         self._zone = None if zone is None else known_zone(zone)
         self._unit = None if unit is None else known_unit(unit)
+        self._slot_numbers = slot_numbers
         self._counts: dict[Kind, int] = dict.fromkeys(("date", "naive", "aware", "number", "bad"), 0)
         self._firsts: dict[Kind, int] = {}
         self.nulls = 0
@@ -137,7 +140,7 @@ class Moments:
         return TimeAxis("civil", pa.date32() if kind == "date" else pa.timestamp("ms"))
 
     def _relative(self) -> TimeAxis:
-        if self._unit is None:
+        if self._unit is None and not self._slot_numbers:
             raise InputError(
                 f"column `{self.column}` holds whole numbers, and no unit was given",
                 hint=f'say what they count: unit="minute" (one of {", ".join(UNIT_SIZE)})',

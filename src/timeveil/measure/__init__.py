@@ -1,6 +1,8 @@
 """What a release costs in detail, and what a table risks before anything is done."""
 
-from timeveil.measure.loss import Loss, measure
+from timeveil.measure.judge import measure
+from timeveil.measure.loss import Loss
 from timeveil.measure.profile import GranularityRisk, Profile, profile
+from timeveil.measure.stream_loss import StreamLoss, WindowError
 
-__all__ = ["GranularityRisk", "Loss", "Profile", "measure", "profile"]
+__all__ = ["GranularityRisk", "Loss", "Profile", "StreamLoss", "WindowError", "measure", "profile"]

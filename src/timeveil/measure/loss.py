@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.errors import ParameterError
 from timeveil.measure.resolution import resolution
 from timeveil.measure.workload import window_errors
 from timeveil.model.ledger import Ledger
@@ -15,8 +14,6 @@ from timeveil.model.release import Release
 from timeveil.query.codes import distinct, distinct_pairs, fold
 from timeveil.query.linked import Linked, link
 from timeveil.query.published import HIGHEST, LOWEST
-
-WINDOWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +47,8 @@ class Loss:
         return asdict(self)
 
 
-def measure(release: Release, ledger: Ledger, *, windows: int = WINDOWS, seed: int = 0) -> Loss:
-    """Compare a release with the original rows that its ledger holds."""
-    if release.manifest.get("model") != "time":
-        raise ParameterError(
-            "only time releases can be measured so", hint="give a time release", code="bad-parameter"
-        )
+def measure_times(release: Release, ledger: Ledger, windows: int, seed: int) -> Loss:
+    """Compare a release of timestamped rows with the original rows that its ledger holds."""
     linked = link(release, ledger)
     people, published = linked.people, linked.published
     group, groups = fold(

@@ -44,7 +44,39 @@ class KAnonymity:
         return {"name": "k-anonymity", "k": self.k}
 
 
-Guarantee = KAnonymity
+@dataclass(frozen=True, slots=True)
+class LDiversity:
+    """Every published slot is l-diverse: nobody's sensitive value is known with more than 1/l.
+
+    Wang et al. 2010, after Xiao and Tao 2006: records stand in buckets of at least l records in which
+    no sensitive value takes more than one place in l.
+
+    >>> LDiversity(3).sentence
+    'in every published bucket no sensitive value is held by more than 1 in 3 records'
+    """
+
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
+            shown = self.l if isinstance(self.l, int) else type(self.l).__name__
+            raise ParameterError(
+                f"l must be a whole number of at least 2, got {shown}",
+                hint="l bounds what anyone learns of a sensitive value at 1/l; 3 to 5 is usual",
+                code="bad-parameter",
+            )
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        return f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The promise as it stands in `release.json`."""
+        return {"name": "l-diversity", "l": self.l}
+
+
+Guarantee = KAnonymity | LDiversity
 
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
@@ -52,6 +84,8 @@ def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
     match dict(described):
         case {"name": "k-anonymity", "k": int(k)}:
             return KAnonymity(k)
+        case {"name": "l-diversity", "l": int(l)}:
+            return LDiversity(l)
         case _:
             raise BundleError(
                 "the release states a guarantee this version does not know",

@@ -32,6 +32,11 @@ def columns_of(release: Release, *roles: str) -> list[str]:
     return [str(column["name"]) for column in release.manifest["columns"] if column["role"] in roles]
 
 
+def promised(release: Release, name: str) -> int:
+    """The number in a release's promise, such as `k` or `l`."""
+    return int(release.guarantee.as_dict()[name])
+
+
 def axis_of(release: Release) -> TimeAxis:
     """How the published start and end are to be understood."""
     time = release.manifest["time"]

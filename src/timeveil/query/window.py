@@ -18,14 +18,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
-from timeveil.errors import ParameterError, RolesError, instead_of
+from timeveil.errors import ParameterError, instead_of
 from timeveil.model.estimate import Estimate
 from timeveil.model.relation import TimeAxis
 from timeveil.model.release import Release
-from timeveil.query.codes import Integers, plain_type
+from timeveil.query.codes import Integers
+from timeveil.query.conditions import mask_of, refuse_unknown
 from timeveil.query.published import (
     HIGHEST,
     LOWEST,
@@ -52,6 +52,8 @@ class WindowCount:
     `None` for missing, or a pair (lo, hi) with both ends in. A generalised column is asked for by the
     label it was published with.
 
+    On a stream release, a and b are slots: their labels, or dates and times in them, or slot numbers.
+
     >>> WindowCount(between=("2024-03-01", "2024-04-01"), where={"sex": "f", "age": (30, 39)}).where["sex"]
     'f'
     """
@@ -61,17 +63,22 @@ class WindowCount:
 
 
 def count_in_window(release: Release, query: WindowCount) -> Estimate:
-    """Answer a window count from what was published, a batch at a time."""
-    axis, where = axis_of(release), _Filter(release, query.where)
+    """Answer a window count from what was published, a batch at a time.
+
+    Any row that was withheld may have been asked for, so `high` counts them all.
+    """
+    axis, where = axis_of(release), query.where
+    refuse_unknown(release, where, columns_of(release, "quasi", "keep", "sensitive"))
     low, high = window_of(axis, query.between)
     start_name, end_name = columns_of(release, "start", "end")
-    counts = classes_of(release, [start_name, end_name], among=where.mask)
+    counts = classes_of(release, [start_name, end_name], among=lambda batch: mask_of(batch, where))
     start, end = bounds_of(axis, counts.column(0), counts.column(1))
     granules = granules_of(release, start, end)
     order = np.lexsort((end, start))
     rows = np.asarray(counts["rows"])[order]
     value, sure, possible = (float(part @ rows) for part in shares(granules, low, high))
-    return Estimate(value, low=sure, high=possible)
+    withheld = release.manifest["counts"]["withheld"] if low < high else 0
+    return Estimate(value, low=sure, high=possible + withheld)
 
 
 def shares(granules: Granules, low: int, high: int) -> tuple[Floats, Floats, Floats]:
@@ -98,8 +105,8 @@ def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[int, int]
     """
     if not isinstance(between, tuple | list) or len(between) != 2:
         raise ParameterError("a window is a pair of times", hint="write between=(a, b)", code="bad-parameter")
-    low = LOWEST if between[0] is None else _instant(axis, between[0])
-    high = HIGHEST if between[1] is None else _instant(axis, between[1])
+    low = LOWEST if between[0] is None else instant_of(axis, between[0])
+    high = HIGHEST if between[1] is None else instant_of(axis, between[1])
     if low > high:
         raise ParameterError(
             "the window ends before it starts", hint="give the earlier time first", code="bad-parameter"
@@ -107,7 +114,8 @@ def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[int, int]
     return low, high
 
 
-def _instant(axis: TimeAxis, moment: Moment) -> int:
+def instant_of(axis: TimeAxis, moment: Moment) -> int:
+    """A date, datetime, ISO string or whole number as an instant of the axis."""
     if axis.kind == "relative":
         if isinstance(moment, bool) or not isinstance(moment, int | np.integer):
             raise _unreadable(f"whole numbers of {axis.unit}, as the release has relative time")
@@ -133,67 +141,6 @@ def _unreadable(takes: str) -> ParameterError:
         hint=f"the window takes {takes}",
         code="bad-time",
     )
-
-
-class _Filter:
-    """Which rows of a batch have the values asked for."""
-
-    def __init__(self, release: Release, where: Mapping[str, Any]) -> None:
-        published = columns_of(release, "quasi", "keep", "sensitive")
-        for column, wanted in where.items():
-            if column not in published:
-                raise RolesError(
-                    f"the release has no column `{column}` to ask about",
-                    hint=f"it has {', '.join(published) or 'none beside the time'}",
-                    code="column-missing",
-                )
-            if isinstance(wanted, tuple | list) and column in release.manifest.get("levels", {}):
-                raise ParameterError(
-                    f"column `{column}` is generalised, so it takes no range",
-                    hint="ask for one of its published labels",
-                    code="bad-parameter",
-                )
-        self._where = where
-
-    def mask(self, batch: pa.RecordBatch) -> pa.Array | None:
-        """True for the rows to count; None if every row is."""
-        found = None
-        for name, wanted in self._where.items():
-            kind = plain_type(batch.schema.field(name).type)
-            one = _matches(name, batch.column(name).cast(kind), kind, wanted)
-            found = one if found is None else pc.and_(found, one)
-        return found
-
-
-def _matches(name: str, column: pa.Array, kind: pa.DataType, wanted: object) -> pa.Array:
-    if wanted is None:
-        return column.is_null()
-    if not isinstance(wanted, tuple | list):
-        return pc.fill_null(pc.equal(column, _scalar(name, kind, wanted)), False)
-    if len(wanted) != 2:
-        raise ParameterError(
-            f"a range on column `{name}` has {len(wanted)} ends", hint="give (lo, hi)", code="bad-parameter"
-        )
-    inside = column.is_valid()
-    for compare, bound in ((pc.greater_equal, wanted[0]), (pc.less_equal, wanted[1])):
-        if bound is not None:
-            inside = pc.and_(inside, pc.fill_null(compare(column, _scalar(name, kind, bound)), False))
-    return inside
-
-
-def _scalar(name: str, kind: pa.DataType, wanted: object) -> pa.Scalar:
-    error = ParameterError(
-        f"column `{name}` holds {kind}, which cannot be compared with a {type(wanted).__name__}",
-        hint=f"ask for a value that reads as {kind}",
-        code="bad-parameter",
-    )
-    causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
-    return instead_of(causes, lambda _: error, lambda: _as_kind(kind, pa.scalar(wanted)))
-
-
-def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:
-    whole_or_not = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return scalar if whole_or_not and pa.types.is_floating(scalar.type) else scalar.cast(kind)
 
 
 __all__ = ["Integers", "Moment", "WindowCount", "count_in_window", "shares", "window_of"]

@@ -9,6 +9,7 @@ from typing import Any
 from timeveil.calendar.catalogue import resolve
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.query.published import promised
 from timeveil.report.wording import counted, quoted
 
 _RULES = {
@@ -101,7 +102,7 @@ def _closest_failure(release: Release) -> Iterator[str]:
     allows = rows > 0 and needed < 1 and allowed[other]["groups"] > allowed[other]["groups_below_k"]
     yield (
         f"`{other}` would have left {counted(rows, 'row')} in "
-        f"{counted(allowed[other]['groups_below_k'], 'group')} below {release.guarantee.k} people"
+        f"{counted(allowed[other]['groups_below_k'], 'group')} below {promised(release, 'k')} people"
         + (f" (`--suppress {needed:g}` would allow it)" if allows else "")
     )
 

@@ -12,10 +12,12 @@ from typing import Any
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
+from timeveil.query.published import promised
 from timeveil.report.choice import chosen, considered
 from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
 from timeveil.report.run import Run
+from timeveil.report.stream_run import StreamRun
 from timeveil.report.wording import WIDTH, counted, people, quoted, share, wrapped
 
 PSEUDONYM = 0.2  # share of rows above which a column is called a second name
@@ -29,7 +31,7 @@ class Explanation:
     sentences: tuple[str, ...]
     limits: tuple[str, ...]
     facts: dict[str, Any]
-    run: Run | None = None
+    run: Run | StreamRun | None = None
 
     def text(self, width: int = WIDTH) -> str:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""
@@ -83,7 +85,7 @@ def explain(
         *_clock(release),
         *([] if verdict is None else _checked(verdict)),
     ]
-    k, source = release.guarantee.k, ledger.original.source or "the table"
+    k, source = promised(release, "k"), ledger.original.source or "the table"
     where = "" if run is None else f", in `{run.out}`"
     return Explanation(
         title=f"{source} -> {k}-anonymous by time{where}",
@@ -139,7 +141,7 @@ def _withheld(release: Release) -> str:
 
 def withheld_by_reason(release: Release) -> list[tuple[int, str]]:
     """How many rows were withheld, and why."""
-    k, counts, here = release.guarantee.k, release.manifest["counts"], _chosen_counts(release)
+    k, counts, here = promised(release, "k"), release.manifest["counts"], _chosen_counts(release)
     small = here.get("rows_below_k", 0)
     in_gaps = here.get("rows_in_gaps", 0) if release.manifest["parameters"]["gaps"] == "suppress" else 0
     incomplete = counts["withheld"] - small - in_gaps
@@ -178,7 +180,7 @@ def _checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _limits(release: Release, exposed: Exposure | None) -> Iterator[str]:
-    k = release.guarantee.k
+    k = promised(release, "k")
     if exposed is None:
         yield (
             f"Being one of {k} does not mean a chance of 1 in {k}: one person may have most rows of a group, "

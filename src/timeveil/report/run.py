@@ -67,31 +67,29 @@ class Run:
 
     def python(self) -> str:
         """The same as a Python program."""
-        given = {name: _literal(value) for name, value in self.given().items()}
+        given = {name: literal(value) for name, value in self.given().items()}
         if self.granularities is not None:
-            given["granularities"] = _literal(list(self.granularities))
+            given["granularities"] = literal(list(self.granularities))
         if self.hierarchies:
-            given["hierarchies"] = _literal(dict(self.hierarchies))
+            given["hierarchies"] = literal(dict(self.hierarchies))
         if self.levels:
-            given["levels"] = _literal(dict(self.levels))
+            given["levels"] = literal(dict(self.levels))
         imports = ["import timeveil as tv"]
         if self.calendar is not None:
             imports = ["import tomllib", "from pathlib import Path", "", *imports]
-            given["definitions"] = (
-                f'tomllib.loads(Path({_literal(self.calendar)}).read_text())["granularity"]'
-            )
+            given["definitions"] = f'tomllib.loads(Path({literal(self.calendar)}).read_text())["granularity"]'
         arguments = "".join(f", {name}={value}" for name, value in given.items())
-        form = "" if self.format == "parquet" else f", format={_literal(self.format)}"
+        form = "" if self.format == "parquet" else f", format={literal(self.format)}"
         lines = [
             *imports,
             "",
-            f"roles = tv.Roles({', '.join(_role_arguments(self.roles))})",
-            f"release, ledger = tv.generalize_time({_literal(self.source)}, roles, k={self.k}{arguments})",
+            f"roles = tv.Roles({', '.join(role_arguments(self.roles))})",
+            f"release, ledger = tv.generalize_time({literal(self.source)}, roles, k={self.k}{arguments})",
             "assert tv.verify(release, ledger)",
-            f"tv.write(release, {_literal(self.out)}{form})",
+            f"tv.write(release, {literal(self.out)}{form})",
         ]
         if self.ledger is not None:
-            lines.append(f"tv.write(ledger, {_literal(self.ledger)})")
+            lines.append(f"tv.write(ledger, {literal(self.ledger)})")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, str]:
@@ -100,7 +98,7 @@ class Run:
 
     def _options(self) -> Iterator[str]:
         yield from ("--out", self.out)
-        yield from _role_options(self.roles)
+        yield from role_options(self.roles)
         yield from ("--k", str(self.k))
         for name in self.granularities or ():
             yield from ("--granularity", name)
@@ -117,7 +115,8 @@ class Run:
             yield from ("--format", self.format)
 
 
-def _role_options(roles: Roles) -> Iterator[str]:
+def role_options(roles: Roles) -> Iterator[str]:
+    """Roles as options of a command."""
     for role in ("respondent", "time"):
         if getattr(roles, role) is not None:
             yield from (f"--{role}", getattr(roles, role))
@@ -133,25 +132,26 @@ def _role_options(roles: Roles) -> Iterator[str]:
             yield from ("--drop", column)
 
 
-def _role_arguments(roles: Roles) -> Iterator[str]:
+def role_arguments(roles: Roles) -> Iterator[str]:
+    """Roles as arguments of `Roles`."""
     for role in ("respondent", "time"):
         if getattr(roles, role) is not None:
-            yield f"{role}={_literal(getattr(roles, role))}"
+            yield f"{role}={literal(getattr(roles, role))}"
     if roles.quasi:
-        names = [_CYCLIC[q.name] if isinstance(q, Derived) else _literal(q) for q in roles.quasi]
+        names = [_CYCLIC[q.name] if isinstance(q, Derived) else literal(q) for q in roles.quasi]
         yield f"quasi=[{', '.join(names)}]"
     for role in ("keep", "sensitive", "drop"):
         found = getattr(roles, role)
         if found:
-            yield f"{role}={_literal(found if found == REST else list(found))}"
+            yield f"{role}={literal(found if found == REST else list(found))}"
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """A Python literal with double quotes, as the rest of the page has them."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
+        return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
     return repr(value)

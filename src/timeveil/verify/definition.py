@@ -16,7 +16,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Coded, Integers, align, column_of, distinct, distinct_pairs, encode, fold
 from timeveil.query.linked import groups_of, people_of, published_granules, shown_as
-from timeveil.query.published import axis_of, bounds_of, columns_of
+from timeveil.query.published import axis_of, bounds_of, columns_of, promised
 from timeveil.verify.findings import Findings, counted
 
 
@@ -108,7 +108,7 @@ def _place(release: Release, ledger: Ledger, findings: Findings) -> Placed:
     for name in columns_of(release, "quasi"):
         original = shown_as(ledger, name, encode(column_of(ledger.original.data, name)))
         columns.append(_side_by_side(release, name, original, kept))
-    ours, theirs, classes = _fold_both(columns)
+    ours, theirs, classes = fold_both(columns)
     return Placed(kept, people.person[kept], people.people, group[kept], ours, theirs, classes)
 
 
@@ -134,7 +134,8 @@ def _side_by_side(
     return ours.codes[kept], theirs.codes, ours.size
 
 
-def _fold_both(columns: list[tuple[Integers, Integers, int]]) -> tuple[Integers, Integers, int]:
+def fold_both(columns: list[tuple[Integers, Integers, int]]) -> tuple[Integers, Integers, int]:
+    """Rows of two tables, given column by column, as one code each under one numbering."""
     rows = len(columns[0][0])
     both = [(np.concatenate([ours, theirs]), size) for ours, theirs, size in columns]
     codes, count = fold(both, len(both[0][0]))
@@ -142,7 +143,7 @@ def _fold_both(columns: list[tuple[Integers, Integers, int]]) -> tuple[Integers,
 
 
 def _check_people(release: Release, placed: Placed, findings: Findings) -> None:
-    k, stated = release.guarantee.k, release.manifest["counts"]["smallest_group"]
+    k, stated = promised(release, "k"), release.manifest["counts"]["smallest_group"]
     findings.check(f"every published value is shared by at least {k} different people")
     members, _, _ = distinct_pairs(placed.original, placed.person, placed.people)
     people = np.bincount(members, minlength=placed.classes)
@@ -183,7 +184,7 @@ def _check_same_rows(release: Release, ledger: Ledger, placed: Placed, findings:
             columns.append(_side_by_side(release, name, original, placed.kept))
         except InputError:
             findings.refuse("row-values", f"column `{name}` cannot be compared with the original's")
-    left, right, count = _fold_both(columns)
+    left, right, count = fold_both(columns)
     differing = np.bincount(left, minlength=count) - np.bincount(right, minlength=count)
     surplus = int(np.clip(-differing, 0, None).sum())
     if differing.any():

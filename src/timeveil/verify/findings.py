@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from timeveil.model.verdict import Verdict, Violation
 
-ViolationCode = Literal[
+TimeCode = Literal[
     "candidates",
     "class-rows",
     "columns",
@@ -30,7 +30,37 @@ ViolationCode = Literal[
     "tables",
     "withheld",
 ]
-VIOLATION_CODES: tuple[str, ...] = get_args(ViolationCode)
+StreamCode = Literal[
+    "bucket",
+    "bucket-size",
+    "bucket-values",
+    "columns",
+    "conservation",
+    "counts",
+    "guarantee",
+    "incomplete-rows",
+    "ledger",
+    "ledger-rows",
+    "manifest",
+    "moved-back",
+    "moved-too-far",
+    "not-eligible",
+    "origin",
+    "person-twice",
+    "row-count",
+    "row-values",
+    "slot",
+    "slot-order",
+    "slot-records",
+    "tables",
+    "tables-disagree",
+    "value-counts",
+    "value-too-frequent",
+]
+ViolationCode = TimeCode | StreamCode
+TIME_CODES: tuple[str, ...] = get_args(TimeCode)
+STREAM_CODES: tuple[str, ...] = get_args(StreamCode)
+VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES}))
 
 
 @dataclass(slots=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.model.guarantee import KAnonymity
+from timeveil.model.guarantee import KAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
-from timeveil.verify import k_anonymity
+from timeveil.verify import k_anonymity, l_diversity
 from timeveil.verify.shape import Shape, faults
+from timeveil.verify.stream_shape import STREAM_MANIFEST
 from timeveil.verify.time_manifest import TIME_MANIFEST
 
-_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST}
+_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST, "stream": STREAM_MANIFEST}
 
 
 def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
@@ -25,6 +26,8 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
     match release.guarantee:
         case KAnonymity():
             return k_anonymity.check(release, ledger)
+        case LDiversity():
+            return l_diversity.check(release, ledger)
 
 
 def is_whole(manifest: Mapping[str, Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
@@ -9,7 +11,7 @@ from timeveil.calendar.zone import check_zone
 from timeveil.errors import ParameterError
 from timeveil.model.release import Release
 from timeveil.query.codes import plain_type
-from timeveil.query.published import schema_of
+from timeveil.query.published import promised, schema_of
 from timeveil.verify.findings import Findings, counted
 from timeveil.verify.shape import faults
 from timeveil.verify.time_manifest import ROLES, TIME_MANIFEST
@@ -59,7 +61,7 @@ def _check_types(release: Release, findings: Findings) -> None:
     schema, time = schema_of(release), release.manifest["time"]["column"]
     for column in release.manifest["columns"]:
         kind = schema.field(column["name"]).type
-        if _plain(column["type"]) not in (str(kind), str(plain_type(kind))):
+        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind))):
             findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
     if str(plain_type(schema.field(time).type)) != "string":
         findings.refuse("columns", f"column `{time}` does not hold labels")
@@ -98,7 +100,7 @@ def check_statements(release: Release, findings: Findings) -> None:
     manifest, counts = release.manifest, release.manifest["counts"]
     if dict(manifest["guarantee"]) != release.guarantee.as_dict():
         findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    if manifest["parameters"]["k"] != release.guarantee.k:
+    if manifest["parameters"]["k"] != promised(release, "k"):
         findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
     if counts["rows"] + counts["withheld"] != counts["rows_read"]:
         findings.refuse(
@@ -111,10 +113,15 @@ def check_statements(release: Release, findings: Findings) -> None:
         findings.refuse("columns", "a generalised column is not a quasi-identifier of the release")
 
 
-def _plain(stated: str) -> str:
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number of 0 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def stated_type(stated: str) -> str:
     """A stated type without its layout in memory.
 
-    >>> _plain("dictionary<values=large_string, indices=int32, ordered=0>"), _plain("int64")
+    >>> stated_type("dictionary<values=large_string, indices=int32, ordered=0>"), stated_type("int64")
     ('string', 'int64')
     """
     kind = stated.removeprefix("dictionary<values=").split(", indices=")[0]

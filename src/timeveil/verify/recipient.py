@@ -12,7 +12,7 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.errors import TimeveilError
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
-from timeveil.query.published import HIGHEST, LOWEST, axis_of, bounds_of, classes_of, columns_of
+from timeveil.query.published import HIGHEST, LOWEST, axis_of, bounds_of, classes_of, columns_of, promised
 from timeveil.verify.findings import Findings, counted
 from timeveil.verify.row_order import check_row_order
 
@@ -28,7 +28,7 @@ def check_tables(release: Release, findings: Findings) -> None:
 
 
 def _check_sizes(release: Release, classes: pa.Table, findings: Findings) -> None:
-    k, counts = release.guarantee.k, release.manifest["counts"]
+    k, counts = promised(release, "k"), release.manifest["counts"]
     sizes = np.asarray(classes["rows"])
     findings.check("row and group counts are those of the manifest")
     if sizes.sum() != counts["rows"]:

@@ -22,7 +22,7 @@ ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
 """The roles of published columns, in published order."""
 
 _VERSION = re.compile(r"timeveil \d+(\.\w+)*(\+\w+)?", re.ASCII)
-_TOOL = Kind(
+TOOL_NAME = Kind(
     "`timeveil` and a version", lambda value: isinstance(value, str) and bool(_VERSION.fullmatch(value))
 )
 _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
@@ -39,7 +39,7 @@ TIME_MANIFEST = Record(
     {
         "format": one_of(1),
         "model": one_of("time"),
-        "tool": _TOOL,
+        "tool": TOOL_NAME,
         "guarantee": Record({"name": one_of("k-anonymity"), "k": COUNT}),
         "granularity": TEXT,
         "granularity_definition": TABLE,

@@ -47,6 +47,19 @@ def test_a_part_of_a_granule_counts_by_its_share(two_weeks):
     assert (found.value, found.low, found.high) == (pytest.approx(2 / 7), 0, 2)
 
 
+def test_rows_that_were_withheld_may_lie_in_any_window():
+    """So the truth about the original is not above `high`; the guess is about the published rows."""
+    alone = [{**rows(dt.date(2024, 4, 20))[0], "zip": "99"}]
+    case = oracle.Case(rows(dt.date(2024, 4, 1)) + alone, 2, oracle.DATES)
+    release = release_of(case)
+    for window, published in ((("2024-04-01", "2024-04-08"), 2), (("2024-04-15", "2024-04-22"), 0)):
+        truth = oracle.true_count(case, *map(dt.date.fromisoformat, window), {}, published=False)
+        found = answer(release, WindowCount(between=window))
+        assert found == Estimate(float(published), low=published, high=published + 1)
+        assert found.low <= truth <= found.high
+    assert answer(release, WindowCount(between=("2024-04-20", "2024-04-20"))).high == 0
+
+
 def test_an_empty_window_has_nothing_in_it(two_weeks):
     assert answer(two_weeks, WindowCount(between=("2024-04-03", "2024-04-03"))) == Estimate(
         0.0, low=0, high=0

@@ -1,0 +1,64 @@
+"""What an attack on a stream came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from timeveil.attack.posterior import Posterior
+from timeveil.attack.stream_adversary import StreamAdversary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamBreach:
+    """An attack on a stream release; `before` the same people, from the original without the respondent.
+
+    `after` is the chance that the adversary gives to each person's true value. `parts` are named parts of
+    it: by what became of a record (`stayed`, `moved`, `missing`), or by whether a person had the same value
+    every time (`constant`) or not (`changing`), which leads this adversary astray.
+    `people` were attacked out of `everyone`.
+    """
+
+    adversary: StreamAdversary
+    l: int  # noqa: E741
+    people: int
+    everyone: int
+    before: Posterior
+    after: Posterior
+    parts: Mapping[str, Posterior]
+
+    @property
+    def worst(self) -> float:
+        """The highest chance given to anyone's true value."""
+        return self.after.worst
+
+    @property
+    def mean(self) -> float:
+        """The chance given to the true value, averaged over people."""
+        return self.after.mean
+
+    @property
+    def certain(self) -> float:
+        """Share of people whose value is known for sure."""
+        return self.after.certain
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people whose true value is given a chance above `threshold`."""
+        return self.after.share_above(threshold)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "adversary": self.adversary.as_dict(),
+            "l": self.l,
+            "people": self.people,
+            "everyone": self.everyone,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "share_above_one_in_l": self.share_above(1 / self.l),
+            "parts": {
+                name: {**part.as_dict(), "share_above_one_in_l": part.share_above(1 / self.l)}
+                for name, part in self.parts.items()
+            },
+        }

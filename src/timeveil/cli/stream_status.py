@@ -1,0 +1,94 @@
+"""`timeveil stream-status`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from timeveil.cli import options as given
+
+if TYPE_CHECKING:
+    from timeveil.service.status import Status, StreamStatus
+
+MUCH_WITHHELD = 0.01
+
+
+def stream_status(
+    state: Annotated[
+        str, typer.Option(metavar="PATH", help="State file of a stream in service: --state stream.db")
+    ],
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """How a stream in service is doing: published, in the window, withheld, behind, and what went wrong.
+
+    It tells how many records were withheld, which is private.
+
+    Example: timeveil stream-status --state stream.db
+    """
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.service import status  # noqa: PLC0415
+
+    found = status(Path(state))
+    Output(as_json=as_json, quiet=quiet).result("\n".join(_told(state, found)), found.as_dict())
+    return 0
+
+
+def _told(state: str, found: Status) -> list[str]:
+    from timeveil.report.wording import aligned, counted  # noqa: PLC0415
+
+    lines = [f"{state} -> {counted(len(found.streams), 'stream')}{', closed' if found.closed else ''}"]
+    files = {
+        "taken": found.files_taken,
+        "of these changed since": found.files_changed,
+        "copies of one taken": found.files_copies,
+        "in quarantine": found.files_quarantined,
+    }
+    said = ", ".join(f"{number:,} {what}" for what, number in files.items() if number)
+    lines.append(f"files: {said or 'none taken'}")
+    if found.slots_to_write:
+        lines.append(f"{counted(found.slots_to_write, 'slot')} final, not yet in place")
+    if found.streams:
+        lines += ["", *aligned([_HEAD, *map(_row, found.streams)])]
+    lines += _warnings(found)
+    error = found.last_error
+    if error is not None:
+        lines += ["", f"last error, {error['at']}: {error['message']}", f"hint: {error['hint']}"]
+    return lines
+
+
+_HEAD = ("stream", "published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
+
+
+def _row(stream: StreamStatus) -> tuple[str, ...]:
+    from timeveil.report.wording import share  # noqa: PLC0415
+
+    last = "" if stream.last_slot is None else str(stream.last_slot)
+    return (
+        stream.folder or "the stream",
+        f"{stream.slots_published:,}",
+        f"{stream.slots_in_window:,}",
+        f"{stream.lag:,}",
+        last,
+        f"{stream.rows_read:,}",
+        f"{stream.rows_waiting:,}",
+        f"{stream.moved:,}",
+        f"{stream.withheld:,} ({share(stream.withheld_share)})",
+    )
+
+
+def _warnings(found: Status) -> list[str]:
+    from timeveil.report.wording import counted  # noqa: PLC0415
+
+    much = sum(stream.withheld_share > MUCH_WITHHELD for stream in found.streams)
+    if not much:
+        return []
+    l = found.parameters["l"]  # noqa: E741
+    return [
+        "",
+        f"warning: {counted(much, 'stream')} withheld more than 1 % of the records: a value is above "
+        f"1 in {l} overall, fewer than {l} values occur, or the window is too small for how unevenly they "
+        "come.",
+    ]

@@ -1,0 +1,30 @@
+"""One place decides how each kind of release is measured."""
+
+from __future__ import annotations
+
+from timeveil.errors import ParameterError
+from timeveil.measure.loss import Loss, measure_times
+from timeveil.measure.stream_loss import StreamLoss, measure_stream
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+
+WINDOWS = 1_000
+
+
+def measure(release: Release, ledger: Ledger, *, windows: int = WINDOWS, seed: int = 0) -> Loss | StreamLoss:
+    """Compare a release with the original rows that its ledger holds.
+
+    `windows` random window counts are asked of the release, drawn with `seed`; of a stream, so many for
+    each length of window. The result is a `Loss` for timestamped rows and a `StreamLoss` for a stream.
+    """
+    match release.manifest.get("model"):
+        case "time":
+            return measure_times(release, ledger, windows, seed)
+        case "stream":
+            return measure_stream(release, ledger, windows, seed)
+        case _:
+            raise ParameterError(
+                "a release of this model cannot be measured",
+                hint="give a release of timestamped rows or of a stream",
+                code="bad-parameter",
+            )

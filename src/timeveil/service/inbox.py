@@ -1,0 +1,99 @@
+"""The folder that snapshots come in by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeveil.bundle.folder import digest
+from timeveil.errors import BundleError, InputError, TimeveilError
+from timeveil.intake.files import CSV_SUFFIXES, PARQUET_SUFFIXES
+from timeveil.service.trouble import said_plainly
+
+QUARANTINE = "quarantine"
+UNFINISHED = (".tmp", ".part")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A file of the inbox; size and time of change tell whether it was touched since."""
+
+    path: Path
+    size: int
+    changed_at: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the inbox."""
+        return self.path.name
+
+    def digest(self) -> str:
+        """SHA-256 of what is in it."""
+        try:
+            return digest(self.path)
+        except OSError:
+            pass
+        raise InputError(
+            f"`{self.name}` cannot be read", hint="see that the file is yours", code="file-unreadable"
+        )
+
+    @property
+    def touched(self) -> bool:
+        """Whether the file is no longer the one that was looked at."""
+        return _look(self.path) != self
+
+
+def arrivals_in(inbox: Path) -> tuple[list[Arrival], int]:
+    """The snapshots of a folder in the order of their names, and how many files are none by their name.
+
+    Files that are still being written have a dot before their name, or `.tmp` or `.part` after it.
+    """
+    try:
+        names = sorted(path.name for path in inbox.iterdir())
+    except OSError:
+        names = None
+    if names is None:
+        raise BundleError(
+            f"the inbox `{inbox.name}` is not a folder that can be read",
+            hint="name the folder that snapshots are put into",
+            code="folder-missing",
+        )
+    found, others = [], 0
+    for name in names:
+        if name.startswith(".") or name.lower().endswith(UNFINISHED):
+            continue
+        arrival = _look(inbox / name)
+        if arrival is None:
+            continue
+        if name.lower().endswith((*CSV_SUFFIXES, *PARQUET_SUFFIXES)):
+            found.append(arrival)
+        else:
+            others += 1
+    return found, others
+
+
+def _look(path: Path) -> Arrival | None:
+    """A file as it is now; None for a folder, or if it has gone."""
+    try:
+        if not path.is_file():
+            return None
+        seen = path.stat()
+    except OSError:
+        return None
+    return Arrival(path, seen.st_size, seen.st_mtime_ns)
+
+
+def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
+    """Put a file that cannot be taken aside, with the reason beside it; no other file is written over."""
+    folder = arrival.path.parent / QUARANTINE
+    with said_plainly(QUARANTINE):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        place = folder / arrival.name
+        if place.exists():
+            place = folder / f"{sha256[:16]}-{arrival.name}"
+        reason = f"{error.message}\n\nhint: {error.hint}\n\ncode: {error.code}\nsha256: {sha256}\n"
+        hidden = folder / f".{place.name}.partial"
+        hidden.write_text(reason, encoding="utf-8")
+        hidden.rename(folder / f"{place.name}.reason.txt")
+        arrival.path.rename(place)
+    return place

@@ -1,0 +1,113 @@
+"""How a stream in service is doing, for its operator. Private: it tells how much was withheld."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from timeveil.errors import BundleError
+from timeveil.service.naming import folder_name
+from timeveil.service.store import Store, StreamRecord
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatus:
+    """One stream. `folder` is where it is published, "" for the one that is not told apart.
+
+    `lag` is how many slots have come in and are not in their folder yet: those of the window, and those
+    that are final and wait to be written.
+    """
+
+    folder: str
+    slots_published: int
+    slots_in_window: int
+    lag: int
+    last_slot: str | int | None
+    last_published: str | None
+    rows_read: int
+    rows_published: int
+    rows_waiting: int
+    withheld: int
+    moved: int
+    late: int
+
+    @property
+    def withheld_share(self) -> float:
+        """Share of the records dealt with that were withheld."""
+        return self.withheld / max(self.withheld + self.rows_published, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The whole state file in numbers."""
+
+    parameters: dict[str, Any]
+    closed: bool
+    files_taken: int
+    files_copies: int
+    files_changed: int
+    files_quarantined: int
+    slots_to_write: int
+    last_error: dict[str, Any] | None
+    streams: tuple[StreamStatus, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data."""
+        told = asdict(self)
+        told["streams"] = [
+            {**asdict(stream), "withheld_share": stream.withheld_share} for stream in self.streams
+        ]
+        return told
+
+
+def status(state: Path) -> Status:
+    """Read a state file; a publisher may be at work on it."""
+    if not state.is_file():
+        raise BundleError(
+            f"there is no state file `{state.name}`",
+            hint="name the file given to `publish-stream` with --state",
+            code="file-missing",
+        )
+    store = Store(state)
+    try:
+        return _status(store)
+    finally:
+        store.close()
+
+
+def _status(store: Store) -> Status:
+    parameters, outcomes = store.meta("parameters"), store.outcomes()
+    several = parameters["stream_by"] is not None
+    waiting = store.pending_by_stream()
+    return Status(
+        parameters=parameters,
+        closed=store.meta("closed"),
+        files_taken=outcomes.get("taken", 0) + outcomes.get("changed", 0),
+        files_copies=outcomes.get("copy", 0),
+        files_changed=outcomes.get("changed", 0),
+        files_quarantined=outcomes.get("bad", 0),
+        slots_to_write=sum(waiting.values()),
+        last_error=store.meta("last_error"),
+        streams=tuple(
+            _stream(record, waiting.get(record.id, 0), several=several) for record in store.streams()
+        ),
+    )
+
+
+def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
+    facts = record.facts
+    return StreamStatus(
+        folder=folder_name(record.name) if several else "",
+        slots_published=record.published,
+        slots_in_window=facts["slots_in_window"],
+        lag=facts["slots_in_window"] + waiting,
+        last_slot=facts["last_slot"],
+        last_published=record.last_published,
+        rows_read=facts["rows_read"],
+        rows_published=facts["published"],
+        rows_waiting=facts["waiting"],
+        withheld=facts["withheld"],
+        moved=facts["moved"],
+        late=facts["late"],
+    )

@@ -1,0 +1,276 @@
+"""The state file: one SQLite database with everything a stream must not lose.
+
+    meta      parameters, seed, last error, whether the stream is closed
+    streams   per stream: the publisher's state, numbers for its operator, how many slots were published
+    files     every file of the inbox that was dealt with: name, size, digest, what became of it
+    outbox    slots that are final and not yet known to stand in their folder
+
+It is private: it holds records. Only its owner may read it, and what is deleted is overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from timeveil.bundle.writing import sync_folder
+from timeveil.errors import BundleError, TimeveilError
+from timeveil.service.trouble import damaged, said_plainly, sqlite_plainly
+
+APPLICATION = 0x74765354
+VERSION = 1
+_TABLES = """
+create table meta (key text primary key, value text) without rowid;
+create table streams (
+    id integer primary key, name text unique not null, state blob not null, facts text not null,
+    published integer not null default 0, last_published text
+);
+create table files (
+    name text primary key, size integer not null, changed_at integer not null, sha256 text not null,
+    rows integer not null, outcome text not null, note text
+) without rowid;
+create index files_by_content on files (sha256);
+create table outbox (
+    stream integer not null, slot integer not null, label text not null, manifest text not null,
+    tables blob not null, primary key (stream, slot)
+) without rowid;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file of the inbox as it was when it was dealt with; `outcome` is taken, copy, changed or bad."""
+
+    name: str
+    size: int
+    changed_at: int
+    sha256: str
+    rows: int = 0
+    outcome: str = "taken"
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """A stream as it was last committed. `facts` are private numbers for the operator."""
+
+    id: int
+    name: str
+    state: bytes
+    facts: dict[str, Any]
+    published: int
+    last_published: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A final slot on its way to its folder."""
+
+    stream: int
+    name: str
+    slot: int
+    label: str | int
+    manifest: dict[str, Any]
+    tables: bytes
+
+
+class Store:
+    """An open state file. Everything that changes it happens inside `transaction`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with sqlite_plainly(path.name):
+            self._base = sqlite3.connect(
+                path.absolute().as_uri() + "?mode=rw", uri=True, isolation_level=None
+            )
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Look at what it is before anything is changed."""
+        self._base.execute("pragma busy_timeout = 5000")
+        found = self._base.execute("pragma application_id").fetchone()[0]
+        version = self._base.execute("pragma user_version").fetchone()[0]
+        sound = self._base.execute("pragma quick_check(1)").fetchone()[0] == "ok"
+        if found != APPLICATION or version != VERSION or not sound:
+            self._base.close()
+            raise damaged(self.path.name)
+        for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+            self._base.execute(f"pragma {pragma}")
+
+    def close(self) -> None:
+        """Bring everything into the one file."""
+        with sqlite_plainly(self.path.name):
+            self._base.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, and on the disk when it ends."""
+        with sqlite_plainly(self.path.name):
+            self._base.execute("begin immediate")
+            try:
+                yield
+                self._base.execute("commit")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("rollback")
+                raise
+
+    def meta(self, key: str) -> Any:
+        """A value by its key, None if there is none."""
+        found = self._one("select value from meta where key = ?", key)
+        return None if found is None else json.loads(found[0])
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a plain value."""
+        self._run("insert or replace into meta values (?, ?)", key, json.dumps(value))
+
+    def note_error(self, error: TimeveilError | None) -> None:
+        """Keep what went wrong last, for the operator; as well as a disk in trouble allows."""
+        told = None
+        if error is not None:
+            told = {"at": now(), "code": error.code, "message": error.message, "hint": error.hint}
+        try:
+            with self.transaction():
+                self.set_meta("last_error", told)
+        except BundleError:
+            return
+
+    def stream(self, name: str) -> StreamRecord | None:
+        """A stream by the value that tells it apart."""
+        found = self._one("select * from streams where name = ?", name)
+        return None if found is None else _stream(found)
+
+    def streams(self) -> list[StreamRecord]:
+        """Every stream, by name."""
+        return [_stream(row) for row in self._all("select * from streams order by name")]
+
+    def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
+        """Keep the state of a stream; returns its number."""
+        found = self._one(
+            "insert into streams (name, state, facts) values (?, ?, ?) on conflict (name) "
+            "do update set state = excluded.state, facts = excluded.facts returning id",
+            name,
+            state,
+            json.dumps(facts),
+        )
+        return int(found[0])
+
+    def file(self, name: str) -> FileRecord | None:
+        """What became of a file."""
+        found = self._one("select * from files where name = ?", name)
+        return None if found is None else FileRecord(*found)
+
+    def taken_content(self, sha256: str) -> str | None:
+        """Name of a file of this content that was taken, and that had any rows."""
+        wanted = (
+            "select name from files where sha256 = ? and rows and outcome in ('taken', 'changed') limit 1"
+        )
+        found = self._one(wanted, sha256)
+        return None if found is None else str(found[0])
+
+    def put_file(self, record: FileRecord) -> None:
+        """Keep what became of a file."""
+        self._run(
+            "insert or replace into files values (?, ?, ?, ?, ?, ?, ?)",
+            record.name,
+            record.size,
+            record.changed_at,
+            record.sha256,
+            record.rows,
+            record.outcome,
+            record.note,
+        )
+
+    def outcomes(self) -> dict[str, int]:
+        """How many files came to what."""
+        return dict(self._all("select outcome, count(*) from files group by outcome"))
+
+    def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
+        """A slot is final and must be published."""
+        self._run(
+            "insert into outbox values (?, ?, ?, ?, ?)",
+            stream,
+            slot,
+            json.dumps(label),
+            json.dumps(manifest),
+            tables,
+        )
+
+    def pending(self) -> Pending | None:
+        """The next slot to publish."""
+        found = self._one(
+            "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
+            "order by stream, slot limit 1"
+        )
+        if found is None:
+            return None
+        stream, name, slot, label, manifest, tables = found
+        return Pending(stream, name, slot, json.loads(label), json.loads(manifest), tables)
+
+    def pending_by_stream(self) -> dict[int, int]:
+        """How many slots of each stream are final and not yet known to stand in their folder."""
+        return dict(self._all("select stream, count(*) from outbox group by stream"))
+
+    def mark_published(self, pending: Pending) -> None:
+        """A slot stands in its folder."""
+        self._run("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
+        self._run(
+            "update streams set published = published + 1, last_published = ? where id = ?",
+            str(pending.label),
+            pending.stream,
+        )
+
+    def _run(self, command: str, *values: Any) -> None:
+        with sqlite_plainly(self.path.name):
+            self._base.execute(command, values)
+
+    def _one(self, query: str, *values: Any) -> Any:
+        with sqlite_plainly(self.path.name):
+            return self._base.execute(query, values).fetchone()
+
+    def _all(self, query: str) -> list[Any]:
+        with sqlite_plainly(self.path.name):
+            return self._base.execute(query).fetchall()
+
+
+def make_store(path: Path, parameters: dict[str, Any], seed: int) -> None:
+    """A new state file that only its owner may read; it appears whole or not at all."""
+    hidden = path.with_name(f".{path.name}.partial")
+    if path.with_name(f"{path.name}-wal").exists():  # the rest of a state file whose main part is gone
+        raise damaged(path.name)
+    with said_plainly(path.name):
+        hidden.unlink(missing_ok=True)
+        os.close(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with sqlite_plainly(path.name):
+        base = sqlite3.connect(hidden, isolation_level=None)
+        try:
+            base.execute("pragma journal_mode = memory")  # leaves no file behind if it is cut short
+            base.execute("pragma synchronous = full")
+            base.executescript(f"begin; {_TABLES} commit;")
+            known = {"parameters": parameters, "seed": str(seed), "made": now(), "closed": False}
+            for key, value in known.items():
+                base.execute("insert into meta values (?, ?)", (key, json.dumps(value)))
+            base.execute(f"pragma user_version = {VERSION}")
+            base.execute(f"pragma application_id = {APPLICATION}")
+        finally:
+            base.close()
+    with said_plainly(path.name):
+        hidden.rename(path)
+        sync_folder(path.absolute().parent)
+
+
+def now() -> str:
+    """The time, for an operator."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _stream(row: Any) -> StreamRecord:
+    number, name, state, facts, published, last = row
+    return StreamRecord(number, name, state, json.loads(facts), published, last)

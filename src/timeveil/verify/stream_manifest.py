@@ -1,0 +1,176 @@
+"""Does the manifest of a stream release agree with itself and with the columns of its tables?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from timeveil.model.release import Release
+from timeveil.query.buckets import BUCKET, COUNT, SLOT
+from timeveil.query.codes import plain_type
+from timeveil.query.published import promised, schema_of
+from timeveil.verify.findings import Findings, counted
+from timeveil.verify.manifest import is_count, stated_type
+from timeveil.verify.shape import faults
+from timeveil.verify.stream_shape import STREAM_MANIFEST
+
+_SECTIONS: dict[str, type] = {
+    "guarantee": Mapping,
+    "time": Mapping,
+    "columns": Sequence,
+    "parameters": Mapping,
+    "counts": Mapping,
+}
+_KINDS = ("anatomy", "none")
+_TOLD = 10
+_SENSITIVE_ROLES = ("slot", "bucket", "sensitive", "count")
+_NAMES = {"slot": SLOT, "bucket": BUCKET, "count": COUNT}
+
+
+def check_shape(release: Release, findings: Findings) -> bool:
+    """Every section that the other checks read is there and of the right kind."""
+    findings.check("the manifest has every section, and nothing else")
+    manifest, before = release.manifest, len(findings.violations)
+    for fault in list(faults(manifest, STREAM_MANIFEST))[:_TOLD]:
+        findings.refuse("manifest", fault)
+    if len(findings.violations) > before:
+        return False
+    if manifest.get("model") != "stream":
+        findings.refuse("manifest", "the manifest is not that of a stream release")
+    for name, kind in _SECTIONS.items():
+        if not isinstance(manifest.get(name), kind):
+            findings.refuse("manifest", f"section `{name}` of the manifest is missing or of the wrong kind")
+    if len(findings.violations) > before:
+        return False
+    _check_numbers(manifest, findings)
+    time = manifest["time"]
+    if not isinstance(time.get("column"), str) or "kind" not in time:
+        findings.refuse("manifest", "section `time` of the manifest names no column or no kind")
+    if not isinstance(time.get("slot_definition"), Mapping | None):
+        findings.refuse("manifest", "`time.slot_definition` of the manifest is not a definition")
+    if manifest["parameters"].get("buckets") not in _KINDS:
+        findings.refuse("manifest", f"`parameters.buckets` is neither of {', '.join(_KINDS)}")
+    tables = [manifest["columns"]]
+    if manifest["parameters"].get("buckets") == "anatomy":
+        tables.append(manifest.get("sensitive_columns") or [None])
+    elif "sensitive_columns" in manifest:
+        findings.refuse("manifest", "the manifest describes buckets and says that there are none")
+    if not all(_is_column(column) for table in tables for column in table):
+        findings.refuse("manifest", "a column of the manifest lacks its name, role or type")
+    return len(findings.violations) == before
+
+
+def _check_numbers(manifest: Mapping[str, Any], findings: Findings) -> None:
+    wanted = ("rows", "slots", "buckets") if "sensitive_columns" in manifest else ("rows", "slots")
+    for name in wanted:
+        if not is_count(manifest["counts"].get(name)):
+            findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
+    for name in ("l", "window"):
+        if not is_count(manifest["parameters"].get(name)) or not manifest["parameters"][name]:
+            findings.refuse("manifest", f"`parameters.{name}` of the manifest is not a number of 1 or more")
+    if not is_count(manifest["parameters"].get("jitter", 0)):
+        findings.refuse("manifest", "`parameters.jitter` of the manifest is not a number of 0 or more")
+
+
+def check_tables(release: Release, findings: Findings) -> bool:
+    """Each table has the stated columns, each with its type, and no other."""
+    findings.check("the tables have exactly the columns, roles and types of the manifest")
+    before, manifest = len(findings.violations), release.manifest
+    stated = {"data": manifest["columns"]}
+    if "sensitive_columns" in manifest:
+        stated["sensitive"] = manifest["sensitive_columns"]
+    if set(release.parts) != set(stated):
+        said = " and ".join(f"`{name}`" for name in stated)
+        findings.refuse(
+            "tables", f"the release has {counted(len(release.parts), 'table')}, where {said} are stated"
+        )
+        return False
+    for table, columns in stated.items():
+        _check_columns(release, table, columns, findings)
+        _check_roles(manifest, table, columns, findings)
+    if len(findings.violations) == before:
+        _check_keys(release, findings)
+    return len(findings.violations) == before
+
+
+def _check_columns(
+    release: Release, table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
+) -> None:
+    schema, names = schema_of(release, table), [column["name"] for column in columns]
+    extra = [name for name in schema.names if name not in names]
+    missing = [name for name in names if name not in schema.names]
+    if extra:
+        findings.refuse(
+            "columns", f"table `{table}` has columns the manifest does not state: {', '.join(extra)}"
+        )
+    if missing:
+        findings.refuse("columns", f"table `{table}` lacks columns the manifest states: {', '.join(missing)}")
+    if extra or missing:
+        return
+    if schema.names != names:
+        findings.refuse("columns", f"the columns of table `{table}` do not stand in the stated order")
+        return
+    for column in columns:
+        kind = schema.field(column["name"]).type
+        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind))):
+            findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
+
+
+def _check_roles(
+    manifest: Mapping[str, Any], table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
+) -> None:
+    """One slot first, one bucket or sensitive column last; the sensitive value stands in one table only."""
+    roles = [column["role"] for column in columns]
+    allowed: tuple[str, ...] = _SENSITIVE_ROLES
+    once: tuple[str, ...] = _SENSITIVE_ROLES
+    if table == "data":
+        last = "bucket" if "sensitive_columns" in manifest else "sensitive"
+        allowed = ("slot", "quasi", "keep", last)
+        once = ("slot", last)
+    ranks = [allowed.index(role) if role in allowed else -1 for role in roles]
+    if -1 in ranks or ranks != sorted(ranks) or any(roles.count(role) != 1 for role in once):
+        findings.refuse(
+            "columns", f"the roles of table `{table}` are not, in this order, of {', '.join(allowed)}"
+        )
+    named = [
+        column["name"] for column in columns if _NAMES.get(column["role"], "") not in ("", column["name"])
+    ]
+    if named:
+        findings.refuse("columns", f"table `{table}` does not call slot, bucket or count by that name")
+
+
+def _check_keys(release: Release, findings: Findings) -> None:
+    """Slots are labels or numbers, buckets and counts are numbers."""
+    numbered = release.manifest["time"].get("slot_definition") is None
+    for table in release.parts:
+        for field in schema_of(release, table):
+            kind = plain_type(field.type)
+            if field.name == SLOT and not (kind == pa.int64() if numbered else kind == pa.string()):
+                findings.refuse("columns", f"the slots of table `{table}` are not {_called(numbered)}")
+            if field.name == BUCKET and "sensitive" in release.parts and not pa.types.is_integer(kind):
+                findings.refuse("columns", f"the buckets of table `{table}` are not whole numbers")
+            if table == "sensitive" and field.name == COUNT and not pa.types.is_integer(kind):
+                findings.refuse("columns", "the counts of table `sensitive` are not whole numbers")
+
+
+def check_statements(release: Release, findings: Findings) -> None:
+    """What the manifest says in two places is the same."""
+    findings.check("the manifest agrees with itself")
+    manifest = release.manifest
+    if dict(manifest["guarantee"]) != release.guarantee.as_dict():
+        findings.refuse("guarantee", "the manifest states another guarantee than the release")
+    if manifest["parameters"]["l"] != promised(release, "l"):
+        findings.refuse("guarantee", "`parameters.l` of the manifest is not the l of the guarantee")
+    definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
+    if definition is not None and definition.get("name", slot) != slot:
+        findings.refuse("slot", "the slot granularity and its definition have different names")
+
+
+def _called(numbered: bool) -> str:  # noqa: FBT001
+    return "whole numbers" if numbered else "labels"
+
+
+def _is_column(column: Any) -> bool:
+    return isinstance(column, Mapping) and {"name", "role", "type"} <= column.keys()

@@ -1,0 +1,89 @@
+"""Real processes that run the command line and can be killed, without paying for their start each time.
+
+One process imports timeveil and then forks a child for every command. A child is a process of its own: it
+has its own locks, and SIGKILL ends it as it ends any other.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NURSERY = """
+import contextlib, io, json, os, resource, signal, sys, time
+import pandas, pyarrow.csv, pyarrow.parquet, timeveil.cli.stream, timeveil.service, timeveil.bundle
+from timeveil.cli.frame import main, run
+
+with contextlib.redirect_stderr(io.StringIO()):
+    run(["stream-status", "--state", "none"])
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.environ.update(asked["environment"])
+        said = os.open(asked["said"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for stream in (1, 2):
+            os.dup2(said, stream)
+        if asked["largest_file"]:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (asked["largest_file"],) * 2)
+        main(asked["arguments"])
+    begun = time.monotonic()
+    if asked["kill_after"] is not None:
+        time.sleep(asked["kill_after"])
+        os.kill(child, asked["signal"])
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    print(json.dumps({"code": code, "seconds": time.monotonic() - begun}), flush=True)
+"""
+
+
+class Nursery:
+    """Runs commands in children."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.seconds = 0.0
+
+    def __call__(
+        self,
+        line: str,
+        said: Path,
+        *,
+        crash_at: int | None = None,
+        kill_after: float | None = None,
+        signal: int = 9,
+        largest_file: int = 0,
+    ) -> int:
+        """The exit code; minus the number of the signal if one ended it."""
+        asked: dict[str, Any] = {
+            "arguments": line.split(),
+            "environment": {} if crash_at is None else {"TIMEVEIL_CRASH_AT": str(crash_at)},
+            "said": str(said),
+            "kill_after": kill_after,
+            "signal": signal,
+            "largest_file": largest_file,
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        self.seconds = answer["seconds"]
+        return int(answer["code"])
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield Nursery(process)
+    finally:
+        process.communicate()

@@ -1,0 +1,375 @@
+"""What is taken, what is not, and what comes out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.service.inboxes import HEAD, Place, day, fill, text, tree
+
+import timeveil as tv
+from timeveil.errors import BundleError, InputError, ParameterError, PrivateArtifactError, RolesError
+from timeveil.model.roles import Roles
+from timeveil.service import status
+from timeveil.service.store import Store
+from timeveil.streaming import publish_stream
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "stream")
+
+
+def published(folder: Path) -> pa.Table:
+    return pa.concat_tables([tv.open_release(slot).table for slot in sorted((folder / "slots").iterdir())])
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_the_folders_are_the_release_of_the_whole(tmp_path: Path, form: str) -> None:
+    place = Place(tmp_path / "stream", format=form)
+    everything = fill(place.inbox, 12)
+    tally = place.run()
+    assert (tally.taken, tally.published) == (12, 10)
+    assert place.run(close=True).published == 2
+    assert place.slots() == [day(number) for number in range(12)]
+    (tmp_path / "all.csv").write_text(text(everything))
+    whole, ledger = publish_stream(str(tmp_path / "all.csv"), place.parameters.roles, l=2, window=3, seed=7)
+    found = published(place.out)
+    assert found.equals(whole.table.cast(found.schema))
+    assert ledger.facts["moved"] > 0
+    for slot in (place.out / "slots").iterdir():
+        release = tv.open_release(slot)
+        assert tv.verify(release)
+        assert (
+            release.manifest["counts"]["first_slot"] == slot.name == release.manifest["counts"]["last_slot"]
+        )
+        assert set(release.manifest["parameters"]) == set(whole.manifest["parameters"])
+
+
+def test_one_file_at_a_time_gives_the_same_as_all_at_once(tmp_path: Path) -> None:
+    once, often = Place(tmp_path / "once"), Place(tmp_path / "often")
+    fill(once.inbox, 6)
+    once.run(close=True)
+    for file in sorted(once.inbox.iterdir()):
+        shutil.copy(file, often.inbox / file.name)
+        often.run()
+    often.run(close=True)
+    assert tree(often.out) == tree(once.out)
+
+
+def test_parquet_snapshots_and_integer_slots(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", roles=Roles(time="n", sensitive=["v"]))
+    for slot in range(-2, 4):
+        pq.write_table(pa.table({"n": [slot] * 4, "v": list("aabc")}), place.inbox / f"{slot + 2}.parquet")
+    place.run(close=True)
+    assert place.slots() == ["-1", "-2", "0", "1", "2", "3"]
+    assert tv.open_release(place.out / "slots" / "-2").table["slot"].to_pylist() == [-2] * 4
+
+
+def test_a_file_with_several_slots_and_a_day_without_records(place: Place) -> None:
+    rows = [(day(n), "30", value, "x") for n in (0, 1, 4) for value in "abc"]
+    (place.inbox / "a.csv").write_text(text(rows))
+    (place.inbox / "b.csv").write_text(HEAD)
+    (place.inbox / "c.csv").write_text(HEAD)
+    tally = place.run(close=True)
+    assert (tally.taken, tally.copies) == (3, 0)
+    assert place.slots() == [day(number) for number in range(5)]
+    assert tv.open_release(place.out / "slots" / day(2)).table.num_rows == 0
+
+
+def test_files_that_are_not_there_yet_are_left_alone(place: Place) -> None:
+    fill(place.inbox, 2)
+    for name in (".hidden.csv", "later.csv.tmp", "later.csv.part", "later.CSV.PART"):
+        (place.inbox / name).write_text("half a lin")
+    (place.inbox / "notes.txt").write_text("not a snapshot")
+    (place.inbox / "folder.csv").mkdir()
+    tally = place.run()
+    assert (tally.taken, tally.quarantined, tally.not_snapshots) == (2, 0, 1)
+    assert (place.inbox / "later.csv.tmp").exists()
+
+
+def test_a_file_seen_twice_is_skipped(place: Place) -> None:
+    fill(place.inbox, 4)
+    place.run()
+    before = tree(place.out)
+    os.utime(place.inbox / f"{day(1)}.csv", (1, 1))
+    shutil.copy(place.inbox / f"{day(2)}.csv", place.inbox / "again.csv")
+    tally = place.run()
+    assert (tally.taken, tally.already_taken, tally.copies, tally.changed) == (0, 4, 1, 0)
+    assert tally.clean
+    assert place.said == [
+        f"`again.csv` is the same as `{day(2)}.csv`, which was taken before: not taken again."
+    ]
+    assert tree(place.out) == before
+    assert place.run().already_taken == 5
+
+
+def test_a_file_that_changed_after_it_was_taken_is_told_and_not_taken(place: Place) -> None:
+    fill(place.inbox, 4)
+    place.run()
+    before, changed = tree(place.out), place.inbox / f"{day(1)}.csv"
+    original = changed.read_text()
+    changed.write_text(original + f"{day(1)},99,z,x\n")
+    for _ in range(2):
+        tally = place.run()
+        assert (tally.taken, tally.changed, tally.clean) == (0, 1, False)
+        assert place.said[0].startswith(f"`{day(1)}.csv` was changed after it was taken")
+    assert status(place.state).files_changed == 1
+    assert status(place.state).files_taken == 4
+    assert tree(place.out) == before
+    changed.write_text(original)
+    assert place.run().clean
+    assert status(place.state).files_changed == 0
+
+
+def test_a_bad_file_is_put_aside_and_the_rest_goes_on(place: Place, tmp_path: Path) -> None:
+    fill(place.inbox, 5)
+    good = Place(tmp_path / "good")
+    fill(good.inbox, 5)
+    (good.inbox / f"{day(2)}.csv").unlink()
+    good.run(close=True)
+    (place.inbox / f"{day(2)}.csv").write_text(HEAD + f"{day(2)},30,canary,x,one too many\n")
+    tally = place.run(close=True)
+    assert (tally.taken, tally.quarantined, tally.clean) == (4, 1, False)
+    assert tree(place.out) == tree(good.out)
+    aside = place.inbox / "quarantine"
+    assert sorted(path.name for path in aside.iterdir()) == [f"{day(2)}.csv", f"{day(2)}.csv.reason.txt"]
+    reason = (aside / f"{day(2)}.csv.reason.txt").read_text()
+    assert "hint: " in reason
+    assert "canary" not in reason + " ".join(place.said)
+    assert status(place.state).files_quarantined == 1
+
+
+def test_a_file_that_was_mended_is_taken(place: Place) -> None:
+    fill(place.inbox, 2)
+    bad = place.inbox / f"{day(2)}.csv"
+    for content in ("", f"{day(2)},\n"):
+        bad.write_text(HEAD.replace("ill", "sick") + content)
+        assert place.run().quarantined == 1
+    assert len(list((place.inbox / "quarantine").iterdir())) == 4
+    bad.write_text(text([(day(2), "30", value, "x") for value in "ab"]))
+    assert place.run().taken == 1
+    assert status(place.state).files_quarantined == 0
+
+
+def test_late_records_are_put_aside_or_moved_on(tmp_path: Path) -> None:
+    for late, quarantined in (("refuse", 1), ("move", 0)):
+        place = Place(tmp_path / late, late=late)
+        fill(place.inbox, 4)
+        place.run()
+        (place.inbox / "z.csv").write_text(text([(day(0), "30", "a", "x")]))
+        assert place.run().quarantined == quarantined
+        assert status(place.state).streams[0].late == 1 - quarantined
+
+
+def test_a_wrong_command_puts_no_file_aside(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", roles=Roles(time="dya", sensitive=["ill"], drop="rest"))
+    fill(place.inbox, 3)
+    with pytest.raises(RolesError, match=r"`2024-01-01.csv`: the table has no column `dya`"):
+        place.run()
+    assert not (place.inbox / "quarantine").exists()
+    assert status(place.state).last_error is not None
+
+
+def test_a_file_that_changes_while_it_is_read_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(place.inbox, 3)
+    with place.service() as service:
+        push, growing = service._push, place.inbox / f"{day(1)}.csv"
+
+        def push_slowly(name: str, relation: tv.Relation) -> object:
+            if relation.source == growing.name and not place.said:
+                growing.write_text(growing.read_text() + f"{day(1)},44,e,north\n")
+            return push(name, relation)
+
+        monkeypatch.setattr(service, "_push", push_slowly)
+        tally = service.run()
+        assert (tally.taken, tally.left) == (1, 1)
+        assert place.said == [f"`{day(1)}.csv` changed while it was read: it is left for the next look."]
+        assert service.run().taken == 3
+    rows = sum(len(file.read_text().splitlines()) - 1 for file in place.inbox.iterdir())
+    assert status(place.state).streams[0].rows_read == rows
+
+
+def test_a_closed_stream_takes_nothing_more(place: Place) -> None:
+    fill(place.inbox, 3)
+    place.run(close=True)
+    before = tree(place.out)
+    assert place.run(close=True).published == 0
+    fill(place.inbox, 4)
+    with pytest.raises(ParameterError) as refused:
+        place.run()
+    assert refused.value.code == "stream-closed"
+    assert tree(place.out) == before
+
+
+def test_another_content_in_the_place_of_a_slot_is_refused(place: Place) -> None:
+    fill(place.inbox, 4)
+    (place.out / "slots" / day(1)).mkdir(parents=True)
+    (place.out / "slots" / day(1) / "release.json").write_text("{}")
+    for _ in range(2):
+        with pytest.raises(BundleError) as refused:
+            place.run()
+        assert refused.value.code == "slot-differs"
+    assert place.slots() == [day(0), day(1)]
+    shutil.rmtree(place.out / "slots" / day(1))
+    place.run(close=True)
+    assert place.slots() == [day(number) for number in range(4)]
+
+
+def test_a_slot_that_stands_already_as_it_should_is_accepted(place: Place) -> None:
+    fill(place.inbox, 4)
+    place.run(close=True)
+    before = tree(place.out)
+    again = Place(place.root / "again")
+    again.out, again.inbox = place.out, place.inbox
+    tally = again.run(close=True)
+    assert (tally.published, tally.found_published) == (0, 4)
+    assert tree(place.out) == before
+
+
+def test_private_files_do_not_lie_among_the_published(place: Place) -> None:
+    place.state = place.out / "s.db"
+    with pytest.raises(PrivateArtifactError):
+        place.run()
+    place.state, place.inbox = place.root / "s.db", place.out / "in"
+    with pytest.raises(PrivateArtifactError):
+        place.run()
+    assert not place.out.exists()
+
+
+def test_an_inbox_that_is_not_there(place: Place) -> None:
+    place.inbox.rmdir()
+    with pytest.raises(BundleError, match="inbox"):
+        place.run()
+    assert not place.state.exists()
+
+
+def test_only_the_owner_may_read_the_state(place: Place) -> None:
+    fill(place.inbox, 3)
+    with place.service() as service:
+        service.run()
+        for file in place.root.glob("s.db*"):
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+    assert "s.db-wal" not in {path.name for path in place.root.iterdir()}
+
+
+def test_the_state_is_in_wal_mode_and_synchronous(place: Place) -> None:
+    place.run()
+    store = Store(place.state)
+    assert store._base.execute("pragma journal_mode").fetchone() == ("wal",)
+    assert store._base.execute("pragma synchronous").fetchone() == (2,)
+    store.close()
+
+
+def test_published_records_do_not_stay_in_the_state(place: Place) -> None:
+    rows = [(day(number), f"canary{number}", value, "x") for number in range(8) for value in "abc"]
+    (place.inbox / "a.csv").write_text(text(rows))
+    place.run()
+    assert b"canary7" in place.state.read_bytes()
+    assert b"canary0" not in place.state.read_bytes()
+
+
+def test_the_state_does_not_grow_with_the_stream(place: Place) -> None:
+    sizes = []
+    for part in range(4):
+        rows = [
+            (day(40 * part + n), str(n % 9), "abcd"[(n + k) % 4], "x") for n in range(40) for k in range(3)
+        ]
+        (place.inbox / f"{part}.csv").write_text(text(rows))
+        place.run()
+        base = sqlite3.connect(place.state)
+        sizes.append(
+            (
+                base.execute("select sum(length(state)) from streams").fetchone()[0],
+                base.execute("select count(*) from outbox").fetchone()[0],
+                base.execute("select count(*) from streams").fetchone()[0],
+                place.state.stat().st_size // 65_536,
+            )
+        )
+        base.close()
+    first, last = sizes[0], sizes[-1]
+    assert abs(last[0] - first[0]) < 200
+    assert last[1:] == first[1:]
+    assert len(place.slots()) == 158
+
+
+def test_nothing_of_an_abandoned_file_stays(tmp_path: Path) -> None:
+    """A file of which one stream takes its part and another refuses is put aside whole."""
+    place = Place(tmp_path / "stream", stream_by="site")
+    (place.inbox / "1.csv").write_text(text([(day(3), "30", v, s) for s in ("a", "b") for v in "xy"]))
+    place.run()
+    before = status(place.state)
+    rows = [(day(4), "30", v, "a") for v in "xy"] + [(day(2), "30", "x", "b")]
+    (place.inbox / "2.csv").write_text(text(rows))
+    assert place.run().quarantined == 1
+    assert status(place.state).streams == before.streams
+
+
+def test_streams_have_a_window_each_and_folders_of_their_own(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", stream_by="site")
+    everything = fill(place.inbox, 8)
+    place.run(close=True)
+    assert sorted(path.name for path in place.out.iterdir()) == ["north", "south%2F2"]
+    for site, folder in (("north", "north"), ("south/2", "south%2F2")):
+        found = published(place.out / folder)
+        assert found.column_names == ["slot", "age", "bucket"]
+        ages = {row[1] for row in everything if row[3] == site}
+        assert set(found["age"].to_pylist()) <= ages
+        alone = Place(tmp_path / folder)
+        own = [row for row in everything if row[3] == site]
+        (alone.inbox / "all.csv").write_text(text(own))
+        alone.run(close=True)
+        assert alone.slots() == sorted(path.name for path in (place.out / folder / "slots").iterdir())
+    told = status(place.state)
+    assert [stream.folder for stream in told.streams] == ["north", "south%2F2"]
+    assert sum(stream.rows_read for stream in told.streams) == len(everything)
+
+
+def test_streams_draw_each_with_a_seed_of_their_own(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", stream_by="site")
+    rows = [
+        (day(n), str(10 * n + k), "aab"[k % 3], site) for n in range(9) for site in "AB" for k in range(9)
+    ]
+    (place.inbox / "all.csv").write_text(text(rows))
+    place.run(close=True)
+    a, b = (published(place.out / site) for site in "AB")
+    assert a.num_rows == b.num_rows
+    assert not a.equals(b)
+
+
+def test_a_stream_column_may_be_published_too(tmp_path: Path) -> None:
+    roles = Roles(time="day", quasi=["site", "age"], sensitive=["ill"])
+    place = Place(tmp_path / "stream", stream_by="site", roles=roles)
+    fill(place.inbox, 5)
+    place.run(close=True)
+    assert set(published(place.out / "north")["site"].to_pylist()) == {"north"}
+
+
+def test_a_record_without_a_stream_is_bad(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", stream_by="site")
+    (place.inbox / "a.csv").write_text(HEAD + f"{day(0)},30,a,\n")
+    assert place.run().quarantined == 1
+    assert "tells streams apart" in place.said[0]
+
+
+@pytest.mark.parametrize("by", ["day", "ill"])
+def test_time_and_sensitive_tell_no_streams_apart(tmp_path: Path, by: str) -> None:
+    place = Place(tmp_path / "stream", stream_by=by)
+    with pytest.raises(ParameterError):
+        place.run()
+
+
+def test_a_dropped_column_tells_no_streams_apart(tmp_path: Path) -> None:
+    place = Place(
+        tmp_path / "stream", stream_by="site", roles=Roles(time="d", sensitive=["i"], drop=["site"])
+    )
+    with pytest.raises(InputError) as refused:
+        place.run()
+    assert refused.value.code == "column-twice"

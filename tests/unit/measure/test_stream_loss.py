@@ -1,0 +1,240 @@
+"""What a stream release lost, and what other ways to publish would have lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles import judges_stream as oracle
+
+from timeveil.errors import InputError
+from timeveil.measure import StreamLoss, measure
+from timeveil.measure.alternatives import Snapshots, largest_level, merged, suppress_only
+from timeveil.measure.stream_loss import information_loss, move_costs
+from timeveil.measure.stream_workload import Windows, estimates, relative_errors, shown
+from timeveil.query import WindowCount, answer
+from timeveil.query.journeys import follow
+
+
+def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):
+    """Small snapshots with a value that is often too frequent."""
+    chance = np.random.default_rng(seed)
+    return [
+        {
+            "person": f"p{step}-{n}",
+            "step": step,
+            "zip": str(chance.integers(3)),
+            "sex": "fm"[chance.integers(2)],
+            "ward": 1,
+            "ill": ill[chance.integers(len(ill))],
+        }
+        for step in range(slots)
+        for n in range(size)
+    ]
+
+
+@pytest.fixture
+def pair():
+    return oracle.build(oracle.Case(stream(), l=3, window=4))
+
+
+def snapshots(*slots: str) -> Snapshots:
+    """Slots as words whose letters are values."""
+    value = np.array([ord(letter) - 97 for slot in slots for letter in slot], np.int64)
+    slot = np.repeat(np.arange(len(slots)), [len(word) for word in slots])
+    return Snapshots(slot, value, len(slots), 26)
+
+
+def test_numbers_of_a_stream_by_hand():
+    """Of two flu records too many one goes to day 1, costs 1, and one is withheld, costs mu(2) = 2."""
+    ill = [(0, "flu"), (0, "flu"), (0, "flu"), (0, "tbc"), (1, "hiv"), (2, "tbc"), (2, "hiv")]
+    rows = [
+        {"person": str(n), "step": s, "zip": "1", "sex": "f", "ward": 1, "ill": v}
+        for n, (s, v) in enumerate(ill)
+    ]
+    loss = measure(*oracle.build(oracle.Case(rows, l=2, window=2)))
+    assert (loss.rows, loss.suppressed, loss.moved) == (6, 1, 1)
+    assert (loss.mean_distance, loss.largest_distance, loss.information_loss) == (1.0, 1, 3.0)
+    assert (loss.slots, loss.slots_not_eligible, loss.suppress_only) == (3, 2, 3)
+    assert loss.largest_share == 3 / 7
+    assert (loss.suppressed_share, loss.moved_share) == (1 / 7, 1 / 7)
+
+
+def test_moving_beats_both_alternatives_on_longer_windows(pair):
+    """The measured shape: worse than suppressing alone on single slots, better on long windows."""
+    loss = measure(*pair)
+    single, _, long = loss.window_errors
+    assert [error.length for error in loss.window_errors] == [1, 5, 20]
+    assert loss.suppressed < loss.suppress_only
+    assert long.release < long.suppress_only
+    assert single.release < single.merge
+
+
+def test_the_same_seed_gives_the_same_numbers_and_they_are_json(pair):
+    assert measure(*pair, seed=3) == measure(*pair, seed=3)
+    assert measure(*pair, seed=3) != measure(*pair, seed=4)
+    told = json.loads(json.dumps(measure(*pair).as_dict(), allow_nan=False))
+    assert told["window_errors"][1]["length"] == 5
+    assert told["moved_share"] == pytest.approx(told["moved"] / (told["rows"] + told["suppressed"]))
+
+
+def test_where_no_merge_helps_there_is_none():
+    loss = measure(*oracle.build(oracle.Case(stream(ill=("flu", "flu", "tbc")), l=3)))
+    assert loss.merge_width == 0
+    assert loss.window_errors[0].merge is None
+    assert loss.largest_share > 1 / 3
+
+
+def test_an_empty_release_has_no_loss():
+    loss = measure(*oracle.build(oracle.Case([])))
+    assert isinstance(loss, StreamLoss)
+    assert (loss.rows, loss.slots, loss.information_loss, loss.window_errors[0].windows) == (0, 0, 0.0, 0)
+
+
+def test_incomplete_rows_are_suppressed_and_cost_nothing(pair):
+    rows = [*stream(), {**stream()[0], "step": None}, {**stream()[0], "ill": None}]
+    more = measure(*oracle.build(oracle.Case(rows, l=3, window=4)))
+    less = measure(*pair)
+    assert more.suppressed == less.suppressed + 2
+    assert more.information_loss == less.information_loss
+
+
+def test_costs_are_those_of_the_manifest_and_the_ledger(pair):
+    release, ledger = pair
+    journeys = follow(release, ledger)
+    moves = Counter(journeys.distance[journeys.published].tolist())
+    withheld = Counter(
+        value
+        for value, slot in zip(
+            ledger.original.table["ill"].to_pylist(), ledger.table["slot"].to_pylist(), strict=True
+        )
+        if slot is None
+    )
+
+    def loss(move_cost, **facts):
+        parameters = {**release.manifest["parameters"], "move_cost": move_cost}
+        changed = replace(release, manifest={**release.manifest, "parameters": parameters})
+        return information_loss(changed, replace(ledger, facts=facts), journeys)
+
+    away = sum(withheld.values())
+    assert away
+    assert loss("quadratic") == sum(d * d * n for d, n in moves.items()) + 16 * away
+    assert loss([0, 2, 4, 6, 9]) == sum([0, 2, 4, 6][d] * n for d, n in moves.items()) + 9 * away
+    straight = sum(d * n for d, n in moves.items())
+    assert loss("linear", withhold_cost=10) == straight + 10 * away
+    named = sum({"flu": 7}.get(value, 4) * n for value, n in withheld.items())
+    assert loss("linear", withhold_cost={"flu": 7}) == straight + named
+
+
+def test_a_list_of_costs_goes_on_with_its_last_step():
+    assert move_costs([0, 1, 3], 5).tolist() == [0, 1, 3, 5, 7, 9]
+    assert move_costs([0, 1, 3, 9], 2).tolist() == [0, 1, 3, 9]
+
+
+def test_a_ledger_of_another_release_is_refused(pair):
+    release, ledger = pair
+    for wrong in (
+        replace(ledger, model="time"),
+        replace(ledger, entries=ledger.table.slice(1)),
+        replace(ledger, entries=ledger.table.drop(["origin"])),
+        oracle.build(oracle.Case(stream(seed=5), l=4, window=1))[1],
+        replace(
+            ledger,
+            original=replace(ledger.original, roles=replace(oracle.ROLES, sensitive=["ward"], keep=["ill"])),
+        ),
+    ):
+        with pytest.raises(InputError) as caught:
+            measure(release, wrong)
+        assert caught.value.code == "ledger-mismatch"
+
+
+def test_a_ledger_that_goes_back_is_refused(pair):
+    release, ledger = pair
+    rows = stream()
+    later = [{**row, "step": row["step"] + 9} for row in rows]
+    other = replace(ledger, original=oracle.relation(oracle.Case(later)))
+    with pytest.raises(InputError, match="before its slot"):
+        measure(release, other)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=6), st.integers(2, 5))
+def test_the_largest_level_is_found_by_trying_all(often, promise):
+    counts = Counter(dict(enumerate(often)))
+    assert largest_level(np.array(often, np.int64), promise) == oracle.level(counts, promise)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("abcd", max_size=8), min_size=1, max_size=5), st.integers(2, 4))
+def test_suppressing_alone_keeps_the_most_that_is_eligible(slots, promise):
+    given_ = snapshots(*slots)
+    kept = suppress_only(given_, promise, np.random.default_rng(1))
+    for place, word in enumerate(slots):
+        level = oracle.level(Counter(word), promise)
+        left = Counter(given_.value[(given_.slot == place) & kept].tolist())
+        assert left == Counter({ord(v) - 97: min(c, level) for v, c in Counter(word).items() if level})
+
+
+@pytest.mark.parametrize(
+    ("slots", "spans"),
+    [
+        (("ab", "cd"), [(0, 1), (1, 2)]),
+        (("aa", "bc", "ab"), [(0, 2), (2, 3)]),
+        (("ab", "aab"), [(0, 1), (1, 2)][:0]),
+        (("abc", "aab"), [(0, 2)]),
+        (("ab", "", "cd"), [(0, 1), (1, 2), (2, 3)]),
+        (("aa",), []),
+        ((), []),
+    ],
+)
+def test_merges_are_as_short_as_they_can_be(slots, spans):
+    begins, ends = merged(snapshots(*slots), 2)
+    assert list(zip(begins.tolist(), ends.tolist(), strict=True)) == spans
+
+
+def test_windows_are_estimated_as_answer_would(pair):
+    """The workload's arithmetic over sorted rows is that of one question at a time."""
+    release, ledger = pair
+    journeys = follow(release, ledger)
+    there = journeys.published
+    first = int(journeys.slot[there].min())
+    place = journeys.slot[there] - first
+    zips = ledger.original.table["zip"].dictionary_encode().combine_chunks()
+    group = place * 1000 + journeys.bucket[there]
+    quasi = (zips.indices.to_numpy()[there],)
+    ours = shown(place, place + 1, group, journeys.value.codes[there], quasi)
+    chance = np.random.default_rng(2)
+    number = 30
+    windows = Windows(
+        3,
+        chance.integers(0, 30, number),
+        chance.integers(-1, 4, number),
+        np.where(chance.random(number) < 0.5, 0, -1),
+        chance.integers(0, 3, number),
+    )
+    guess = estimates(ours, windows)
+    for n in range(number):
+        labels = journeys.line.labels([first + int(windows.first[n]), first + int(windows.first[n]) + 3])
+        where = {}
+        if windows.value[n] >= 0:
+            where["ill"] = journeys.value.values[int(windows.value[n])].as_py()
+        if windows.column[n] == 0:
+            where["zip"] = zips.dictionary[int(windows.known[n])].as_py()
+        query = WindowCount(between=tuple(labels.to_pylist()), where=where)
+        assert guess[n] == pytest.approx(answer(release, query).value)
+
+
+def test_small_counts_are_judged_by_the_sanity_bound():
+    """One record where there is none is an error of 1, not of infinity."""
+    nothing = np.zeros(0, np.int64)
+    one = np.array([0])
+    empty, single = shown(*[nothing] * 4, ()), shown(one, one + 1, one - 1, one, ())
+    windows = Windows(1, np.array([0]), np.array([-1]), np.array([-1]), np.array([-1]))
+    assert relative_errors(empty, single, windows, 1).tolist() == [1.0]
+    assert pa.types.is_int64(pa.array(windows.first).type)

@@ -1,0 +1,132 @@
+"""Runs of the stream publisher in sentences."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeveil.model.roles import Roles
+from timeveil.model.verdict import Verdict, Violation
+from timeveil.report import stream as stream_report
+from timeveil.report.explanation import Explanation
+from timeveil.report.stream import explain_stream
+from timeveil.report.stream_run import StreamRun
+from timeveil.streaming import publish_stream
+
+ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
+
+
+def cases(**other: list[Any]) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "day": [1, 1, 1, 1, 2, 2, 4, 4, 4],
+        "age": [10, 20, 30, 40, 50, 60, 70, 80, 90],
+        "ill": ["a", "a", "a", "b", "b", "c", "a", "b", "c"],
+        "name": ["x"] * 9,
+    }
+    return pa.table({**columns, **other})
+
+
+def said(table: pa.Table | None = None, roles: Roles = ROLES, **more: Any) -> Explanation:
+    options = {"l": 2, "window": 3, "seed": 1, **more}
+    return explain_stream(*publish_stream(cases() if table is None else table, roles, **options))
+
+
+def test_the_whole() -> None:
+    assert said().sentences == (
+        "Read 9 rows in 4 numbered slots, with 3 values of `ill`, the commonest 44.4 % of all.",
+        "Published so that in no bucket a value is held by more than 1 in 2 records; window of 3 slots, so a "
+        "record may be published up to 2 slots later.",
+        "1 of 3 slots with records could not have been published as they were.",
+        "Published 9 records in 4 buckets.",
+        "Moved 2 records (22.2 %) to a later slot, by 1 slots on average and 1 at most.",
+        "No record was withheld.",
+        "Left out: `name`.",
+        "Whole numbers in the time column are slots.",
+    )
+
+
+def test_what_is_withheld_has_reasons() -> None:
+    roles = Roles(respondent="name", time="day", quasi=["age"], sensitive=["ill"])
+    table = cases(ill=["a", "a", "a", "b", None, "c", "a", "b", "c"])
+    told = said(table, roles, nulls="withhold")
+    (sentence,) = (text for text in told.sentences if text.startswith("Withheld"))
+    assert "of people who stand in that slot already" in sentence
+    assert "1 row more without a time, a person or a value" in sentence
+    assert "Left out: `name`." in told.sentences
+
+
+def test_without_buckets_it_is_not_finished() -> None:
+    told = said(buckets="none")
+    assert any("before it leaves the building" in sentence for sentence in told.sentences)
+    assert any("in no slot a value" in sentence for sentence in told.sentences)
+
+
+def test_a_window_of_one_moves_nothing() -> None:
+    told = said(window=1)
+    assert any("in its own slot only" in sentence for sentence in told.sentences)
+    assert "No record was moved." in told.sentences
+    assert told.facts["warnings"] == [
+        "2 records (22.2 %) had to be withheld, although no value is above 1 in 2 overall: a window of 1 is "
+        "too small for how unevenly values come. Choose a larger window."
+    ]
+
+
+def test_a_value_that_is_too_common() -> None:
+    told = said(cases(ill=["a"] * 6 + ["b", "c", "d"]))
+    assert told.facts["warnings"][0].startswith(
+        "a sensitive value makes up 66.7 % of all records, more than 1"
+    )
+    assert told.sentences[-1] == f"Warning: {told.facts['warnings'][0]}"
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "sentence"),
+    [
+        (["2024-01-01"] * 4 + ["2024-01-02"] * 5, {}, "Times have no zone and were taken as they are."),
+        (["2024-01-01T10:00+01:00"] * 9, {"zone": "UTC"}, "Times were read on the clocks of UTC."),
+        ([1] * 9, {"unit": "hour"}, "Times are whole numbers of the unit hour, since a start of their own."),
+    ],
+)
+def test_clocks(times: list[Any], options: dict[str, Any], sentence: str) -> None:
+    assert sentence in said(cases(day=times), **options).sentences
+
+
+def test_what_is_not_protected_comes_with_numbers_where_they_are_cheap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = said()
+    assert "for moved records" in told.limits[0]
+    assert told.facts["true_slot_known"]["adversary"] == {"knows": "true-slot"}
+    monkeypatch.setattr(stream_report, "CHEAP_ROWS", 8)
+    told = said()
+    assert "on average" not in told.limits[0]
+    assert "true_slot_known" not in told.facts
+
+
+def test_the_verdict_is_told_and_the_seed_is_not() -> None:
+    release, ledger = publish_stream(cases(), ROLES, l=2, window=3, seed=987654)
+    run = StreamRun("cases.csv", ROLES, 2, 3, "out", seed=987654)
+    bad = Verdict("recipient", ("one", "two"), (Violation("x", "y"),))
+    told = explain_stream(release, ledger, verdict=bad, run=run)
+    assert told.sentences[-1].endswith("by what a recipient sees: 2 checks found 1 violation.")
+    assert "987654" not in told.text() + str(told.as_dict()) + repr(run)
+
+
+names = st.text(min_size=1, max_size=8)
+
+
+@given(source=names, columns=st.lists(names, unique=True, min_size=3, max_size=5))
+def test_any_name_survives_the_shell_and_python(source: str, columns: list[str]) -> None:
+    when, what, *quasi = columns
+    run = StreamRun(source, Roles(time=when, quasi=quasi, sensitive=[what]), 2, 7, "out")
+    words = shlex.split(run.command())
+    assert words[:3] == ["timeveil", "publish-stream", source]
+    assert words[words.index("--time") + 1] == when
+    literals = {node.value for node in ast.walk(ast.parse(run.python())) if isinstance(node, ast.Constant)}
+    assert {source, *columns} <= literals

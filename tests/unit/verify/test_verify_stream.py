@@ -1,0 +1,297 @@
+"""What `verify` says of a stream release, and that it says it without a value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.oracles import judges_stream as oracle
+
+from timeveil.model.guarantee import KAnonymity
+from timeveil.model.release import Deferred, Release
+from timeveil.model.stored import Stored
+from timeveil.verify import verify
+
+CANARY = "canary"
+
+
+def record(person, step, ill):
+    shown = {"zip": f"{CANARY}{person % 2}", "sex": "f", "ward": person}
+    return {"person": f"{CANARY}{person}", "step": step, "ill": f"{CANARY}-{ill}", **shown}
+
+
+@pytest.fixture
+def case():
+    """Two days of six records; of five with the same value on day 0 some move and some are withheld."""
+    rows = [record(n, 0, "flu") for n in range(5)] + [record(5, 0, "tbc"), record(6, 0, "hiv")]
+    rows += [record(10 + n, 1, ill) for n, ill in enumerate(["tbc", "hiv", "nor", "nor", "tbc", "hiv"])]
+    return oracle.Case(rows, l=2, window=2)
+
+
+@pytest.fixture
+def pair(case):
+    return oracle.build(case)
+
+
+def edited(release: Release, **sections) -> Release:
+    return replace(release, manifest={**release.manifest, **sections})
+
+
+def tables(release: Release, **changed) -> Release:
+    return replace(release, parts={**release.parts, **changed})
+
+
+def found(release, ledger=None) -> dict[str, str]:
+    verdict = verify(release, ledger)
+    assert not verdict
+    assert CANARY not in repr(verdict)
+    return {v.code: v.message for v in verdict.violations}
+
+
+def test_a_good_release_holds_in_both_scopes(pair):
+    release, ledger = pair
+    outside, inside = verify(release), verify(release, ledger)
+    assert outside
+    assert inside
+    assert (outside.scope, inside.scope) == ("recipient", "with ledger")
+    assert set(outside.checks) < set(inside.checks)
+    assert "every bucket has at least 2 records" in outside.checks
+    assert "no record was published 2 or more slots after its own" in inside.checks
+
+
+def test_numbers_are_named(pair):
+    """One value too frequent: the bucket, and how often is too often."""
+    release, _ = pair
+    entries = release.tables["sensitive"].to_pylist()
+    entries[0]["count"] += 1
+    del entries[1]
+    table = pa.Table.from_pylist(entries, schema=release.tables["sensitive"].schema)
+    assert found(tables(release, sensitive=table)) == {
+        "value-too-frequent": "1 bucket in which a value stands for more than 1 in 2 records"
+    }
+
+
+def test_a_value_listed_twice_or_with_no_record_is_refused(pair):
+    release, _ = pair
+    entries = release.tables["sensitive"].to_pylist()
+    schema = release.tables["sensitive"].schema
+    twice = pa.Table.from_pylist([entries[0], {**entries[0], "count": 0}, *entries[1:]], schema=schema)
+    assert found(tables(release, sensitive=twice))["value-counts"] == "1 count below 1, 1 value listed again"
+
+
+def test_buckets_are_numbered_from_0(pair):
+    release, _ = pair
+    changed = {
+        name: table.set_column(
+            table.schema.get_field_index("bucket"),
+            "bucket",
+            pa.array([b + 3 for b in table["bucket"].to_pylist()], pa.int32()),
+        )
+        for name, table in release.tables.items()
+    }
+    assert set(found(tables(release, **changed))) == {"bucket"}
+
+
+def test_a_missing_bucket_is_refused(pair):
+    release, _ = pair
+    place = release.table.schema.get_field_index("bucket")
+    numbers = pa.array([None, *release.table["bucket"].to_pylist()[1:]], pa.int32())
+    said = found(tables(release, data=release.table.set_column(place, "bucket", numbers)))
+    assert "tables-disagree" in said
+
+
+@pytest.mark.parametrize("table", ["data", "sensitive"])
+def test_extra_missing_turned_and_retyped_columns_are_refused(pair, table):
+    release, _ = pair
+    given = release.tables[table]
+    extra = given.append_column("age", pa.array([1] * len(given)))
+    assert found(tables(release, **{table: extra}))["columns"].endswith("does not state: age")
+    assert "lacks columns" in found(tables(release, **{table: given.drop(["bucket"])}))["columns"]
+    turned = given.select(given.column_names[::-1])
+    assert "stated order" in found(tables(release, **{table: turned}))["columns"]
+    place = given.schema.get_field_index("bucket")
+    wide = given.set_column(place, "bucket", given["bucket"].cast(pa.int64()))
+    assert found(tables(release, **{table: wide})) == {"columns": "column `bucket` is not of the stated type"}
+
+
+def test_tables_are_those_that_are_stated(pair):
+    release, _ = pair
+    assert "tables" in found(replace(release, parts={"data": release.table}))
+    assert "tables" in found(tables(release, more=release.table))
+    none, _ = oracle.build(oracle.Case([], buckets="none"))
+    assert "tables" in found(tables(none, sensitive=release.tables["sensitive"]))
+
+
+def test_dictionary_columns_are_compared_by_value(pair):
+    release, ledger = pair
+    changed = {
+        name: table.set_column(0, "slot", table["slot"].dictionary_encode())
+        for name, table in release.tables.items()
+    }
+    assert verify(tables(release, **changed), ledger)
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "code"),
+    [
+        ("model", "time", "manifest"),
+        ("columns", None, "manifest"),
+        ("columns", ["zip"], "manifest"),
+        ("sensitive_columns", [], "manifest"),
+        ("counts", {"rows": 12}, "manifest"),
+        ("time", {"column": 3}, "manifest"),
+        ("guarantee", {"name": "l-diversity", "l": 3}, "guarantee"),
+    ],
+)
+def test_a_manifest_that_does_not_fit_is_refused(pair, section, value, code):
+    assert code in found(edited(pair[0], **{section: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("l", 3, "guarantee"),
+        ("l", "2", "manifest"),
+        ("window", 0, "manifest"),
+        ("jitter", -1, "manifest"),
+        ("buckets", "some", "manifest"),
+        ("buckets", "none", "manifest"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(pair, name, value, code):
+    parameters = {**pair[0].manifest["parameters"], name: value}
+    assert code in found(edited(pair[0], parameters=parameters))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("slot", "week"), ("slot_definition", {"name": "day"}), ("slot_definition", 7)],
+)
+def test_slots_need_a_calendar(pair, name, value):
+    said = found(edited(pair[0], time={**pair[0].manifest["time"], name: value}))
+    assert set(said) & {"slot", "manifest"}
+
+
+def test_slots_of_another_calendar_are_refused(pair):
+    release, _ = pair
+    month = oracle.granularity("month").as_dict()
+    said = found(
+        edited(release, time={**release.manifest["time"], "slot": "month", "slot_definition": month})
+    )
+    assert said["slot"] == "2 slots of table `sensitive` not of the stated granularity"
+
+
+def test_roles_stand_in_their_order(pair):
+    release, _ = pair
+    columns = [dict(column) for column in release.manifest["columns"]]
+    columns[1]["role"] = "sensitive"
+    assert "columns" in found(edited(release, columns=columns))
+
+
+def test_another_ledger_is_refused(pair):
+    release, ledger = pair
+    assert found(release, replace(ledger, model="time")) == {
+        "ledger": "the ledger is not that of this release"
+    }
+    assert "ledger" in found(release, replace(ledger, entries=ledger.table.drop(["origin"])))
+    assert "ledger-rows" in found(release, replace(ledger, entries=ledger.table.slice(1)))
+    roles = replace(ledger.original.roles, keep=[], drop=["ward"])
+    said = found(release, replace(ledger, original=replace(ledger.original, roles=roles)))
+    assert said == {"columns": "the keep columns are not those of the original"}
+
+
+def test_the_respondent_must_not_be_published(pair):
+    release, ledger = pair
+    roles = replace(ledger.original.roles, respondent="zip", quasi=["person", "sex"])
+    said = verify(release, replace(ledger, original=replace(ledger.original, roles=roles))).violations
+    assert said[0].message == "the respondent is among the published columns"
+
+
+def test_nobody_stands_twice_in_a_slot(case, pair):
+    release, ledger = pair
+    slots = oracle.places(case)
+    first, second = [n for n, slot in enumerate(slots) if slot == 1][:2]
+    rows = [
+        {**row, "person": case.rows[first]["person"]} if n == second else row
+        for n, row in enumerate(case.rows)
+    ]
+    other = replace(ledger, original=oracle.relation(replace(case, rows=rows)))
+    assert found(release, other) == {
+        "person-twice": "1 record of somebody who stands in the same slot already"
+    }
+
+
+@pytest.mark.parametrize("column", ["person", "ill", "step"])
+def test_an_incomplete_row_must_be_withheld(case, pair, column):
+    release, ledger = pair
+    n = next(n for n, slot in enumerate(oracle.places(case)) if slot is not None)
+    rows = [{**row, column: None} if m == n else row for m, row in enumerate(case.rows)]
+    other = replace(ledger, original=oracle.relation(replace(case, rows=rows)))
+    assert found(release, other)["incomplete-rows"] == (
+        "1 record without slot, value or respondent not withheld"
+    )
+
+
+def test_late_records_may_stand_anywhere_after_their_slot(case, pair):
+    """Where the publisher took late records in, the window does not bound how late they stand."""
+    release, ledger = pair
+    n = next(n for n, slot in enumerate(oracle.places(case)) if slot == 1)
+    rows = [{**row, "step": -9} if m == n else row for m, row in enumerate(case.rows)]
+    origin = pa.array([oracle.label_of(case, row["step"]) for row in rows])
+    early = replace(
+        ledger,
+        original=oracle.relation(replace(case, rows=rows)),
+        entries=ledger.table.set_column(1, "origin", origin),
+    )
+    assert set(found(release, early)) == {"moved-too-far"}
+    late = {**release.manifest["parameters"], "late": "move"}
+    assert verify(edited(release, parameters=late), early)
+    jitter = {**release.manifest["parameters"], "jitter": 9}
+    assert verify(edited(release, parameters=jitter), early)
+
+
+def test_a_slot_that_is_not_eligible_by_the_original_is_refused(case, pair):
+    """Even if the published counts were changed to look well."""
+    release, ledger = pair
+    rows = [{**row, "ill": f"{CANARY}-flu"} for row in case.rows]
+    said = found(release, replace(ledger, original=oracle.relation(replace(case, rows=rows))))
+    assert said["not-eligible"] == "2 slots in which a value is held by more than 1 in 2 records"
+    assert "conservation" in said
+
+
+def test_an_empty_release_holds():
+    for buckets in ("anatomy", "none"):
+        release, ledger = oracle.build(oracle.Case([], buckets=buckets))
+        assert verify(release, ledger).violations == ()
+
+
+def test_everything_withheld_holds(case):
+    release, ledger = oracle.build(replace(case, l=9))
+    assert release.table.num_rows == 0
+    assert verify(release, ledger).violations == ()
+
+
+def test_a_promise_of_another_model_is_refused(pair):
+    release, _ = pair
+    assert "manifest" in found(Release(KAnonymity(2), release.manifest, release.parts))
+
+
+def test_tables_may_be_deferred_or_stored(pair, tmp_path):
+    release, ledger = pair
+    deferred = {name: Deferred(lambda t=table: t) for name, table in release.tables.items()}
+    assert verify(replace(release, parts=deferred), ledger)
+    stored = {}
+    for name, table in {
+        **release.tables,
+        "entries": ledger.table,
+        "original": ledger.original.table,
+    }.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=3)
+        stored[name] = Stored(tmp_path / f"{name}.parquet")
+    private = replace(
+        ledger, entries=stored["entries"], original=replace(ledger.original, data=stored["original"])
+    )
+    public = {name: stored[name] for name in release.parts}
+    assert verify(replace(release, parts=public), private)
