@@ -11,8 +11,8 @@ from timeveil.query.window import WindowCount, count_in_window
 def answer(release: Release, query: WindowCount) -> Estimate:
     """Estimate the answer to `query` from what was published.
 
-    `value` is the best guess; the truth about the published rows lies between `low` and `high`. Rows
-    that were withheld are in no answer.
+    `value` is the best guess, made of the published rows. The truth about the original lies between `low`
+    and `high`: whatever was withheld may lie in the window, so `high` counts it in.
     """
     match release.manifest.get("model"), query:
         case "time", WindowCount():
