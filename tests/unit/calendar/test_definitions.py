@@ -213,3 +213,18 @@ def test_fixed_names_cannot_be_redefined(name: str) -> None:
 def test_a_granularity_needs_a_name() -> None:
     with pytest.raises(ParameterError, match="has no name"):
         groups_of(" ", "day", 7)
+
+
+def test_two_groups_cannot_have_the_same_label():
+    """`a` and `b` together are called `a to b`, which is what the third is called."""
+    edges = ["2020-01-01", "2020-02-01", "2020-03-01", "2020-04-01"]
+    waves = boundaries("wave", edges, ["a", "b", "a to b"])
+    with pytest.raises(ParameterError, match="two granules of `pair` have the same label") as caught:
+        groups_of("pair", waves, 2)
+    assert caught.value.code == "bad-calendar"
+    good = groups_of("pair", boundaries("wave", edges, ["a", "b", "c"]), 2)
+    described = good.as_dict()
+    assert Granularity.from_dict(described) == good
+    described["of"]["labels"] = ["a", "b", "a to b"]
+    with pytest.raises(ParameterError, match="the same label"):
+        Granularity.from_dict(described)
