@@ -80,6 +80,10 @@ def taken() -> None:
     Path("out/mine.txt").write_text("mine")
 
 
+def piped() -> None:
+    Path("in.csv").write_text(f"who|when|where|what\n{MARK}|{TIMES[0]}|{MARK}|{MARK}\n")
+
+
 PARQUET = RUN.replace("in.csv", "in.parquet")
 # what is made, the command line, exit code, what the message says, what the hint says
 CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
@@ -96,7 +100,9 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
     "empty file": (empty_file, f"{RUN} --k 2", 2, "`in.csv` is empty", "first line"),
     "empty table": (no_rows, f"{RUN} --k 2", 2, "`in.csv` has no rows", "right file"),
-    "ragged": (ragged, f"{RUN} --k 2", 2, "row 1 has 5 cells", "every row"),
+    "pipes": (piped, f"{RUN} --k 2", 2, "`in.csv` are parted by `|`", "comma, semicolon or tab"),
+    "a folder": (lambda: None, f"{RUN.replace('in.csv', '.')} --k 2", 2, "`.` is a folder", "file"),
+    "ragged": (ragged, f"{RUN} --k 2", 2, "data row 1 has 5 cells", "every row"),
     "missing column": (lambda: without("where"), f"{RUN} --k 2", 2, "no column `where`", "did you mean"),
     "unknown column": (lambda: csv(more=[MARK] * 8), f"{RUN} --k 2", 2, "`more` has no role", "--drop"),
     "list of columns": (
@@ -106,12 +112,18 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "no column `where,what`",
         "repeat it: --quasi where --quasi what",
     ),
-    "unparseable time": (lambda: times(TIMES[0], MARK), f"{RUN} --k 2", 2, "row 2", ""),
+    "unparseable time": (
+        lambda: times(TIMES[0], MARK),
+        f"{RUN} --k 2",
+        2,
+        "1 value that is not a time, the first in data row 2",
+        "",
+    ),
     "mixed zones": (
         lambda: times(TIMES[0], f"{TIMES[1]}+02:00"),
         f"{RUN} --k 2",
         2,
-        "1 times with an offset and 7 without",
+        "1 time with an offset and 7 without",
         "",
     ),
     "no zone": (lambda: csv(when=[f"{t}+02:00" for t in TIMES]), f"{RUN} --k 2", 2, "zone", "--zone"),
@@ -120,14 +132,14 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         lambda: csv(when=[None, *TIMES[1:]]),
         f"{RUN} --k 2",
         2,
-        "1 nulls, the first in row 1",
+        "1 null, the first in data row 1",
         "--nulls",
     ),
     "null person": (
         lambda: csv(who=[*(f"{MARK}{row}" for row in range(7)), None]),
         f"{RUN} --k 2",
         2,
-        "`who` has 1 nulls, the first in row 8",
+        "`who` has 1 null, the first in data row 8",
         "--nulls withhold",
     ),
     "k of 0": (csv, f"{RUN} --k 0", 2, "k must be a whole number of at least 2, got 0", "different people"),

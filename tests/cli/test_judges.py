@@ -104,7 +104,8 @@ def test_the_ledger_of_another_release_is_a_violation(cli: Cli, published: str) 
 def test_what_is_no_release_is_wrong_usage(cli: Cli, folder: str) -> None:
     said = cli(f"verify {folder}")
     assert said.code == 2
-    assert "is not a release folder" in said.err
+    what = "it does not exist" if folder == "no-such-folder" else "there is no release.json in it"
+    assert said.err.startswith(f"error: `{folder}` is not a release folder: {what}\n")
 
 
 def test_a_ledger_that_is_none(cli: Cli, published: str) -> None:

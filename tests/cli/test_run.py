@@ -84,6 +84,16 @@ def test_a_calendar_file_of_its_own(cli: Cli, job: Path) -> None:
             "",
         ),
         (
+            ("k = 2", 'k = 2\n[granularity.x]\nkind = "groups"\nof = "weekk"\nn = 2'),
+            "`x` builds on `weekk`, which is not a granularity",
+            "did you mean `week`?",
+        ),
+        (
+            ("k = 2", 'k = 2\n[granularity.x]\nkind = "groups"\nof = "week"\nn = "2"'),
+            "`x` has `n`, which is not a whole number",
+            "without quotes",
+        ),
+        (
             ("k = 2", 'k = 2\ncalendar = "c.toml"\n[granularity.x]\nkind = "groups"'),
             "both names a calendar file and defines granularities",
             "one place",

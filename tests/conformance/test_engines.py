@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -223,3 +224,27 @@ def test_an_unknown_engine_is_refused():
     """With the names of those there are."""
     with pytest.raises(tv.ParameterError, match="memory and duckdb"):
         tv.generalize_time(VISITS, CLINIC, 4, engine="abacus")
+
+
+UNUSUAL = {
+    "date64 with a time of day": pa.array([0, 3_600_000, -1, -86_400_000], pa.int64()).cast(pa.date64()),
+    "decimal32": pa.array([Decimal("1.50"), Decimal("1.50"), None, None], pa.decimal32(5, 2)),
+    "decimal64": pa.array([Decimal("1.50"), Decimal("1.50"), None, None], pa.decimal64(12, 2)),
+    "float16": pa.array([1.5, 1.5, None, None], pa.float16()),
+    "time32 in seconds": pa.array([dt.time(1), dt.time(1), None, None], pa.time32("s")),
+}
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("role", ["quasi", "keep"])
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_columns_of_unusual_types(kind, role, engine, tmp_path):
+    """Two people share each value, and all agree on what the same value is."""
+    day = [dt.date(2024, 1, 1)] * 4
+    table = pa.table({"who": list("abcd"), "when": day, "what": UNUSUAL[kind]})
+    roles = tv.Roles(respondent="who", time="when", **{role: ["what"]})
+    manifest, *_ = assert_agree(table, roles, 2, engine)
+    assert manifest["counts"]["groups"] == (2 if role == "quasi" else 1)
+    release, _ = tv.generalize_time(table, roles, 2, engine=engine)
+    for form in ("csv", "parquet"):
+        assert tv.verify(tv.open_release(tv.write(release, tmp_path / form, format=form)))

@@ -17,6 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from timeveil.errors import BundleError
+
+_FIRST_DAY, _LIMIT_DAY = -719_162, 2_932_897  # 0001-01-01, 10000-01-01
+_PER_DAY = {"day": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 FORMULA = r"^'*[=+\-@\t\r\n]"
 _GUARDED = r"^'('*[=+\-@\t\r\n])"
 
@@ -54,6 +58,8 @@ class CsvSink:
 
     def write(self, rows: pa.Table) -> None:
         """The next rows."""
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            _refuse_beyond(name, column)
         cells = [_cells(column) for column in rows.columns]
         self._writer.write_table(pa.table(cells, schema=self._schema))
 
@@ -80,6 +86,23 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in reader:
         columns = [_typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _refuse_beyond(name: str, column: pa.ChunkedArray) -> None:
+    """A year has four digits in CSV."""
+    kind = column.type
+    if not (pa.types.is_date32(kind) or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
+        return
+    per_day = _PER_DAY["day" if pa.types.is_date32(kind) else kind.unit]
+    raw = pc.min_max(column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).as_py()
+    margin = 1 if pa.types.is_timestamp(kind) and kind.tz else 0
+    low, limit = (_FIRST_DAY + margin) * per_day, (_LIMIT_DAY - margin) * per_day
+    if raw["min"] is not None and not (low <= raw["min"] and raw["max"] < limit):
+        raise BundleError(
+            f"column `{name}` has dates or times outside of the years 1 to 9999, which CSV cannot tell",
+            hint="correct them, drop the column, or write the release as Parquet",
+            code="unsupported-input",
+        )
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:

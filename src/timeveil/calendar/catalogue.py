@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any
+
+import pyarrow as pa
 
 from timeveil.calendar.business import WorkingDays, WorkingPeriods
 from timeveil.calendar.civil import DAY, HOUR, MINUTE, WEEK
@@ -168,12 +171,13 @@ def resolve(
     >>> [g.name for g in resolve(None, axis)]
     ['day', 'week', '4-weeks', 'all']
     """
-    own = tuple(definitions or ())
+    own = _granularities(definitions, "definitions", Granularity)
     if names is None:
-        default = _family(axis) if axis.kind == "relative" else _DEFAULT
+        default = _family(axis) if axis.kind == "relative" else [g for g in _DEFAULT if _fits(g, axis)]
         chosen = {g.name: g for g in (*default, *(fit(g, axis) for g in own))}
         return tuple(chosen.values())
-    wanted = [names] if isinstance(names, str | Granularity) else list(names)
+    named = [names] if isinstance(names, str | Granularity) else names
+    wanted = _granularities(named, "granularities", Granularity, str)
     if not wanted:
         raise ParameterError(
             "no granularity was named", hint="name at least one, or leave it out", code="bad-parameter"
@@ -197,7 +201,31 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
             hint=f"use one of {', '.join(g.name for g in _family(axis))}",
             code="bad-parameter",
         )
+    if pa.types.is_date32(axis.type) and rebound.rule.grain % DAY:
+        raise ParameterError(
+            f"granularity `{granularity.name}` cuts days into parts, and the time column has dates",
+            hint="use day or a coarser one, or give the time of day, too",
+            code="bad-parameter",
+        )
     return rebound
+
+
+def _granularities(given: Any, parameter: str, *kinds: type) -> list[Any]:
+    """What a parameter lists, if it is a list of granularities or of their names."""
+    listed = [] if given is None else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(one, kinds) for one in listed):
+        raise ParameterError(
+            f"`{parameter}` is not a list of granularities{' or their names' if str in kinds else ''}",
+            hint=f"write {parameter}=[...], each {' or '.join(_MEANT[kind] for kind in kinds)}",
+            code="bad-parameter",
+        )
+    return listed
+
+
+_MEANT: Mapping[type, str] = {
+    Granularity: "made by a function of timeveil.calendar.definitions",
+    str: "a name such as 'week'",
+}
 
 
 def unit_of(axis: TimeAxis) -> tuple[Clock, int]:

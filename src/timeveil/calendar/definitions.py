@@ -220,9 +220,13 @@ def _found(wanted: Any, made: Mapping[str, Granularity], *, of: str) -> Granular
         return wanted
     found = made.get(wanted) or CATALOGUE.get(canonical(wanted)) if isinstance(wanted, str) else None
     if found is None:
+        known = [*made, *CATALOGUE]
+        near = get_close_matches(canonical(wanted), known, n=1) if isinstance(wanted, str) else []
         raise bad_calendar(
-            f"`{of}` builds on a granularity that is not known",
-            f"use one of {', '.join([*made, *CATALOGUE])}",
+            f"`{of}` builds on `{wanted}`, which is not a granularity"
+            if isinstance(wanted, str)
+            else f"the key `of` of `{of}` is not the name of a granularity",
+            f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}",
         )
     return found
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from timeveil.calendar.business import MONDAY_TO_FRIDAY, WEEKDAYS, WorkingDays, WorkingPeriods
-from timeveil.calendar.civil import DAY, FIRST, LAST, bad_calendar, civil_second, clock_second
+from timeveil.calendar.civil import DAY, FIRST, LAST, as_ints, bad_calendar, civil_second, clock_second
 from timeveil.calendar.custom import Boundaries, Groups
 from timeveil.calendar.months import IsoYears, Months
 from timeveil.calendar.parts import DayParts, Terms
@@ -109,7 +109,20 @@ def groups_rule(of_rule: Rule, count: Any, anchor: int, *, of: str) -> Rule:
         case Months(length, phase):
             return Months(length * count, phase + length * (anchor % count))
         case _:
-            return Groups(of_rule, count, anchor % count)
+            return _told_apart(Groups(of_rule, count, anchor % count), of=of)
+
+
+def _told_apart(rule: Groups, *, of: str) -> Groups:
+    """The groups of a list of boundaries, if no two have the same label."""
+    if rule.extent is None:
+        return rule
+    first, last = rule.index(as_ints([rule.extent[0], rule.extent[1] - 1])).tolist()
+    labels = rule.label(as_ints(range(first, last + 1)))
+    if len(set(labels)) != len(labels):
+        raise bad_calendar(
+            f"two granules of `{of}` have the same label", "choose labels that cannot be mistaken"
+        )
+    return rule
 
 
 def whole(value: Any, *, of: str, key: str | None = None) -> int:
@@ -180,7 +193,8 @@ def _read_months(length: Any, phase: Any) -> Rule:
 
 
 def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
-    return Groups(rule_from(of), _length(n), whole(anchor, of="a definition"))
+    grouped = Groups(rule_from(of), _length(n), whole(anchor, of="a definition"))
+    return _told_apart(grouped, of="a definition")
 
 
 def _read_working_periods(of: Any, days: Any) -> Rule:

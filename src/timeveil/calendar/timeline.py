@@ -112,8 +112,21 @@ class Timeline:
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
         if self.gaps == "next" and h.has_gaps:
-            return h.rule.following(civil)
+            following = h.rule.following(civil)
+            return following if self._zone is None else self._past_skipped(h, following)
         return h.rule.index(civil)
+
+    def _past_skipped(self, h: Granularity, index: Ints) -> Ints:
+        """Move on from granules that no clock of the zone ever showed, such as an hour skipped in spring."""
+        granules, place = np.unique(index, return_inverse=True)
+        while True:
+            real = granules != GAP
+            start, end = h.start(granules[real]), h.end(granules[real])
+            zone = self._zone_over(start, end)
+            empty = np.flatnonzero(real)[zone.first_instant(start) == zone.first_instant(end)]
+            if not len(empty):
+                return granules[place.ravel()]
+            granules[empty] = h.rule.following(h.end(granules[empty]))
 
     def _by_day(self, h: Granularity) -> bool:
         return self.axis.kind != "relative" and self.base.width < DAY and h.rule.grain % DAY == 0

@@ -48,9 +48,12 @@ def query(
     wanted = _conditions(where or [], release, output)
     low, high = (_bound(text, release) for text in between)
     count = answer(release, WindowCount(between=(low, high), where=wanted))
+    withheld = release.manifest["counts"]["withheld"]
     exact = count.low == count.high
     text = f"{count.value:,.4g} rows" if not exact else f"{count.value:,.0f} rows exactly"
     span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
+    if withheld and not exact:
+        span += f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
     output.result(text + span, {"value": count.value, "low": count.low, "high": count.high})
     return 0
 

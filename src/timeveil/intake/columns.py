@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from timeveil.errors import InputError
 
+_DAY_MS = 86_400_000
 _KNOWN_EXTENSIONS = ("arrow.json", "arrow.uuid")
 _OPAQUE = (
     pa.types.is_binary,
@@ -43,9 +44,28 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _compact(column)
     if pa.types.is_run_end_encoded(kind):
         return plain(pa.chunked_array([pc.run_end_decode(c) for c in column.chunks], type=kind.value_type))
-    if pa.types.is_null(kind):
-        return column.cast(pa.string())
-    return column
+    if pa.types.is_date64(kind):
+        return pa.chunked_array([_days(c) for c in column.chunks], type=pa.date32())
+    wider = _WIDER.get(kind)
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        wider = pa.decimal128(kind.precision, kind.scale)
+    return column if wider is None else column.cast(wider)
+
+
+_WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
+
+
+def _days(chunk: pa.Array) -> pa.Array:
+    """The day of each date, which Arrow keeps in milliseconds and lets have a time of day."""
+    missing = pc.is_null(chunk).to_numpy(zero_copy_only=False)
+    days = pc.fill_null(chunk.view(pa.int64()), 0).to_numpy(zero_copy_only=False) // _DAY_MS
+    if np.abs(days).max(initial=0) > np.iinfo(np.int32).max:
+        raise InputError(
+            "a column has dates that are millions of years away",
+            hint="see that its numbers are milliseconds since 1970",
+            code="bad-time",
+        )
+    return pa.array(days.astype(np.int32), mask=missing).cast(pa.date32())
 
 
 def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -68,8 +88,6 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """NaN becomes null and minus zero zero, so that equal means the same in every engine."""
     if not pa.types.is_floating(column.type):
         return column
-    if pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())
     column = pc.add(column, pa.scalar(0.0, column.type))
     nan = pc.is_nan(column)
     return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column

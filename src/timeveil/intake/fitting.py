@@ -76,7 +76,7 @@ def _refuse_missing(roles: Roles, names: Sequence[str]) -> None:
     missing = [column for column in (*roles.columns, *dropped) if column not in names]
     if not missing:
         return
-    near = list(dict.fromkeys(n for m in missing for n in difflib.get_close_matches(m, names, 3, 0.5)))
+    near = list(dict.fromkeys(n for m in missing for n in difflib.get_close_matches(m, names, 1)))
     hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
     raise RolesError(
         f"the table has no column {listed(missing)}",
@@ -109,7 +109,7 @@ def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
     if roles.time is None:
         return
     derived = Counter(q.column(roles.time) for q in roles.quasi if isinstance(q, Derived))
-    spans = {f"{roles.time}_start", f"{roles.time}_end"} - {roles.respondent}
+    spans = {f"{roles.time}_start", f"{roles.time}_end"}
     known = {*roles.columns, *dropped}
     clashes = [name for name, count in derived.items() if count > 1 or name in known]
     clashes += sorted(spans & {*roles.columns, *derived})

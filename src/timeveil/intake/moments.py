@@ -90,9 +90,10 @@ class Moments:
         count = sum(self._counts[kind] for kind in bad)
         if count:
             row = min(self._firsts[kind] for kind in bad if kind in self._firsts)
+            which = "that is" if count == 1 else "that are"
             raise InputError(
-                f"column `{self.column}` has {counted(count, 'value')} {'that is' if count == 1 else 'that are'} "
-                f"not a time, the first in data row {row:,}",
+                f"column `{self.column}` has {counted(count, 'value')} {which} not a time, "
+                f"the first in data row {row:,}",
                 hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
                 "(years 1 to 9999), or as whole numbers with a unit",
                 code="bad-time",

@@ -11,6 +11,7 @@ records that were withheld are in none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -122,5 +123,5 @@ def place_of(line: SlotLine, slot: Moment) -> int:
         found = int(line.places(pa.array([slot]))[0])
         if found != NOWHERE:
             return found
-    holding = line.holding(instant_of(line.axis, slot))
+    holding = line.holding(math.floor(instant_of(line.axis, slot)))
     return _LAST if holding == NOWHERE else holding  # after the last slot that the calendar has

@@ -10,8 +10,10 @@ the guess.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -38,6 +40,7 @@ from timeveil.query.published import (
 )
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
+Instant: TypeAlias = int | Fraction
 Floats: TypeAlias = npt.NDArray[np.float64]
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001
 
@@ -81,14 +84,19 @@ def count_in_window(release: Release, query: WindowCount) -> Estimate:
     return Estimate(value, low=sure, high=possible + withheld)
 
 
-def shares(granules: Granules, low: int, high: int) -> tuple[Floats, Floats, Floats]:
-    """Per granule the share of its rows in [low, high): expected, sure and possible."""
+def shares(granules: Granules, low: Instant, high: Instant) -> tuple[Floats, Floats, Floats]:
+    """Per granule the share of its rows in [low, high): expected, sure and possible.
+
+    Granules begin and end with whole seconds; a window may do so within one.
+    """
     if low >= high:
         nothing = np.zeros(len(granules.start))
         return nothing, nothing, nothing
-    sure = (granules.reach >= low) & (granules.end <= high)
-    possible = (granules.reach < high) & (granules.end > low)
-    overlap = np.minimum(granules.end, high) - np.maximum(granules.start, low)
+    first, last = math.floor(low), math.ceil(high)
+    sure = (granules.reach >= math.ceil(low)) & (granules.end <= math.floor(high))
+    possible = (granules.reach < last) & (granules.end > first)
+    overlap = (np.minimum(granules.end, last) - np.maximum(granules.start, first)).astype(float)
+    overlap -= float(low - first) * (granules.start <= first) + float(last - high) * (granules.end >= last)
     width = granules.end - granules.start
     expected = np.clip(overlap, 0, None) / np.maximum(width, 1)
     endless = (granules.start == LOWEST) | (granules.end == HIGHEST)
@@ -96,8 +104,8 @@ def shares(granules: Granules, low: int, high: int) -> tuple[Floats, Floats, Flo
     return np.where(sure, 1.0, expected), sure.astype(float), possible.astype(float)
 
 
-def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[int, int]:
-    """A window as instants.
+def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[Instant, Instant]:
+    """A window as instants, with fractions of a second.
 
     >>> import pyarrow as pa
     >>> window_of(TimeAxis("civil", pa.date32()), ("1970-01-02", None))[0]
@@ -114,7 +122,7 @@ def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[int, int]
     return low, high
 
 
-def instant_of(axis: TimeAxis, moment: Moment) -> int:
+def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
     """A date, datetime, ISO string or whole number as an instant of the axis."""
     if axis.kind == "relative":
         if isinstance(moment, bool) or not isinstance(moment, int | np.integer):
@@ -132,7 +140,8 @@ def instant_of(axis: TimeAxis, moment: Moment) -> int:
     if axis.kind == "zoned":
         local = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(str(axis.zone)))
         moment = local.astimezone(dt.UTC).replace(tzinfo=None)
-    return (moment - _EPOCH) // dt.timedelta(seconds=1)
+    seconds = Fraction((moment - _EPOCH) // dt.timedelta(microseconds=1), 1_000_000)
+    return int(seconds) if seconds.denominator == 1 else seconds
 
 
 def _unreadable(takes: str) -> ParameterError:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from timeveil.model.wording import counted
+
+__all__ = ["WIDTH", "aligned", "counted", "people", "quoted", "share", "wrapped"]
+
 WIDTH = 100
 """Columns of text where nothing else is known."""
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "row"), counted(20_412, "row"), counted(2, "person", "people")
-    ('1 row', '20,412 rows', '2 people')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def people(number: int) -> str:

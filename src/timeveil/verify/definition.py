@@ -14,10 +14,11 @@ import pyarrow as pa
 from timeveil.errors import InputError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.codes import Coded, Integers, align, column_of, distinct, distinct_pairs, encode, fold
 from timeveil.query.linked import groups_of, people_of, published_granules, shown_as
 from timeveil.query.published import axis_of, bounds_of, columns_of, promised
-from timeveil.verify.findings import Findings, counted
+from timeveil.verify.findings import Findings
 
 
 def check_definition(release: Release, ledger: Ledger, findings: Findings) -> None:
@@ -91,7 +92,7 @@ class Placed:
 
 def _place(release: Release, ledger: Ledger, findings: Findings) -> Placed:
     """The class of every row on both sides; rows without person, time or granule are refused here."""
-    findings.check("every row that was not withheld is in a published class")
+    findings.check("every row that was not withheld is in a published group")
     people, granules = people_of(ledger.original), published_granules(release)
     noted, group = groups_of(ledger)
     incomplete = int((noted & ~people.whole).sum())
@@ -196,7 +197,7 @@ def _check_same_rows(release: Release, ledger: Ledger, placed: Placed, findings:
 
 
 def _check_groups(placed: Placed, findings: Findings) -> None:
-    findings.check("the ledger's groups are the published classes")
+    findings.check("the groups of the ledger are those of the release")
     _, group = np.unique(placed.group, return_inverse=True)
     groups = int(group.max()) + 1 if len(group) else 0
     _, inside = np.unique(placed.original, return_inverse=True)
@@ -205,6 +206,6 @@ def _check_groups(placed: Placed, findings: Findings) -> None:
     if not groups == classes == pairs:
         findings.refuse(
             "ledger-groups",
-            f"the ledger has {counted(groups, 'group')} and the rows fall into "
-            f"{counted(classes, 'class')}; {counted(pairs, 'pair')} occur",
+            f"the ledger has {counted(groups, 'group')}, the release has {counted(classes, 'group')} of the "
+            f"same rows; {counted(pairs, 'pair')} of them overlap",
         )

@@ -82,15 +82,3 @@ class Findings:
     def verdict(self) -> Verdict:
         """The outcome."""
         return Verdict(self.scope, tuple(self.checks), tuple(self.violations))
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "group"), counted(3, "class"), counted(0, "row"), counted(2, "entry")
-    ('1 group', '3 classes', '0 rows', '2 entries')
-    """
-    if number == 1:
-        return f"1 {noun}"
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {plural}"

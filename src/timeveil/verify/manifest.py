@@ -10,9 +10,10 @@ from timeveil.calendar.catalogue import UNITS
 from timeveil.calendar.zone import check_zone
 from timeveil.errors import ParameterError
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.codes import plain_type
 from timeveil.query.published import promised, schema_of
-from timeveil.verify.findings import Findings, counted
+from timeveil.verify.findings import Findings
 from timeveil.verify.shape import faults
 from timeveil.verify.time_manifest import ROLES, TIME_MANIFEST
 

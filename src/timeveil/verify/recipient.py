@@ -11,9 +11,10 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.errors import TimeveilError
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.codes import Integers
 from timeveil.query.published import HIGHEST, LOWEST, axis_of, bounds_of, classes_of, columns_of, promised
-from timeveil.verify.findings import Findings, counted
+from timeveil.verify.findings import Findings
 from timeveil.verify.row_order import check_row_order
 
 

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.codes import plain_type
 from timeveil.query.published import schema_of
-from timeveil.verify.findings import Findings, counted
+from timeveil.verify.findings import Findings
 
 Mask = npt.NDArray[np.bool_]
 

@@ -12,12 +12,13 @@ import numpy as np
 from timeveil.errors import InputError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.buckets import BUCKET, SLOT, bucketed, buckets_of, sensitive_column
 from timeveil.query.codes import Coded, Integers, align, column_of, encode
 from timeveil.query.journeys import Journeys, Mask, journeys_of
 from timeveil.query.published import columns_of, promised
 from timeveil.verify.definition import fold_both
-from timeveil.verify.findings import Findings, StreamCode, counted
+from timeveil.verify.findings import Findings, StreamCode
 
 
 def check_records(release: Release, ledger: Ledger, findings: Findings) -> None:

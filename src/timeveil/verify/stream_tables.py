@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from timeveil.errors import TimeveilError
 from timeveil.model.release import Release
+from timeveil.model.wording import counted
 from timeveil.query.buckets import (
     SLOT,
     Buckets,
@@ -23,7 +24,7 @@ from timeveil.query.buckets import (
 from timeveil.query.codes import Integers, distinct_pairs, encode
 from timeveil.query.published import classes_of, promised
 from timeveil.query.slots import NOWHERE, SlotLine, line_of
-from timeveil.verify.findings import Findings, counted
+from timeveil.verify.findings import Findings
 
 
 def check_slots_and_buckets(release: Release, findings: Findings) -> bool:

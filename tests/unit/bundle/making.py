@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
 def release_of(columns: dict[str, Any], *, quasi: tuple[str, ...] = (), k: int = 2) -> Release:
     """A day-by-day release with these columns beside the time; every row stands there k times."""
     given = pa.table(columns)
-    given = given.take(_in_order(given, quasi)) if given.num_rows else given
+    given = given.take(_in_order(given, quasi)) if given.num_rows > 1 else given
     given = given.take(pa.array([row for row in range(given.num_rows) for _ in range(k)], pa.int64()))
     rows = given.num_rows
     start, end = dt.date(2024, 2, 29), dt.date(2024, 3, 1)

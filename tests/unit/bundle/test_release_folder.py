@@ -201,6 +201,24 @@ def test_some_columns_can_be_read_alone(tmp_path):
         assert part.read(["day", "zip"]).column_names == ["day", "zip"]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([2_932_897], pa.int32()).cast(pa.date32()),
+        pa.array([-719_163], pa.int32()).cast(pa.date32()),
+        pa.array([253_402_300_800_000], pa.int64()).cast(pa.timestamp("ms")),
+        pa.array([253_402_300_800], pa.int64()).cast(pa.timestamp("s", "UTC")),
+    ],
+)
+def test_a_year_that_csv_cannot_tell_is_told_to_the_publisher(tmp_path, column):
+    """Before anything is written, and with what to do; Parquet takes it."""
+    release = release_of({"n": [1], "when": column})
+    error = refused("unsupported-input", release, tmp_path / "out", format="csv")
+    assert "column `when` has dates or times outside of the years 1 to 9999" in error.message
+    assert "Parquet" in error.hint
+    assert names(tmp_path) == []
+
+
 def test_an_empty_release_is_a_release(tmp_path):
     """No rows, and the types are known all the same."""
     empty = release_of({"zip": pa.array([], pa.string())}, quasi=("zip",))

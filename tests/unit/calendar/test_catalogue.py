@@ -6,11 +6,12 @@ import pyarrow as pa
 import pytest
 
 from timeveil.calendar.catalogue import CATALOGUE, available, canonical, fit, granularity, resolve
-from timeveil.calendar.definitions import boundaries, groups_of
+from timeveil.calendar.definitions import boundaries, day_parts, groups_of
 from timeveil.errors import ParameterError
 from timeveil.model.relation import TimeAxis
 
 CIVIL = TimeAxis("civil", pa.timestamp("ms"))
+DATES = TimeAxis("civil", pa.date32())
 DAYS = TimeAxis("relative", pa.int64(), unit="day")
 MINUTES = TimeAxis("relative", pa.int64(), unit="minute")
 YEARS = TimeAxis("relative", pa.int64(), unit="year")
@@ -147,3 +148,34 @@ def test_available_lists_the_catalogue_and_the_users_own() -> None:
     fortnight = groups_of("fortnight", "week", 2)
     assert list(available(CIVIL, [fortnight])) == [*CATALOGUE, "fortnight"]
     assert "month" not in available(DAYS)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "second",
+        "hour",
+        "6-hours",
+        "shift",
+        "day-part",
+        day_parts("half", {"first": "00:00", "second": "12:00"}),
+        boundaries("wave", ["2020-03-01 12:00", "2020-07-01"]),
+        groups_of("shifts", "shift", 2),
+    ],
+)
+def test_dates_have_no_hours_to_cut(wanted: object) -> None:
+    with pytest.raises(ParameterError, match="cuts days into parts, and the time column has dates"):
+        resolve([wanted], DATES)  # type: ignore[list-item]
+    assert resolve([wanted], CIVIL)  # type: ignore[list-item]
+
+
+def test_on_dates_the_default_begins_with_the_day() -> None:
+    assert [g.name for g in resolve(None, DATES)][:2] == ["day", "week"]
+    assert resolve(["day", "week", "all", "business-day", "academic-term"], DATES)
+
+
+@pytest.mark.parametrize("wanted", [[None], [1], 5, [["week"]]])
+def test_what_is_no_granularity_is_refused(wanted: object) -> None:
+    for arguments in ((wanted, CIVIL), (None, CIVIL, wanted), (["week"], CIVIL, wanted)):
+        with pytest.raises(ParameterError, match="is not a list of granularities"):
+            resolve(*arguments)  # type: ignore[arg-type]

@@ -166,8 +166,8 @@ def test_definitions_may_come_in_any_order() -> None:
         (7, "is not a table"),
         ({"kind": "groups", "of": "week"}, "lacks `n`"),
         ({"kind": "groups", "of": "week", "n": 2, "ancor": 1}, "unknown key `ancor`"),
-        ({"kind": "groups", "of": "moon", "n": 2}, "builds on a granularity that is not known"),
-        ({"kind": "groups", "of": 3, "n": 2}, "builds on a granularity that is not known"),
+        ({"kind": "groups", "of": "moon", "n": 2}, "builds on `moon`, which is not a granularity"),
+        ({"kind": "groups", "of": 3, "n": 2}, "is not the name of a granularity"),
         ({"kind": "groups", "of": "week", "n": 0}, "groups 0 granules"),
         ({"kind": "groups", "of": "decade", "n": 5_000}, "groups 5000 granules"),
         ({"kind": "groups", "of": "day", "n": 10**30}, "too large for a time"),
@@ -213,3 +213,18 @@ def test_fixed_names_cannot_be_redefined(name: str) -> None:
 def test_a_granularity_needs_a_name() -> None:
     with pytest.raises(ParameterError, match="has no name"):
         groups_of(" ", "day", 7)
+
+
+def test_two_groups_cannot_have_the_same_label():
+    """`a` and `b` together are called `a to b`, which is what the third is called."""
+    edges = ["2020-01-01", "2020-02-01", "2020-03-01", "2020-04-01"]
+    waves = boundaries("wave", edges, ["a", "b", "a to b"])
+    with pytest.raises(ParameterError, match="two granules of `pair` have the same label") as caught:
+        groups_of("pair", waves, 2)
+    assert caught.value.code == "bad-calendar"
+    good = groups_of("pair", boundaries("wave", edges, ["a", "b", "c"]), 2)
+    described = good.as_dict()
+    assert Granularity.from_dict(described) == good
+    described["of"]["labels"] = ["a", "b", "a to b"]
+    with pytest.raises(ParameterError, match="the same label"):
+        Granularity.from_dict(described)

@@ -10,7 +10,7 @@ import pytest
 from tests.oracles import calendar as oracle
 
 from timeveil.calendar.catalogue import CATALOGUE, resolve
-from timeveil.calendar.definitions import boundaries, groups_of, terms
+from timeveil.calendar.definitions import boundaries, business_days, groups_of, terms
 from timeveil.calendar.timeline import Ticks, Timeline, at_least, base_for
 from timeveil.model.relation import TimeAxis
 
@@ -233,3 +233,17 @@ def test_what_is_finer_than_the_base_can_be_left_out() -> None:
     assert left[0] is c["day"]
     wave = boundaries("wave", ["2006-01-01 07:00", "2006-01-01 08:00", "2006-02-01"])
     assert at_least([wave], DAY) == (wave,)
+
+
+def test_the_next_granule_is_one_that_the_clocks_have_shown() -> None:
+    """Berlin skipped 02:15 to 02:45 in spring, and Apia a whole Friday."""
+    edges = ["2024-03-31 02:15", "2024-03-31 02:45", "2024-03-31 05:00"]
+    wave = boundaries("wave", edges, ["skipped", "seen"])
+    early = Timeline(zoned("Europe/Berlin"), SECOND, seconds("2024-03-31 00:00"), "next")
+    granules = early.granules_of(wave)
+    assert granules.label == ["seen"]
+    assert granules.start.to_pylist() < granules.end.to_pylist()
+    working = business_days("working", holidays=["2011-12-29"])
+    holiday = Timeline(zoned("Pacific/Apia"), SECOND, seconds("2011-12-29 20:00"), "next")
+    assert holiday.granules_of(working).label == ["2012-01-02"]
+    assert early.firsts(boundaries("last", edges[:2])).tolist() == [-1]

@@ -95,9 +95,9 @@ def test_a_file_without_a_header_is_refused(file, content, stored):
 @pytest.mark.parametrize(
     ("content", "where"),
     [
-        (f"who,at,zip\n1,2024-01-01,x\n2,2024-01-02\n3,{CANARY},x\n", "row 2 has 2 cells, the header 3"),
-        (f"who,at,zip\n1,2024-01-01,x,{CANARY}\n", "row 1 has 4 cells, the header 3"),
-        (f'who,at,zip\n1,2024-01-01,x\n2,2024-01-02,"{CANARY}\n3,2024-01-01,x\n', ": row 2"),
+        (f"who,at,zip\n1,2024-01-01,x\n2,2024-01-02\n3,{CANARY},x\n", "data row 2 has 2 cells, the header 3"),
+        (f"who,at,zip\n1,2024-01-01,x,{CANARY}\n", "data row 1 has 4 cells, the header 3"),
+        (f'who,at,zip\n1,2024-01-01,x\n2,2024-01-02,"{CANARY}\n3,2024-01-01,x\n', ": data row 2"),
     ],
 )
 def test_ragged_rows_are_named_by_number(file, content, where, stored):

@@ -209,7 +209,7 @@ def test_a_failing_stream_does_not_quote_data():
         with pytest.raises(InputError) as caught:
             read(pa.RecordBatchReader.from_batches(ROWS.schema, batches()), ROLES, stored=stored)
         assert "canary7391" not in str(caught.value)
-        assert caught.value.__suppress_context__
+        assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("thing", [3, None, [1, 2], {"who": [1]}, object()])

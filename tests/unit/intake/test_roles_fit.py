@@ -148,3 +148,13 @@ def test_nulls_in_time_and_respondent_are_errors_unless_withheld():
     assert kept.rows == 3
     assert kept.table["taken_at"].null_count == 2
     refused("bad-parameter", kind=ParameterError, nulls="skip")
+
+
+@pytest.mark.parametrize("name", ["taken_at_start", "taken_at_end", "taken_at_weekday"])
+def test_the_respondent_cannot_have_a_name_that_the_release_needs(name):
+    """Its name would stand in the release, over other values."""
+    table = TABLE.rename_columns([name if n == "patient" else n for n in TABLE.column_names])
+    roles = Roles(respondent=name, time="taken_at", quasi=[Derived("weekday")], drop="rest")
+    with pytest.raises(RolesError) as caught:
+        read(table, roles)
+    assert caught.value.code == "column-clash"

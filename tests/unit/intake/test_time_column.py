@@ -245,7 +245,7 @@ def test_naive_and_aware_do_not_mix():
     error = refused(
         InputError, "mixed-zones", ["2024-01-01 00:00Z", "2024-01-01", "2024-01-01 10:00"], zone=BERLIN
     )
-    assert "1 times with an offset and 2 without" in error.message
+    assert "1 time with an offset and 2 without" in error.message
 
 
 def test_zone_and_unit_must_fit_the_column():

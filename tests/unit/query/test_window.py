@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges as oracle
 
+import timeveil as tv
 from timeveil.errors import ParameterError, RolesError
 from timeveil.model.estimate import Estimate
 from timeveil.query import WindowCount, answer
@@ -154,3 +155,34 @@ def test_a_window_is_instants():
     assert window_of(oracle.CIVIL, (dt.datetime(1970, 1, 1, 0, 1), dt.date(1970, 1, 2))) == (60, 86_400)
     assert window_of(oracle.DAYS, (1, 2)) == (86_400, 172_800)
     assert pa.types.is_date32(oracle.DATES.type)
+
+
+def test_a_window_may_end_within_a_second():
+    """Rows at 0.2 seconds, published to the second: half a second of window holds all of them, or none."""
+    at = dt.datetime(2024, 4, 1, 0, 0, 0, 200_000)
+    table = pa.table({"who": ["ann", "bob"], "at": pa.array([at, at], pa.timestamp("ms"))})
+    release, _ = tv.generalize_time(table, tv.Roles(respondent="who", time="at"), 2, granularities=["second"])
+    start = dt.datetime(2024, 4, 1)
+
+    def window(low: float, high: float) -> Estimate:
+        step = dt.timedelta(seconds=1)
+        return answer(release, WindowCount(between=(start + low * step, start + high * step)))
+
+    assert window(0, 0.5) == Estimate(1.0, low=0, high=2)
+    assert window(0.25, 0.5) == Estimate(0.5, low=0, high=2)
+    assert window(0.75, 9) == Estimate(0.5, low=0, high=2)
+    assert window(-0.5, 1.5) == window(0, 1) == Estimate(2.0, low=2, high=2)
+    assert window(1, 1.5) == window(-0.5, 0) == Estimate(0.0, low=0, high=0)
+
+
+def test_withheld_rows_may_lie_in_any_window(two_weeks):
+    """One more person came alone; nobody outside knows when."""
+    case = oracle.Case(rows(dt.date(2024, 4, 1), dt.date(2024, 4, 10)), 2, oracle.DATES)
+    alone = {**case.rows[0], "person": "cy", "zip": "99"}
+    release = release_of(replace(case, rows=[*case.rows, alone]))
+    assert release.manifest["counts"]["withheld"] == 1
+    week = ("2024-04-01", "2024-04-08")
+    assert answer(release, WindowCount(between=week)) == Estimate(2.0, low=2, high=3)
+    assert answer(release, WindowCount(where={"zip": "99"})) == Estimate(0.0, low=0, high=1)
+    nothing = ("2024-04-03", "2024-04-03")
+    assert answer(release, WindowCount(between=nothing)) == Estimate(0.0, low=0, high=0)

@@ -1,0 +1,20 @@
+"""Numbers with their nouns, in messages and reports."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(20_412, "row"), counted(2, "person", "people"), counted(0, "day")
+    ('1 row', '20,412 rows', '2 people', '0 days')
+    >>> counted(3, "granularity"), counted(2, "class")
+    ('3 granularities', '2 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith("s") else "s")
