@@ -10,7 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
+from timeveil.cli.measure import described
 from timeveil.cli.output import Output
+from timeveil.measure import Loss
 
 
 def spoil(name: str, at: int = 60) -> None:
@@ -46,6 +48,7 @@ def test_verify_with_the_ledger_counts_people(cli: Cli, published: str) -> None:
     assert said.code == 0
     assert said.out.startswith("holds: `out`, by counting the people of every group, with the ledger\n")
     assert "every published value is shared by at least 2 different people\n" in said.out
+    assert "class" not in said.out
 
 
 def test_verify_as_data(cli: Cli, published: str) -> None:
@@ -137,6 +140,13 @@ def test_measure(cli: Cli, published: str) -> None:
     assert (told["groups"], told["suppressed"]) == (4, 0)
 
 
+def test_large_numbers_are_grouped() -> None:
+    loss = Loss(4_807, 3, 1, 9_000, 1, 1_602.6, 1_000.2, 1.0, 86_400.0, "second", 1_000, 0.1, 0.2)
+    assert (
+        described(loss)[0] == "4,807 rows published in 3 groups: 1,602.6 rows and 1,000.2 people to a group."
+    )
+
+
 def test_attack(cli: Cli, published: str) -> None:
     said = cli(f"attack {published}")
     assert said.code == 0
@@ -189,6 +199,15 @@ def test_query(cli: Cli, published: str) -> None:
     assert cli("query out --where result=bad").out == "3 rows exactly\n"
     told = json.loads(cli("query out --between 2024-01-01 2024-01-04 --json").out)
     assert told == {"value": pytest.approx(18 / 7), "low": 0.0, "high": 6.0}
+
+
+def test_nothing_is_exact_where_rows_were_withheld(cli: Cli, here: Path) -> None:
+    with Path("visits.csv").open("a") as file:
+        file.write("gina,2024-01-02,30,ok\n")
+    assert cli(f"generalize-time visits.csv --out out {ROLES} --k 2 --suppress 0.1 --quiet").code == 0
+    said = cli("query out --between 2024-01-01 2024-01-08")
+    assert said.out == "6 rows, between 6 and 7, as a row was withheld\n"
+    assert json.loads(cli("query out --json").out) == {"value": 12.0, "low": 12.0, "high": 13.0}
 
 
 def test_a_range_of_text_is_compared_as_text(cli: Cli, published: str) -> None:

@@ -56,7 +56,11 @@ def test_an_output_that_knows_no_umlauts(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted; nothing was written\n"), (signal.SIGTERM, 143, "")],
+    [
+        (signal.SIGINT, 130, "interrupted; nothing was written\n"),
+        (signal.SIGTERM, 143, ""),
+        (signal.SIGHUP, 129, ""),
+    ],
 )
 def test_a_signal_ends_it_and_leaves_nothing(here: Path, number: int, code: int, word: str) -> None:
     """The method is made to wait, with a private folder open, until the signal comes."""

@@ -25,6 +25,7 @@ from timeveil.bundle.rows import blocks
 from timeveil.bundle.trouble import said_plainly
 from timeveil.errors import BundleError, PrivateArtifactError, instead_of
 from timeveil.model.ledger import Ledger
+from timeveil.model.leftovers import hold, sweep
 from timeveil.model.relation import Relation, TimeAxis
 from timeveil.model.roles import Roles
 from timeveil.model.stored import Stored
@@ -42,8 +43,11 @@ def write_ledger(ledger: Ledger, path: str | Path) -> Path:
 
 
 def _write_private(ledger: Ledger, place: Path) -> Path:
-    hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
-    handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    sweep(place.parent, f".{place.name}.partial-")
+    handle = None
+    while handle is None:
+        hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(8)}"
+        handle = hold(hidden)
     try:
         with os.fdopen(handle, "wb") as file:
             _write(ledger, file)

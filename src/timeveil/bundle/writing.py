@@ -25,6 +25,7 @@ from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.types import is_writable
 from timeveil.errors import BundleError, ParameterError
 from timeveil.model.ledger import Ledger
+from timeveil.model.leftovers import LOCK, hold, sweep
 from timeveil.model.release import Release
 from timeveil.model.stored import Stored
 from timeveil.verify import verify
@@ -76,14 +77,19 @@ def refuse_taken(place: Path) -> None:
 @contextmanager
 def _partial(place: Path) -> Iterator[Path]:
     """A folder with the rights of the final one, inside a hidden one beside it that nobody else may enter."""
-    hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
-    hidden.mkdir(mode=0o700)
+    sweep(place.parent, f".{place.name}.partial-")
+    lock = None
+    while lock is None:
+        hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
+        hidden.mkdir(mode=0o700)
+        lock = hold(hidden / LOCK)
     try:
         inner = hidden / "release"
         inner.mkdir(mode=0o755)
         yield inner
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+        os.close(lock)
 
 
 def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:

@@ -25,7 +25,7 @@ from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError
 
 INTERRUPTED = 130
-TERMINATED = 143
+SIGNALLED = 128
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGTERM, _terminate)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _terminate)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
@@ -120,6 +122,6 @@ def _place(cause: Exception) -> str:
     return f"{name.as_posix()}:{last.lineno}"
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     """Leave by the way that removes temporary files."""
-    sys.exit(TERMINATED)
+    sys.exit(SIGNALLED + number)

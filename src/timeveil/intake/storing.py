@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ from timeveil.errors import EngineError, instead_of
 from timeveil.intake.desk import Desk
 from timeveil.intake.sources import Source
 from timeveil.model.relation import TimeAxis
-from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored
+from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 
 
 def stored_table(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Stored, TimeAxis | None]:
@@ -65,20 +66,23 @@ class Sink:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer: pq.ParquetWriter | None = None
+        self._file: BinaryIO | None = None
         self._schema: pa.Schema | None = None
 
     def __enter__(self) -> Sink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
+        if self._writer is not None and self._file is not None:
             self._writer.close()
+            self._file.close()
 
     def write(self, rows: pa.Table) -> None:
         """The next rows."""
         if self._writer is None:
             self._schema = pa.schema([pa.field(f.name, _decoded(f.type)) for f in rows.schema])
-            self._writer = pq.ParquetWriter(self._path, self._schema, compression="lz4")
+            self._file = private_file(self._path)
+            self._writer = pq.ParquetWriter(self._file, self._schema, compression="lz4")
         if rows.num_rows:
             self._writer.write_table(rows.cast(self._schema))
 

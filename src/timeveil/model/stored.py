@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from timeveil.model.leftovers import LOCK, hold, sweep
+
 BATCH_ROWS = 131_072
+_PREFIX = "timeveil-"
 
 
 class PrivateFolder:
-    """A temporary folder only its owner may enter; it goes when the last holder lets go of it."""
+    """A temporary folder only its owner may enter; it goes when the last holder lets go of it.
+
+    Those that a killed process left behind go when the next one is made.
+    """
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="timeveil-"))
-        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        sweep(Path(tempfile.gettempdir()), _PREFIX)
+        lock = None
+        while lock is None:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            lock = hold(self.path / LOCK)
+        self._remove = weakref.finalize(self, _let_go, self.path, lock)
 
     def close(self) -> None:
         """Remove it now."""
         self._remove()
+
+
+def _let_go(path: Path, lock: int) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(lock)
+
+
+def private_file(path: Path) -> BinaryIO:
+    """A new file that only its owner may read, whatever the umask says."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 class Stored:

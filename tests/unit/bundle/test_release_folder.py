@@ -363,6 +363,10 @@ write(plain_release(), {str(tmp_path / "out")!r})
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".out.partial-")
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    write(plain_release(), tmp_path / "other")
+    assert left.exists()
+    write(plain_release(), tmp_path / "out")
+    assert names(tmp_path) == ["other", "out"]
 
 
 def test_a_release_that_breaks_its_promise_is_not_written(tmp_path):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from timeveil.errors import EngineError, TimeveilError
 from timeveil.intake import csv_file, read, sources, storing
+from timeveil.model.leftovers import LOCK
 from timeveil.model.roles import Derived, Roles
 from timeveil.model.stored import Stored
 
@@ -74,7 +75,8 @@ def test_the_file_is_private_and_goes_with_the_relation():
     assert isinstance(relation.data, Stored)
     folder = relation.data.path.parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert os.listdir(folder) == ["rows.parquet"]  # noqa: PTH208
+    assert sorted(os.listdir(folder)) == [LOCK, "rows.parquet"]  # noqa: PTH208
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
     del relation
     gc.collect()
     assert not folder.exists()

@@ -83,7 +83,8 @@ def test_the_paper_skips_what_need_not_be_tried() -> None:
 
 
 def test_granularities_left_out_are_told() -> None:
-    text = sentence(said(), "allowed")
+    assert "left out" not in sentence(said(), "allowed")
+    text = sentence(said(visits(day=[f"2024-01-{day:02} 00:00" for day in range(1, 11)])), "allowed")
     assert "`hour` and `6-hours` left out as finer than the data" in text
     assert "cut the data as another does" in text
     skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
