@@ -11,20 +11,33 @@ import re
 _NAMES = {
     name: f"--{name.replace('_', '-')}"
     for name in (
+        "buckets",
         "choose",
         "drop",
         "engine",
+        "filler",
+        "first_window",
         "format",
         "gaps",
+        "jitter",
         "k",
+        "knows",
+        "l",
+        "late",
         "memory_limit",
+        "move_cost",
         "nulls",
         "respondent",
+        "seed",
+        "sensitive",
+        "slot",
         "suppress",
         "time",
         "tolerance",
         "unit",
         "visits",
+        "window",
+        "withhold_cost",
         "zone",
     )
 }

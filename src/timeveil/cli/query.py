@@ -48,7 +48,7 @@ def query(
     wanted = _conditions(where or [], release, output)
     low, high = (_bound(text, release) for text in between)
     count = answer(release, WindowCount(between=(low, high), where=wanted))
-    withheld = release.manifest["counts"]["withheld"]
+    withheld = release.manifest["counts"].get("withheld", 0)
     exact = count.low == count.high
     text = f"{count.value:,.4g} rows" if not exact else f"{count.value:,.0f} rows exactly"
     span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
