@@ -26,7 +26,7 @@ import timeveil as tv
 from timeveil.kernels.anatomy import bench_of
 from timeveil.kernels.chance import chance_of
 from timeveil.kernels.placements import Rows, Rules, arrivals_of, cells_of, most_at_once, publish_rows
-from timeveil.kernels.relays import ring_of
+from timeveil.kernels.ring import ring_of
 from timeveil.streaming.exact import solve_window
 
 VALUES = 50
@@ -143,7 +143,7 @@ def _kernel(rows: int) -> float:
             np.full(VALUES, WINDOW, np.int64),
             np.zeros((0, 4), np.int64),
             chance_of(1),
-            np.zeros(4, np.int64),
+            np.zeros(5, np.int64),
         )
     )
     return seconds

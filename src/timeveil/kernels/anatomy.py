@@ -33,13 +33,13 @@ def bench_of(records: int, values: int, l: int) -> Bench:  # noqa: E741
     """An empty bench."""
     return Bench(
         np.empty(records, np.int64),
-        np.empty(values, np.int32),
-        np.empty(values, np.int32),
+        np.empty(values, np.int64),
+        np.empty(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(records + 2, np.int64),
         np.zeros(records + 2, np.int64),
-        np.empty(records + l, np.int32),
+        np.empty(records + l, np.int64),
         np.empty(records + 1, np.int64),
     )
 
