@@ -124,15 +124,17 @@ def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
 def _kernel(rows: int) -> float:
     code = codes(rows)
     slot = np.arange(rows, dtype=np.int64) // PER_SLOT
+    nobody = np.zeros(0, np.int32)
+    for fixed in (code, slot, nobody):
+        fixed.flags.writeable = False
     slots, begin = arrivals_of(slot)
     del slot
     most = int(most_at_once(slots, begin, WINDOW))
-    nobody = np.zeros(0, np.int32)
     late = np.zeros(rows, np.int32)
     move = np.arange(2 * WINDOW + 1, dtype=np.int64)
     seconds, _ = _timed(
         lambda: publish_rows(
-            Rows(code, nobody, late, nobody),
+            Rows(code, nobody, late, np.zeros(0, np.int32)),
             slots,
             begin,
             ring_of(WINDOW, VALUES, L),

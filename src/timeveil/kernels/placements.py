@@ -19,7 +19,7 @@ from timeveil.kernels.relays import reposition
 from timeveil.kernels.ring import clear_slot, largest_level, list_value, queue_value, take_in
 
 LEFT, TRIMMED = -1, -2
-BUCKETS, CELLS = 0, 1
+BUCKETS, CELLS = np.int64(0), np.int64(1)
 ROWS, SLOTS, MADE, DUPLICATES, SEARCHES = 0, 1, 2, 3, 4
 
 
@@ -158,7 +158,7 @@ def _emit(rows, slot, ring, cells, bench, rules, chance, tally):  # type: ignore
     natives = ring.native[r]
     arrived = cells.stop[q] - cells.begin[q]
     placed = ring.size[r]
-    taken = 0
+    taken = np.int64(0)
     if people:
         taken, placed = _place_people(rows, slot, ring, cells, rules, chance, tally)
     else:
@@ -212,7 +212,7 @@ def _place_movers(rows, slot, ring, cells):  # type: ignore[no-untyped-def]
     """Rows of earlier slots, the next of each cell; returns how many, listed in `cells.taken`."""
     w = ring.standing.shape[0]
     r = slot % w
-    taken = 0
+    taken = np.int64(0)
     for p in range(ring.held[r]):
         s = ring.present[r, p]
         for d in range(1, min(w, slot + 1)):
@@ -234,7 +234,7 @@ def _place_people(rows, slot, ring, cells, rules, chance, tally):  # type: ignor
     _open_cells(rows, slot, ring, cells, rules, chance)
     values = ring.present[r, : ring.held[r]]
     values.sort()
-    taken = 0
+    taken = np.int64(0)
     for d in range(min(w, slot + 1)):
         q = (slot - d) % (2 * w)
         for p in range(values.size):
@@ -287,7 +287,7 @@ def _find_awaited(rows, slot, ring, cells, rules, s, d, tally):  # type: ignore[
 @njit(cache=True, nogil=True)
 def _trim(rows, cells, values, taken, l):  # type: ignore[no-untyped-def]  # noqa: E741
     """Withhold what stands too high, the last taken first; returns how many stay."""
-    highest = 0
+    highest = np.int64(0)
     for n in range(taken):
         s = rows.code[cells.taken[n]]
         cells.actual[s] += 1

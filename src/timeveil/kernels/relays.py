@@ -14,6 +14,7 @@ from timeveil.kernels.ring import list_value
 NEVER, LAST_CHANCE, ALWAYS = 0, 1, 2
 WITHHELD, ORIGIN, COUNT = 0, 1, 2
 NO_GAIN = np.int64(-(2**62))
+NONE, ZERO = np.int64(-1), np.int64(0)  # typed, so that each function is compiled once
 
 
 @njit(cache=True, nogil=True)
@@ -55,7 +56,7 @@ def _fill_level(ring, last, level, move, withhold):  # type: ignore[no-untyped-d
         while ring.waiting[s] > 0 and ring.standing[r, s] < level:
             if _gain_of(ring, s, last, move, withhold) <= 0:
                 break
-            _apply(ring, s, last, -1, 0)
+            _apply(ring, s, last, NONE, ZERO)
 
 
 @njit(cache=True, nogil=True)
@@ -79,7 +80,7 @@ def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[n
         if found < needed:
             return False
     total = 0
-    notes = 0
+    notes = ZERO
     for _ in range(needed):
         value, source, gain = _best(ring, last, level, l, move, withhold, spare)
         if value < 0:

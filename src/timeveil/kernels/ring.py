@@ -109,7 +109,7 @@ def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]  #
     """The records of an arriving slot, with as few withheld as l-eligibility needs (§III)."""
     r = last % ring.standing.shape[0]
     _count(ring, r, code[begin:end])
-    highest = 0
+    highest = np.int64(0)
     for p in range(ring.held[r]):
         highest = max(highest, ring.arrived[r, ring.present[r, p]])
     most = highest
