@@ -1,6 +1,6 @@
 """Publish temporal data about people without giving them away.
 
-    read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
+read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
 """
 
 from timeveil.attack import Adversary, Breach, attack

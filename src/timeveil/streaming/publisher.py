@@ -53,9 +53,9 @@ class StreamPublisher:
     >>> publisher.push(pa.table({"day": [2, 2], "age": [60, 70], "disease": ["cold", "mumps"]}))
     [<PublishedSlot 1: 0 rows>]
     >>> publisher.close()
-    [<PublishedSlot 2: 3 rows>]
+    [<PublishedSlot 2: 4 rows>]
     >>> publisher.facts["moved"], publisher.facts["withheld"]
-    (1, 2)
+    (2, 1)
     """
 
     def __init__(

@@ -74,9 +74,9 @@ def publish_stream(
     >>> roles = Roles(time="day", quasi=["age"], sensitive=["disease"])
     >>> release, ledger = publish_stream(cases, roles, l=2, window=2, seed=1)
     >>> release.table["slot"].to_pylist(), release.tables["sensitive"]["disease"].to_pylist()
-    ([2, 2, 2], ['cold', 'flu', 'mumps'])
+    ([2, 2, 2, 2], ['flu', 'mumps', 'cold', 'flu'])
     >>> ledger.facts["moved"], ledger.facts["withheld"]
-    (1, 2)
+    (2, 1)
     """
     settings = settings_from(
         roles,
