@@ -26,7 +26,7 @@ import timeveil as tv
 from timeveil.kernels.anatomy import bench_of
 from timeveil.kernels.chance import chance_of
 from timeveil.kernels.placements import Rows, Rules, arrivals_of, cells_of, most_at_once, publish_rows
-from timeveil.kernels.relays import ring_of
+from timeveil.kernels.ring import ring_of
 from timeveil.streaming.exact import solve_window
 
 VALUES = 50
@@ -124,15 +124,17 @@ def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
 def _kernel(rows: int) -> float:
     code = codes(rows)
     slot = np.arange(rows, dtype=np.int64) // PER_SLOT
+    nobody = np.zeros(0, np.int32)
+    for fixed in (code, slot, nobody):
+        fixed.flags.writeable = False
     slots, begin = arrivals_of(slot)
     del slot
     most = int(most_at_once(slots, begin, WINDOW))
-    nobody = np.zeros(0, np.int32)
     late = np.zeros(rows, np.int32)
     move = np.arange(2 * WINDOW + 1, dtype=np.int64)
     seconds, _ = _timed(
         lambda: publish_rows(
-            Rows(code, nobody, late, nobody),
+            Rows(code, nobody, late, np.zeros(0, np.int32)),
             slots,
             begin,
             ring_of(WINDOW, VALUES, L),
@@ -143,7 +145,7 @@ def _kernel(rows: int) -> float:
             np.full(VALUES, WINDOW, np.int64),
             np.zeros((0, 4), np.int64),
             chance_of(1),
-            np.zeros(4, np.int64),
+            np.zeros(5, np.int64),
         )
     )
     return seconds

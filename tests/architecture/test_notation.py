@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.architecture.source import ROOT
 
-METHODS = ("timeveil.generalization",)
+METHODS = ("timeveil.generalization", "timeveil.streaming")
 PAGE = ROOT / "docs" / "explanation" / "notation.md"
 Row = tuple[str, str, str]
 

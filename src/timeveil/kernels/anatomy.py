@@ -33,13 +33,13 @@ def bench_of(records: int, values: int, l: int) -> Bench:  # noqa: E741
     """An empty bench."""
     return Bench(
         np.empty(records, np.int64),
-        np.empty(values, np.int32),
-        np.empty(values, np.int32),
+        np.empty(values, np.int64),
+        np.empty(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(records + 2, np.int64),
         np.zeros(records + 2, np.int64),
-        np.empty(records + l, np.int32),
+        np.empty(records + l, np.int64),
         np.empty(records + 1, np.int64),
     )
 
@@ -49,7 +49,7 @@ def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[
     """Write the bucket of each of rows[:number]; returns how many buckets there are."""
     if number == 0:
         return 0
-    shuffle(chance, rows, 0, number)
+    shuffle(chance, rows, np.int64(0), number)
     distinct = _by_value(bench, rows, number, code)
     highest = _rank(bench, distinct)
     made = _draw(bench, l, bucket)
@@ -126,7 +126,7 @@ def _draw(bench, l, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
 @njit(cache=True, nogil=True)
 def _join(bench, s, made, l, chance, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
     """Put the one record left of a value into a random bucket that lacks the value."""
-    number = 0
+    number = np.int64(0)
     for b in range(made):
         there = False
         for i in range(b * l, b * l + l):

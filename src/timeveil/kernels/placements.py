@@ -15,11 +15,12 @@ from numba import njit
 
 from timeveil.kernels.anatomy import make_buckets
 from timeveil.kernels.chance import begin_draws, shuffle
-from timeveil.kernels.relays import clear_slot, largest_level, list_value, queue_value, reposition, take_in
+from timeveil.kernels.relays import reposition
+from timeveil.kernels.ring import clear_slot, largest_level, list_value, queue_value, take_in
 
 LEFT, TRIMMED = -1, -2
-BUCKETS, CELLS = 0, 1
-ROWS, SLOTS, MADE, DUPLICATES = 0, 1, 2, 3
+BUCKETS, CELLS = np.int64(0), np.int64(1)
+ROWS, SLOTS, MADE, DUPLICATES, SEARCHES = 0, 1, 2, 3, 4
 
 
 class Rows(NamedTuple):
@@ -35,7 +36,8 @@ class Cells(NamedTuple):
     """Where rows of a (slot, value) stand in random order, for two windows of slots.
 
     order: row numbers. next[q, s], end[q, s]: the part of it for a value. begin[q], stop[q]: the rows of a
-    slot. taken: rows placed in the slot at hand. seen: per person, the latest slot they were placed in.
+    slot. taken: rows placed in the slot at hand. seen: per person, the latest slot they were placed in;
+    awaited: the latest search in which they were found to have a record in a later slot. actual: scratch.
     """
 
     order: np.ndarray
@@ -45,6 +47,7 @@ class Cells(NamedTuple):
     stop: np.ndarray
     taken: np.ndarray
     seen: np.ndarray
+    awaited: np.ndarray
     actual: np.ndarray
 
 
@@ -71,6 +74,7 @@ def cells_of(width: int, values: int, rows: int, most: int, people: int) -> Cell
         np.zeros(ring, np.int64),
         np.empty(most, np.int64),
         np.full(people, -1, np.int64),
+        np.zeros(people, np.int64),
         np.zeros(values, np.int64),
     )
 
@@ -154,7 +158,7 @@ def _emit(rows, slot, ring, cells, bench, rules, chance, tally):  # type: ignore
     natives = ring.native[r]
     arrived = cells.stop[q] - cells.begin[q]
     placed = ring.size[r]
-    taken = 0
+    taken = np.int64(0)
     if people:
         taken, placed = _place_people(rows, slot, ring, cells, rules, chance, tally)
     else:
@@ -208,7 +212,7 @@ def _place_movers(rows, slot, ring, cells):  # type: ignore[no-untyped-def]
     """Rows of earlier slots, the next of each cell; returns how many, listed in `cells.taken`."""
     w = ring.standing.shape[0]
     r = slot % w
-    taken = 0
+    taken = np.int64(0)
     for p in range(ring.held[r]):
         s = ring.present[r, p]
         for d in range(1, min(w, slot + 1)):
@@ -230,23 +234,30 @@ def _place_people(rows, slot, ring, cells, rules, chance, tally):  # type: ignor
     _open_cells(rows, slot, ring, cells, rules, chance)
     values = ring.present[r, : ring.held[r]]
     values.sort()
-    taken = 0
+    taken = np.int64(0)
     for d in range(min(w, slot + 1)):
         q = (slot - d) % (2 * w)
         for p in range(values.size):
             s = values[p]
             wanted = ring.origin[r, s, d]
-            for n in range(cells.next[q, s], cells.end[q, s]):
-                if wanted == 0:
-                    break
-                row = cells.order[n]
-                if rows.late[row] != LEFT or cells.seen[rows.person[row]] == slot:
-                    continue
-                cells.seen[rows.person[row]] = slot
-                rows.late[row] = d
-                cells.taken[taken] = row
-                taken += 1
-                wanted -= 1
+            if wanted == 0:
+                continue
+            search = _find_awaited(rows, slot, ring, cells, rules, s, d, tally)
+            for others in range(search == 0, 2):
+                for n in range(cells.next[q, s], cells.end[q, s]):
+                    row = cells.order[n]
+                    who = rows.person[row]
+                    if wanted == 0:
+                        break
+                    if rows.late[row] != LEFT or cells.seen[who] == slot:
+                        continue
+                    if others == 0 and cells.awaited[who] != search:
+                        continue
+                    cells.seen[who] = slot
+                    rows.late[row] = d
+                    cells.taken[taken] = row
+                    taken += 1
+                    wanted -= 1
     placed = taken
     if taken < ring.size[r]:
         placed = _trim(rows, cells, values, taken, rules.l)
@@ -255,9 +266,28 @@ def _place_people(rows, slot, ring, cells, rules, chance, tally):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
+def _find_awaited(rows, slot, ring, cells, rules, s, d, tally):  # type: ignore[no-untyped-def]
+    """Mark people with a record in a later slot to which rows of this cell are to go.
+
+    Returns the number that marks them, 0 if no row is to go on.
+    """
+    w = ring.standing.shape[0]
+    search = 0
+    for later in range(slot + 1, min(slot - d + w, rules.span)):
+        if ring.origin[later % w, s, later - slot + d] > 0:
+            if search == 0:
+                tally[SEARCHES] += 1
+                search = tally[SEARCHES]
+            q = later % (2 * w)
+            for row in range(cells.begin[q], cells.stop[q]):
+                cells.awaited[rows.person[row]] = search
+    return search
+
+
+@njit(cache=True, nogil=True)
 def _trim(rows, cells, values, taken, l):  # type: ignore[no-untyped-def]  # noqa: E741
     """Withhold what stands too high, the last taken first; returns how many stay."""
-    highest = 0
+    highest = np.int64(0)
     for n in range(taken):
         s = rows.code[cells.taken[n]]
         cells.actual[s] += 1

@@ -1,176 +1,20 @@
-"""The step of the stream method on arrays: least suppression, relays, fill and lift.
+"""The step of the stream method on arrays: relays, fill and lift.
 
-`Ring` holds the counts of the latest w slots; slot j stands at j % w. Only values that occur are touched, so
-a slot costs its records and the relays made, however many values there are. The readable twin of this
-module is `timeveil.streaming.window` with `timeveil.streaming.reposition`.
+It works on a `Ring` of counts and costs the relays made, however many values there are. The readable twin of
+this module is `timeveil.streaming.reposition` with `timeveil.streaming.window`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
+
+from timeveil.kernels.ring import list_value
 
 NEVER, LAST_CHANCE, ALWAYS = 0, 1, 2
 WITHHELD, ORIGIN, COUNT = 0, 1, 2
 NO_GAIN = np.int64(-(2**62))
-
-
-class Ring(NamedTuple):
-    """Counts by slot of the ring and value.
-
-    origin[r, s, d]: published in slot r, from d slots before; standing[r, s] their sum, size[r] that of all
-    values, native[r] of those that came there. withheld[r, s]: of those that came in slot r. arrived[r, s]:
-    all that came. present[r, :held[r]]: the values that occur, `listed` where. waiting[s]: withheld in the
-    whole window; queue[:held[w]] lists the values that may have some, `queued` which. gain[s] holds for
-    slot known[s].
-    """
-
-    origin: np.ndarray
-    standing: np.ndarray
-    withheld: np.ndarray
-    arrived: np.ndarray
-    size: np.ndarray
-    native: np.ndarray
-    present: np.ndarray
-    listed: np.ndarray
-    held: np.ndarray
-    waiting: np.ndarray
-    queue: np.ndarray
-    queued: np.ndarray
-    gain: np.ndarray
-    known: np.ndarray
-    journal: np.ndarray
-
-
-def ring_of(width: int, values: int, l: int) -> Ring:  # noqa: E741
-    """An empty ring."""
-    per_slot = (width, values)
-    return Ring(
-        np.zeros((width, values, width), np.int32),
-        np.zeros(per_slot, np.int32),
-        np.zeros(per_slot, np.int32),
-        np.zeros(per_slot, np.int32),
-        np.zeros(width, np.int64),
-        np.zeros(width, np.int64),
-        np.zeros(per_slot, np.int32),
-        np.zeros(per_slot, np.bool_),
-        np.zeros(width + 1, np.int64),
-        np.zeros(values, np.int64),
-        np.zeros(values, np.int32),
-        np.zeros(values, np.bool_),
-        np.zeros(values, np.int64),
-        np.full(values, -1, np.int64),
-        np.zeros((l * (2 * width + 6), 5), np.int64),
-    )
-
-
-@njit(cache=True, nogil=True)
-def clear_slot(ring, r):  # type: ignore[no-untyped-def]
-    """A slot leaves the ring, and what is withheld there with it."""
-    values = ring.present[r, : ring.held[r]]
-    for s in values:
-        ring.waiting[s] -= ring.withheld[r, s]
-    if 4 * values.size > ring.waiting.size:
-        ring.withheld[r] = 0
-        ring.standing[r] = 0
-        ring.arrived[r] = 0
-        ring.listed[r] = False
-        ring.origin[r] = 0
-    else:
-        for s in values:
-            ring.withheld[r, s] = 0
-            ring.standing[r, s] = 0
-            ring.arrived[r, s] = 0
-            ring.listed[r, s] = False
-            ring.origin[r, s] = 0
-    ring.held[r] = 0
-    ring.size[r] = 0
-    ring.native[r] = 0
-
-
-@njit(cache=True, nogil=True, inline="always")
-def list_value(ring, r, s):  # type: ignore[no-untyped-def]
-    """Note that a value occurs in a slot."""
-    if not ring.listed[r, s]:
-        ring.listed[r, s] = True
-        ring.present[r, ring.held[r]] = s
-        ring.held[r] += 1
-
-
-@njit(cache=True, nogil=True, inline="always")
-def queue_value(ring, s):  # type: ignore[no-untyped-def]
-    """Note that a value has withheld records."""
-    w = ring.standing.shape[0]
-    if not ring.queued[s]:
-        ring.queued[s] = True
-        ring.queue[ring.held[w]] = s
-        ring.held[w] += 1
-
-
-@njit(cache=True, nogil=True)
-def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The records of an arriving slot, with as few withheld as l-eligibility needs (§III)."""
-    r = last % ring.standing.shape[0]
-    _count(ring, r, code[begin:end])
-    highest = 0
-    for p in range(ring.held[r]):
-        highest = max(highest, ring.arrived[r, ring.present[r, p]])
-    most = highest
-    if highest * l > end - begin:
-        most = largest_level(ring.arrived[r], ring.present[r], ring.held[r], l, highest)
-    total = 0
-    for p in range(ring.held[r]):
-        s = ring.present[r, p]
-        kept = min(ring.arrived[r, s], most)
-        ring.standing[r, s] = kept
-        ring.origin[r, s, 0] = kept
-        ring.withheld[r, s] = ring.arrived[r, s] - kept
-        if ring.withheld[r, s] > 0:
-            ring.waiting[s] += ring.withheld[r, s]
-            queue_value(ring, s)
-        total += kept
-    ring.size[r] = total
-    ring.native[r] = total
-    return most
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _count(ring, r, code):  # type: ignore[no-untyped-def]
-    """Count a slot's records by value and list the values: by looking at all of them where they are few."""
-    arrived = ring.arrived[r]
-    if arrived.size > code.size:
-        for s in code:
-            if arrived[s] == 0:
-                list_value(ring, r, s)
-            arrived[s] += 1
-        return
-    for s in code:
-        arrived[s] += 1
-    number = 0
-    for s in range(arrived.size):
-        ring.present[r, number] = s
-        ring.listed[r, s] = arrived[s] > 0
-        number += arrived[s] > 0
-    ring.held[r] = number
-
-
-@njit(cache=True, nogil=True)
-def largest_level(counts, values, number, l, highest):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The largest L with sum(min(count, L)) >= l * L."""
-    low = 0
-    high = highest
-    while low < high:
-        middle = (low + high + 1) // 2
-        total = np.int64(0)
-        for p in range(number):
-            total += min(counts[values[p]], middle)
-        if total >= l * middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+NONE, ZERO = np.int64(-1), np.int64(0)  # typed, so that each function is compiled once
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +33,7 @@ def reposition(ring, last, level, l, move, withhold, filler):  # type: ignore[no
             level = max(level, ring.standing[r, ring.present[r, p]])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _forget_idle(ring):  # type: ignore[no-untyped-def]
     w = ring.standing.shape[0]
     kept = 0
@@ -212,7 +56,7 @@ def _fill_level(ring, last, level, move, withhold):  # type: ignore[no-untyped-d
         while ring.waiting[s] > 0 and ring.standing[r, s] < level:
             if _gain_of(ring, s, last, move, withhold) <= 0:
                 break
-            _apply(ring, s, last, -1, 0)
+            _apply(ring, s, last, NONE, ZERO)
 
 
 @njit(cache=True, nogil=True)
@@ -236,7 +80,7 @@ def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[n
         if found < needed:
             return False
     total = 0
-    notes = 0
+    notes = ZERO
     for _ in range(needed):
         value, source, gain = _best(ring, last, level, l, move, withhold, spare)
         if value < 0:
@@ -250,7 +94,7 @@ def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[n
     return False
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _best(ring, last, level, l, move, withhold, spare):  # type: ignore[no-untyped-def]  # noqa: E741
     """Value, starting slot (-1 for a withheld record) and gain of the best relay; value -1 if none."""
     w = ring.standing.shape[0]
@@ -283,7 +127,7 @@ def _best(ring, last, level, l, move, withhold, spare):  # type: ignore[no-untyp
     return best, source, most
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _heights(ring, b):  # type: ignore[no-untyped-def]
     """How often the commonest value of a slot stands there, and how many values stand as often."""
     highest = 0
@@ -306,7 +150,7 @@ def _nearest(ring, b, s):  # type: ignore[no-untyped-def]
     return d
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _gain_of(ring, s, last, move, withhold):  # type: ignore[no-untyped-def]
     if ring.known[s] != last:
         i = _latest_withheld(ring, s, last)
@@ -325,7 +169,7 @@ def _latest_withheld(ring, s, last):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _walk_cost(ring, s, carried, here, last, move):  # type: ignore[no-untyped-def]
     """What a relay costs that starts in slot `here` (eq. 6); a huge number where it goes too far."""
     w = ring.standing.shape[0]
@@ -344,7 +188,7 @@ def _walk_cost(ring, s, carried, here, last, move):  # type: ignore[no-untyped-d
     return cost
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _apply(ring, s, last, source, notes):  # type: ignore[no-untyped-def]
     """Carry a relay out and note every change; `source` is -1 for a withheld record."""
     w = ring.standing.shape[0]
@@ -397,7 +241,7 @@ def _alter(ring, kind, r, s, d, by):  # type: ignore[no-untyped-def]
         ring.size[r] += by
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _undo(ring, notes):  # type: ignore[no-untyped-def]
     """Take back the changes of a lift, the latest first."""
     for n in range(notes - 1, -1, -1):

@@ -2,8 +2,9 @@
 
 The window says how many records of each value and origin a slot is to hold. Which ones is drawn when the
 slot is final: the records of a cell (origin, value) are put in a random order under the secret seed, never
-by quasi-identifier, and taken in that order, passing over anybody who stands in the slot already. What
-cannot be had without placing somebody twice is withheld, and so is whatever then stands too high.
+by quasi-identifier, and taken in that order, passing over anybody who stands in the slot already. Where
+some of a cell are to go to a later slot, those who have a record there are taken before, so that they need
+not. What cannot be had without placing somebody twice is withheld, and so is whatever then stands too high.
 """
 
 from __future__ import annotations
@@ -79,18 +80,21 @@ class Placed:
 
 
 def place(
-    planned: Published,
+    slot: int,
+    plans: Mapping[int, Published],
     snapshots: Mapping[int, Snapshot],
     l: int,  # noqa: E741
 ) -> list[Placed]:
-    """The records of a final slot, in the order in which they came."""
+    """The records of a final slot, in the order in which they came; `plans` are those of the whole window."""
+    planned = plans[slot]
     placed: list[Placed] = []
     present: set[Any] = set()
     for arrived in sorted({origin for cell in planned.values() for origin in cell}, reverse=True):
         for value in sorted(planned):
             count = planned[value].get(arrived, 0)
             if count:
-                placed += _take(snapshots[arrived], value, count, present)
+                awaited = _awaited(slot, value, arrived, plans, snapshots)
+                placed += _take(snapshots[arrived], value, count, present, awaited)
     wanted = sum(count for cell in planned.values() for count in cell.values())
     if len(placed) < wanted:
         placed = _eligible(placed, l)
@@ -99,23 +103,31 @@ def place(
     return sorted(placed, key=lambda one: (one.arrived, one.record))
 
 
-def _take(snapshot: Snapshot, value: int, count: int, present: set[Any]) -> list[Placed]:
-    """The first records of a cell whose people are not in the slot yet."""
+def _awaited(
+    slot: int, value: int, arrived: int, plans: Mapping[int, Published], snapshots: Mapping[int, Snapshot]
+) -> set[Any]:
+    """People with a record in a later slot to which records of this cell are to go."""
+    if snapshots[arrived].people is None:
+        return set()
+    later = [s for s in plans if s > slot and arrived in plans[s].get(value, ()) and s in snapshots]
+    return {person for s in later for person in snapshots[s].people or ()}
+
+
+def _take(snapshot: Snapshot, value: int, count: int, present: set[Any], awaited: set[Any]) -> list[Placed]:
+    """The first records of a cell whose people are not in the slot yet, awaited people before others."""
     people = snapshot.people
     if people is None:
         whole = len(snapshot.cells[value]) == count  # then their order does not matter
         cell = snapshot.cells[value] if whole else snapshot.draw(value)
         taken, snapshot.cells[value] = cell[:count], cell[count:]
     else:
-        cell = snapshot.draw(value)
-        taken, left = [], []
-        for record in cell:
+        taken = []
+        for record in sorted(snapshot.draw(value), key=lambda one: people[one] not in awaited):
             if len(taken) < count and people[record] not in present:
                 present.add(people[record])
                 taken.append(record)
-            else:
-                left.append(record)
-        snapshot.cells[value] = left
+        gone = set(taken)
+        snapshot.cells[value] = [record for record in snapshot.cells[value] if record not in gone]
     return [Placed(snapshot.slot, record, value) for record in taken]
 
 

@@ -53,9 +53,9 @@ class StreamPublisher:
     >>> publisher.push(pa.table({"day": [2, 2], "age": [60, 70], "disease": ["cold", "mumps"]}))
     [<PublishedSlot 1: 0 rows>]
     >>> publisher.close()
-    [<PublishedSlot 2: 3 rows>]
+    [<PublishedSlot 2: 4 rows>]
     >>> publisher.facts["moved"], publisher.facts["withheld"]
-    (1, 2)
+    (2, 1)
     """
 
     def __init__(
@@ -154,8 +154,8 @@ class StreamPublisher:
         arrived = arrivals(snapshot, self._settings)
         rows = self._rows(arrived)
         rows, slot, came_from = self._in_order(rows, arrived)
-        self._slots = self._slots or arrived.slots
-        self._schema = rows.schema if self._schema is None and rows.num_rows else self._schema
+        if len(slot) and self._slots is None:
+            self._slots, self._schema = arrived.slots, rows.schema
         tally = self._stream.tally
         tally["read"] += arrived.relation.rows
         tally["incomplete"] += arrived.incomplete
@@ -196,7 +196,7 @@ class StreamPublisher:
         person = [] if roles.respondent is None else [roles.respondent]
         rows = arrived.rows([*person, *roles.sensitive, *roles.quasi_columns, *roles.keep])
         schema = self._schema or pa.schema([(f.name, shown_type(f.type)) for f in rows.schema])
-        if self._slots is not None and arrived.relation.rows and arrived.slots != self._slots:
+        if self._slots is not None and len(arrived.slot) and arrived.slots != self._slots:
             raise InputError(
                 f"column `{roles.time}` is of another kind than in the snapshots before",
                 hint="give every snapshot the same kind of times",

@@ -150,8 +150,8 @@ class Stream:
 
     def _emit(self, slot: int) -> Final:
         """Choose the records of a final slot, and their buckets."""
-        settings, planned = self.settings, self.window.published[slot]
-        placed = place(planned, self.snapshots, settings.l)
+        settings = self.settings
+        placed = place(slot, self.window.published, self.snapshots, settings.l)
         codes = [one.value for one in placed]
         bucket: list[int] = []
         if settings.buckets == "anatomy":

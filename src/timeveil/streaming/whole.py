@@ -25,8 +25,9 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
+from timeveil.streaming import summary
 from timeveil.streaming.arrivals import Arrivals, arrivals, refuse_wide_gap
-from timeveil.streaming.chance import JITTER
+from timeveil.streaming.chance import JITTER, Draws
 from timeveil.streaming.costs import MoveCost, WithholdCost
 from timeveil.streaming.exact import solve_window
 from timeveil.streaming.outcome import Fate, assemble
@@ -37,6 +38,7 @@ from timeveil.streaming.stream import Stream
 
 FILLERS = ("never", "last_chance", "always")
 KERNEL_CELLS = 1 << 27
+KERNEL_ROWS = 5_000
 PARALLEL_ROWS = 1 << 20
 
 
@@ -72,9 +74,9 @@ def publish_stream(
     >>> roles = Roles(time="day", quasi=["age"], sensitive=["disease"])
     >>> release, ledger = publish_stream(cases, roles, l=2, window=2, seed=1)
     >>> release.table["slot"].to_pylist(), release.tables["sensitive"]["disease"].to_pylist()
-    ([2, 2, 2], ['cold', 'flu', 'mumps'])
+    ([2, 2, 2, 2], ['flu', 'mumps', 'cold', 'flu'])
     >>> ledger.facts["moved"], ledger.facts["withheld"]
-    (1, 2)
+    (2, 1)
     """
     settings = settings_from(
         roles,
@@ -125,8 +127,6 @@ class Records:
 
 
 def _records(arrived: Arrivals, settings: Settings) -> Records:
-    from timeveil.kernels.placements import arrivals_of, first_seen  # noqa: PLC0415
-
     roles = arrived.relation.roles
     coded = encode(_dictionary(arrived.rows([roles.sensitive[0]]).column(0)))
     _refuse_few_values(len(coded.values), len(coded.codes), settings.l)
@@ -134,13 +134,14 @@ def _records(arrived: Arrivals, settings: Settings) -> Records:
     if roles.respondent is not None:
         people, _ = encode_people(arrived.rows([roles.respondent]).column(0))
     came_from, order = arrived.slot, None
-    slots, begin = arrivals_of(came_from)
+    sums = _sums(len(came_from))
+    slots, begin = sums.arrivals_of(_fixed(came_from))
     if len(came_from) and len(slots) == 0:
         order = np.argsort(came_from, kind="stable")
         came_from, codes, people = came_from[order], codes[order], people[order] if len(people) else people
-        slots, begin = arrivals_of(came_from)
+        slots, begin = sums.arrivals_of(_fixed(came_from))
     refuse_wide_gap(slots)
-    place = first_seen(codes, len(coded.values))
+    place = sums.first_seen(_fixed(codes), len(coded.values))
     values = coded.values
     if not np.array_equal(place, np.arange(len(place))):
         codes, values = place[codes], values.take(pa.array(np.argsort(place)))
@@ -173,13 +174,10 @@ def _refuse_few_values(values: int, rows: int, l: int) -> None:  # noqa: E741
 
 def _delayed(records: Records, settings: Settings) -> Records:
     """Every record after a random wait, in the order in which it then arrives."""
-    from timeveil.kernels.chance import chance_of, random_waits  # noqa: PLC0415
-    from timeveil.kernels.placements import arrivals_of  # noqa: PLC0415
-
-    waits = random_waits(chance_of(settings.seed), records.slots, records.begin, 0, JITTER, settings.jitter)
+    waits = _waits(records, settings)
     arrives = records.arrives + waits
     again = np.argsort(arrives, kind="stable")
-    slots, begin = arrivals_of(arrives[again])
+    slots, begin = _sums(len(arrives)).arrivals_of(_fixed(arrives[again]))
     return Records(
         again if records.order is None else records.order[again],
         records.came_from[again],
@@ -194,16 +192,45 @@ def _delayed(records: Records, settings: Settings) -> Records:
     )
 
 
+def _waits(records: Records, settings: Settings) -> Ints:
+    if len(records.codes) < KERNEL_ROWS:
+        sizes = zip(records.slots.tolist(), np.diff(records.begin).tolist(), strict=True)
+        drawn = ((Draws(settings.seed, slot, JITTER), size) for slot, size in sizes)
+        return np.array([draws.below(settings.jitter + 1) for draws, size in drawn for _ in range(size)])
+    from timeveil.kernels.chance import chance_of, random_waits  # noqa: PLC0415
+
+    chance = chance_of(settings.seed)
+    waits: Ints = random_waits(chance, records.slots, records.begin, 0, JITTER, settings.jitter)
+    return waits
+
+
+def _fixed(array: Any) -> Any:
+    """The array, not to be written to: kernels are compiled for such input alone."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _sums(rows: int) -> Any:
+    """Where sums are made: short streams are not worth loading kernels for."""
+    if rows < KERNEL_ROWS:
+        return summary
+    from timeveil.kernels import placements  # noqa: PLC0415
+
+    return placements
+
+
 def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
     """Late slots and buckets of every record, back in the order of the input."""
-    from timeveil.kernels.placements import sum_up  # noqa: PLC0415
-
     size = settings.window * settings.window * len(records.values)
-    run = _by_kernel if size <= KERNEL_CELLS else step_by_step
+    fits = len(records.codes) >= KERNEL_ROWS and size <= KERNEL_CELLS
+    run = by_kernel if fits else step_by_step
     late, bucket, buckets, duplicates = run(records, settings)
     extra = records.arrives - records.came_from if settings.jitter else np.zeros(0, np.int64)
     furthest = settings.window + settings.jitter
-    moved, came, withheld = sum_up(late, records.codes, extra, len(records.values), furthest)
+    moved, came, withheld = _sums(len(late)).sum_up(
+        late, _fixed(records.codes), extra, len(records.values), furthest
+    )
     facts = _facts(settings, records, moved, came, withheld)
     slot, published = records.arrives + late, late >= 0
     came_from, codes = records.came_from, records.codes
@@ -240,7 +267,8 @@ def _facts(settings: Settings, records: Records, moved: Ints, came: Ints, withhe
     }
 
 
-def _by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
+def by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
+    """Late slots, buckets, how many buckets and how many records withheld because of duplicates."""
     from timeveil.kernels.anatomy import bench_of  # noqa: PLC0415
     from timeveil.kernels.chance import chance_of  # noqa: PLC0415
     from timeveil.kernels.placements import (  # noqa: PLC0415
@@ -250,7 +278,7 @@ def _by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int
         most_at_once,
         publish_rows,
     )
-    from timeveil.kernels.relays import ring_of  # noqa: PLC0415
+    from timeveil.kernels.ring import ring_of  # noqa: PLC0415
 
     rows, values, width = len(records.codes), max(len(records.values), 1), settings.window
     late = np.zeros(rows, np.int32)
@@ -273,9 +301,9 @@ def _by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int
         bucketed,
         solved,
     )
-    tally = np.zeros(4, np.int64)
+    tally = np.zeros(5, np.int64)
     publish_rows(
-        Rows(records.codes, records.people, late, bucket),
+        Rows(_fixed(records.codes), _fixed(records.people), late, bucket),
         slots,
         records.begin,
         ring_of(width, values, settings.l),
@@ -316,7 +344,7 @@ def _solved(records: Records, settings: Settings, span: int, withhold: Ints) -> 
 
 
 def step_by_step(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
-    """The same without the kernel, for more values than its arrays should hold."""
+    """The same without the kernel: for short streams, and for more values than its arrays should hold."""
     rows = len(records.codes)
     late, bucket = np.full(rows, -1, np.int32), np.zeros(rows, np.int32)
     stream = Stream(replace(settings, jitter=0))

@@ -57,6 +57,9 @@ class Window:
     (1, {0: {2: 2, 1: 1}, 1: {2: 2}})
     """
 
+    waiting: Counter[int]
+    """Withheld records of the whole window, by value."""
+
     def __init__(self, width: int, move: Sequence[int], withhold: Callable[[int], int]) -> None:
         self.width = width
         self.move = move
@@ -65,7 +68,7 @@ class Window:
         self.published: dict[int, Published] = {}
         self.withheld: dict[int, dict[int, int]] = {}
         self.sizes: dict[int, int] = {}
-        self.waiting: Counter[int] = Counter()
+        self.waiting = Counter()
         self._planned: dict[int, Relay | None] = {}
 
     def arrive(self, slot: int, published: Mapping[int, int], withheld: Mapping[int, int]) -> None:
@@ -93,7 +96,7 @@ class Window:
                 del self.waiting[value]
 
     def counts(self, slot: int) -> dict[int, int]:
-        """Records published in a slot, by value."""
+        """Records published in a slot, by value: P_i."""
         return {value: sum(cell.values()) for value, cell in self.published[slot].items()}
 
     def count(self, value: int) -> int:

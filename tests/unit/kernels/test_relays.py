@@ -18,7 +18,7 @@ from timeveil.streaming.buckets import anatomy
 from timeveil.streaming.chance import BUCKETS, JITTER, Draws, threefry
 from timeveil.streaming.reposition import largest_level
 from timeveil.streaming.settings import Settings, settings_from
-from timeveil.streaming.whole import Records, _by_kernel, step_by_step
+from timeveil.streaming.whole import Records, by_kernel, step_by_step
 
 STREAMS = 2000
 
@@ -67,7 +67,7 @@ def test_the_kernel_equals_the_steps_on_random_streams(part: int) -> None:
         chosen = random_settings(rng, len(records.values))
         if chosen.roles.respondent is None:
             records = without_people(records)
-        late, bucket, buckets, duplicates = _by_kernel(records, chosen)
+        late, bucket, buckets, duplicates = by_kernel(records, chosen)
         slow, slow_bucket, slow_buckets, slow_duplicates = step_by_step(records, chosen)
         published = slow >= 0
         assert np.array_equal(np.maximum(late, -1), slow)

@@ -1,0 +1,163 @@
+"""Wrong parameters are refused before anything is read, and the message says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import timeveil as tv
+from timeveil.streaming.costs import costs_from
+
+ROLES = tv.Roles(time="day", sensitive=["value"])
+
+
+@pytest.mark.parametrize("make", [tv.StreamPublisher, lambda *a, **o: tv.publish_stream(None, *a, **o)])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"l": 1}, "l must be a whole number of at least 2, got 1"),
+        ({"l": 2.5}, "l must be a whole number of at least 2, got float"),
+        ({"window": 0}, "`window` must be a whole number of at least 1, got 0"),
+        ({"window": 1.5}, "`window` must be a whole number of at least 1, got float"),
+        ({"jitter": -1}, "`jitter` must be a whole number of at least 0"),
+        ({"first_window": "solve"}, "`first_window` is one of grow, exact"),
+        ({"filler": "sometimes"}, "`filler` is one of never, last_chance, always"),
+        ({"buckets": "generalise"}, "`buckets` is one of anatomy, none"),
+        ({"late": "drop"}, "`late` is one of refuse, move"),
+        ({"nulls": "ignore"}, "`nulls` is one of error, withhold"),
+        ({"seed": -1}, "the seed must be a whole number"),
+        ({"seed": 2**128}, "the seed must be a whole number"),
+        ({"withhold_cost": -1}, "withhold_cost is negative"),
+        ({"withhold_cost": {"a": -0.5}}, "withhold_cost is negative"),
+        ({"withhold_cost": float("inf")}, "not a finite number"),
+        ({"withhold_cost": "much"}, "not a finite number"),
+        ({"move_cost": "cubic"}, "neither `linear` nor `quadratic`"),
+        ({"move_cost": 3}, "not a name, a list of numbers or a function"),
+        ({"move_cost": [0, 1, 2]}, "lists 3 numbers; a window of 7 slots needs 8"),
+        ({"move_cost": [1, 2, 3, 4, 5, 6, 7, 8]}, "condition C1"),
+        ({"move_cost": [0, 1, 1, 4, 5, 6, 7, 8]}, "condition C2 at distance 2"),
+        ({"move_cost": [0, 5, 6, 7, 8, 9, 10, 11]}, "condition C3 at distance 2"),
+        ({"move_cost": [0, -1, 2, 4, 6, 8, 10, 12]}, "`move_cost` is negative"),
+        ({"move_cost": lambda d: d**0.5}, "condition C3"),
+        ({"move_cost": lambda d: 1 / (3 - d)}, "failed at distance 3"),
+        ({"move_cost": lambda d: float("nan")}, "not a finite number"),
+    ],
+)
+def test_a_parameter_out_of_its_range_is_refused(
+    make: Callable[..., Any], options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(tv.ParameterError) as caught:
+        make(ROLES, **options)
+    assert says in caught.value.message
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("roles", "code"),
+    [
+        (tv.Roles(time="day"), "role-missing"),
+        (tv.Roles(time="day", sensitive=["a", "b"]), "role-missing"),
+        (tv.Roles(time="day", sensitive=["count"]), "column-clash"),
+        (tv.Roles(time="day", sensitive=["a"], quasi=["bucket"]), "column-clash"),
+        (tv.Roles(time="day", sensitive=["a"], keep=["slot"]), "column-clash"),
+        (tv.Roles(time="day", sensitive=["a"], quasi=[tv.weekday]), "bad-parameter"),
+    ],
+)
+def test_roles_that_no_stream_can_have_are_refused(roles: tv.Roles, code: str) -> None:
+    with pytest.raises(tv.RolesError) as caught:
+        tv.StreamPublisher(roles)
+    assert caught.value.code == code
+
+
+def test_a_stream_needs_a_time() -> None:
+    with pytest.raises(tv.RolesError) as caught:
+        tv.publish_stream(pa.table({"value": ["a"]}), tv.Roles(sensitive=["value"]), l=2)
+    assert caught.value.code == "role-missing"
+
+
+def test_the_time_column_may_be_called_slot() -> None:
+    table = pa.table({"slot": [1, 1], "value": ["a", "b"]})
+    release, _ = tv.publish_stream(table, tv.Roles(time="slot", sensitive=["value"]), l=2)
+    assert release.table["slot"].to_pylist() == [1, 1]
+
+
+def test_l_above_the_number_of_values_is_refused() -> None:
+    table = pa.table({"day": [1, 1, 2], "value": ["a", "b", "b"]})
+    with pytest.raises(tv.ParameterError) as caught:
+        tv.publish_stream(table, ROLES, l=3)
+    assert caught.value.facts == {"l": 3, "values": 2}
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.float64()])
+def test_null_values_are_refused_or_withheld(kind: pa.DataType) -> None:
+    values = [1.0, None, 2.0, 3.0] if kind == pa.float64() else ["a", None, "b", "c"]
+    table = pa.table({"day": [1, 1, 1, 1], "value": pa.array(values, kind)})
+    with pytest.raises(tv.InputError) as caught:
+        tv.publish_stream(table, ROLES, l=2)
+    assert caught.value.code == "nulls"
+    assert caught.value.facts == {"column": "value", "count": 1, "row": 2}
+    release, ledger = tv.publish_stream(table, ROLES, l=2, nulls="withhold")
+    assert release.table.num_rows == 3
+    assert ledger.table["slot"].to_pylist() == [1, None, 1, 1]
+    assert ledger.table["origin"].to_pylist() == [1, None, 1, 1]
+    publisher = tv.StreamPublisher(ROLES, l=2, nulls="withhold")
+    publisher.push(table)
+    assert publisher.close()[0].data.num_rows == 3
+    assert publisher.facts["incomplete"] == publisher.facts["withheld"] == 1
+
+
+def test_a_sensitive_nan_is_a_null() -> None:
+    table = pa.table({"day": [1, 1, 1], "value": [1.0, float("nan"), 2.0]})
+    with pytest.raises(tv.InputError) as caught:
+        tv.publish_stream(table, ROLES, l=2)
+    assert caught.value.code == "nulls"
+
+
+def test_times_a_million_slots_apart_are_refused() -> None:
+    """Seconds since 1970 taken for days would make a billion empty slots."""
+    table = pa.table({"day": [0, 1_700_000_000], "value": ["a", "b"]})
+    for publish in (
+        lambda: tv.publish_stream(table, ROLES, l=2),
+        lambda: tv.StreamPublisher(ROLES).push(table),
+    ):
+        with pytest.raises(tv.InputError) as caught:
+            publish()
+        assert caught.value.code == "gap"
+
+
+def test_costs_are_exact() -> None:
+    costs = costs_from([0, 0.1, 0.3, 0.6], {"a": 0.7}, window=3)
+    assert costs.unit == Fraction(1, 10)
+    assert costs.move[:4] == (0, 1, 3, 6)
+    assert (costs.of_value("a"), costs.of_value("b")) == (7, 6)
+    assert costs.amount(7) == pytest.approx(0.7)
+
+
+def test_a_table_of_costs_goes_on_with_its_last_step() -> None:
+    costs = costs_from([0, 1, 3], None, window=2, jitter=3)
+    assert costs.move == (0, 1, 3, 5, 7, 9, 11, 13)
+    assert costs.of_distance(9) == 17
+
+
+def test_costs_that_are_no_fractions_keep_the_conditions() -> None:
+    costs = costs_from(lambda d: d**1.5, None, window=7)
+    steps = [b - a for a, b in zip(costs.move, costs.move[1:], strict=False)]
+    assert steps == sorted(steps)
+    assert min(steps) > 0
+    assert costs.withhold == costs.move[7]
+    assert costs.amount(costs.move[4]) == pytest.approx(8)
+
+
+def test_the_costs_of_withholding_may_differ_by_value() -> None:
+    """A value that costs nothing to withhold is not moved."""
+    table = pa.table({"day": [1, 1, 2, 2, 2, 2], "value": ["a", "a", "b", "c", "d", "e"]})
+    _, moved = tv.publish_stream(table, ROLES, l=2, seed=1)
+    _, withheld = tv.publish_stream(table, ROLES, l=2, seed=1, withhold_cost={"a": 0})
+    assert (moved.facts["moved"], withheld.facts["moved"]) == (2, 0)
+    assert withheld.facts["withheld"] == 2
+    assert withheld.facts["information_loss"] == 0
