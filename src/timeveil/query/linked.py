@@ -18,7 +18,7 @@ from timeveil.errors import InputError
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation, TimeAxis
 from timeveil.model.release import Release
-from timeveil.query.codes import Coded, Integers, column_of, encode, fold, plain_type
+from timeveil.query.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
 from timeveil.query.published import Granules, axis_of, bounds_of, classes_of, columns_of, granules_of
 
 Mask = npt.NDArray[np.bool_]
@@ -134,11 +134,17 @@ def shown_as(ledger: Ledger, name: str, original: Coded) -> Coded:
     value = mapping.column("value").cast(plain_type(mapping.column("value").type)).combine_chunks()
     published = mapping.column("published").cast(plain_type(mapping.column("published").type))
     entry = pc.index_in(original.values.cast(value.type), value_set=value)
-    lost = pc.and_(entry.is_null(), original.values.is_valid())
-    if pc.any(lost).as_py():
-        raise _mismatch(f"the ledger's mapping of column `{name}` lacks {pc.sum(lost).as_py()} of its values")
+    lost = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
+    if lost.any():
+        _refuse_lost(name, int(lost[distinct(original.codes[groups_of(ledger)[0]])].sum()))
     shown = encode(published.take(entry))
     return Coded(shown.codes[original.codes], shown.values)
+
+
+def _refuse_lost(name: str, missing: int) -> None:
+    """A value that only withheld rows have was never published, so nothing need be noted for it."""
+    if missing:
+        raise _mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
 
 
 def _folded(columns: list[Coded], rows: int) -> Integers:
