@@ -178,9 +178,13 @@ def _choose(
 
 
 def _too_few_people(people: int, k: int) -> InfeasibleError:
+    who = "one person" if people == 1 else f"{people:,} different people"
+    enough = (
+        f"choose k of at most {people}" if people > 1 else "one alone cannot be hidden; wait for more people"
+    )
     return InfeasibleError(
-        f"the table holds {people} different people, so no value can be shared by {k}",
-        hint=f"choose k of at most {people}",
+        f"the table holds {who}, so no value can be shared by {k}",
+        hint=enough,
         code="too-few-people",
         facts={"people": people, "k": k, "best_k": people},
     )
