@@ -35,12 +35,14 @@ class Rows(NamedTuple):
 class Cells(NamedTuple):
     """Where rows of a (slot, value) stand in random order, for two windows of slots.
 
-    order: row numbers. next[q, s], end[q, s]: the part of it for a value. begin[q], stop[q]: the rows of a
+    order: row numbers, used round and round from `cursor` on; it has room for more than any two windows
+    bring. next[q, s], end[q, s]: the part of it for a value. begin[q], stop[q]: the rows of a
     slot. taken: rows placed in the slot at hand. seen: per person, the latest slot they were placed in;
     awaited: the latest search in which they were found to have a record in a later slot. actual: scratch.
     """
 
     order: np.ndarray
+    cursor: np.ndarray
     next: np.ndarray
     end: np.ndarray
     begin: np.ndarray
@@ -63,11 +65,12 @@ class Rules(NamedTuple):
     solved: int
 
 
-def cells_of(width: int, values: int, rows: int, most: int, people: int) -> Cells:
-    """Empty cells for slots that publish at most `most` rows."""
+def cells_of(width: int, values: int, most: int, people: int) -> Cells:
+    """Empty cells where at most `most` rows arrive within two windows."""
     ring = 2 * width
     return Cells(
-        np.empty(rows, np.int64),
+        np.empty(3 * most, np.int64),
+        np.zeros(1, np.int64),
         np.zeros((ring, values), np.int64),
         np.zeros((ring, values), np.int64),
         np.zeros(ring, np.int64),
@@ -188,7 +191,9 @@ def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-unty
     r = slot % w
     q = slot % (2 * w)
     people = rows.person.size > 0
-    place = cells.begin[q]
+    place = cells.cursor[0]
+    if place + cells.stop[q] - cells.begin[q] > cells.order.size:
+        place = np.int64(0)
     end = cells.end[q]
     for p in range(ring.held[r]):
         s = ring.present[r, p]
@@ -197,6 +202,7 @@ def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-unty
             cells.next[q, s] = place
             end[s] = place
             place += ring.arrived[r, s]
+    cells.cursor[0] = place
     for row in range(cells.begin[q], cells.stop[q]):
         s = rows.code[row]
         if end[s] >= 0:
