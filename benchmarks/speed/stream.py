@@ -129,8 +129,8 @@ def _kernel(rows: int) -> float:
         fixed.flags.writeable = False
     slots, begin = arrivals_of(slot)
     del slot
-    most = int(most_at_once(slots, begin, WINDOW))
-    late = np.zeros(rows, np.int32)
+    most = int(most_at_once(slots, begin, 2 * WINDOW))
+    late = np.zeros(rows, np.int16)
     move = np.arange(2 * WINDOW + 1, dtype=np.int64)
     seconds, _ = _timed(
         lambda: publish_rows(
@@ -138,7 +138,7 @@ def _kernel(rows: int) -> float:
             slots,
             begin,
             ring_of(WINDOW, VALUES, L),
-            cells_of(WINDOW, VALUES, rows, most, 0),
+            cells_of(WINDOW, VALUES, most, 0),
             bench_of(0, VALUES, L),
             Rules(L, 0, len(slots), True, 0, False, 0),
             move,

@@ -15,7 +15,7 @@ from numba import njit
 
 from timeveil.kernels.anatomy import make_buckets
 from timeveil.kernels.chance import begin_draws, shuffle
-from timeveil.kernels.relays import reposition
+from timeveil.kernels.relays import forget_idle, reposition
 from timeveil.kernels.ring import clear_slot, largest_level, list_value, queue_value, take_in
 
 LEFT, TRIMMED = -1, -2
@@ -35,12 +35,14 @@ class Rows(NamedTuple):
 class Cells(NamedTuple):
     """Where rows of a (slot, value) stand in random order, for two windows of slots.
 
-    order: row numbers. next[q, s], end[q, s]: the part of it for a value. begin[q], stop[q]: the rows of a
+    order: row numbers, used round and round from `cursor` on; it has room for more than any two windows
+    bring. next[q, s], end[q, s]: the part of it for a value. begin[q], stop[q]: the rows of a
     slot. taken: rows placed in the slot at hand. seen: per person, the latest slot they were placed in;
     awaited: the latest search in which they were found to have a record in a later slot. actual: scratch.
     """
 
     order: np.ndarray
+    cursor: np.ndarray
     next: np.ndarray
     end: np.ndarray
     begin: np.ndarray
@@ -63,11 +65,12 @@ class Rules(NamedTuple):
     solved: int
 
 
-def cells_of(width: int, values: int, rows: int, most: int, people: int) -> Cells:
-    """Empty cells for slots that publish at most `most` rows."""
+def cells_of(width: int, values: int, most: int, people: int) -> Cells:
+    """Empty cells where at most `most` rows arrive within two windows."""
     ring = 2 * width
     return Cells(
-        np.empty(rows, np.int64),
+        np.empty(3 * most, np.int64),
+        np.zeros(1, np.int64),
         np.zeros((ring, values), np.int64),
         np.zeros((ring, values), np.int64),
         np.zeros(ring, np.int64),
@@ -95,6 +98,7 @@ def most_at_once(slots, begin, width):  # type: ignore[no-untyped-def]
 def publish_rows(rows, slots, begin, ring, cells, bench, rules, move, withhold, start, chance, tally):  # type: ignore[no-untyped-def]
     """Run a whole stream; `slots` are the arriving ones, from 0 on, and row begin[k] is the first of each."""
     w = ring.standing.shape[0]
+    plain = rows.person.size == 0 and not rules.bucketed
     k = 0
     for last in range(rules.span):
         clear_slot(ring, last % w)
@@ -108,10 +112,16 @@ def publish_rows(rows, slots, begin, ring, cells, bench, rules, move, withhold, 
         if last < rules.solved:
             if last == rules.solved - 1:
                 _load(ring, rules.solved, start)
-        elif high > low or rules.fill_empty:
+        elif (high > low or rules.fill_empty) and forget_idle(ring) > 0:
             reposition(ring, last, level, rules.l, move, withhold, rules.filler)
         if last >= w - 1:
-            _emit(rows, last - w + 1, ring, cells, bench, rules, chance, tally)
+            final = last - w + 1
+            r, q = final % w, final % (2 * w)
+            if plain and ring.size[r] == ring.native[r] == cells.stop[q] - cells.begin[q]:
+                tally[ROWS] += ring.size[r]  # all came in this slot and stay
+                tally[SLOTS] += ring.size[r] > 0
+            else:
+                _emit(rows, final, ring, cells, bench, rules, chance, tally)
     for slot in range(max(rules.span - w + 1, 0), rules.span):
         _emit(rows, slot, ring, cells, bench, rules, chance, tally)
 
@@ -129,7 +139,7 @@ def _load(ring, solved, start):  # type: ignore[no-untyped-def]
             ring.waiting[s] -= ring.withheld[r, s]
             ring.withheld[r, s] = 0
             ring.standing[r, s] = 0
-            ring.origin[r, s, 0] = 0
+            ring.origin[r, 0, s] = 0
         ring.size[r] = 0
         ring.native[r] = 0
     for n in range(start.shape[0]):
@@ -141,7 +151,7 @@ def _load(ring, solved, start):  # type: ignore[no-untyped-def]
             ring.waiting[s] += number
             queue_value(ring, s)
         else:
-            ring.origin[r, s, slot - origin] += number
+            ring.origin[r, slot - origin, s] += number
             ring.standing[r, s] += number
             ring.size[r] += number
             if slot == origin:
@@ -181,15 +191,18 @@ def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-unty
     r = slot % w
     q = slot % (2 * w)
     people = rows.person.size > 0
-    place = cells.begin[q]
+    place = cells.cursor[0]
+    if place + cells.stop[q] - cells.begin[q] > cells.order.size:
+        place = np.int64(0)
     end = cells.end[q]
     for p in range(ring.held[r]):
         s = ring.present[r, p]
         end[s] = -1
-        if people or ring.origin[r, s, 0] < ring.arrived[r, s]:
+        if people or ring.origin[r, 0, s] < ring.arrived[r, s]:
             cells.next[q, s] = place
             end[s] = place
             place += ring.arrived[r, s]
+    cells.cursor[0] = place
     for row in range(cells.begin[q], cells.stop[q]):
         s = rows.code[row]
         if end[s] >= 0:
@@ -202,7 +215,7 @@ def _open_cells(rows, slot, ring, cells, rules, chance):  # type: ignore[no-unty
             begin_draws(chance, slot + rules.first, CELLS + s)
             shuffle(chance, cells.order, cells.next[q, s], cells.end[q, s])
             if not people:
-                for _ in range(ring.origin[r, s, 0]):
+                for _ in range(ring.origin[r, 0, s]):
                     rows.late[cells.order[cells.next[q, s]]] = 0
                     cells.next[q, s] += 1
 
@@ -217,7 +230,7 @@ def _place_movers(rows, slot, ring, cells):  # type: ignore[no-untyped-def]
         s = ring.present[r, p]
         for d in range(1, min(w, slot + 1)):
             q = (slot - d) % (2 * w)
-            for _ in range(ring.origin[r, s, d]):
+            for _ in range(ring.origin[r, d, s]):
                 row = cells.order[cells.next[q, s]]
                 cells.next[q, s] += 1
                 rows.late[row] = d
@@ -239,7 +252,7 @@ def _place_people(rows, slot, ring, cells, rules, chance, tally):  # type: ignor
         q = (slot - d) % (2 * w)
         for p in range(values.size):
             s = values[p]
-            wanted = ring.origin[r, s, d]
+            wanted = ring.origin[r, d, s]
             if wanted == 0:
                 continue
             search = _find_awaited(rows, slot, ring, cells, rules, s, d, tally)
@@ -274,7 +287,7 @@ def _find_awaited(rows, slot, ring, cells, rules, s, d, tally):  # type: ignore[
     w = ring.standing.shape[0]
     search = 0
     for later in range(slot + 1, min(slot - d + w, rules.span)):
-        if ring.origin[later % w, s, later - slot + d] > 0:
+        if ring.origin[later % w, later - slot + d, s] > 0:
             if search == 0:
                 tally[SEARCHES] += 1
                 search = tally[SEARCHES]

@@ -21,9 +21,6 @@ NONE, ZERO = np.int64(-1), np.int64(0)  # typed, so that each function is compil
 def reposition(ring, last, level, l, move, withhold, filler):  # type: ignore[no-untyped-def]  # noqa: E741
     """Figure 4 on the last slot, whose commonest value stands there `level` times."""
     w = ring.standing.shape[0]
-    _forget_idle(ring)
-    if ring.held[w] == 0:
-        return
     while True:
         _fill_level(ring, last, level, move, withhold)
         if not _lift_level(ring, last, level, l, move, withhold, filler):
@@ -33,8 +30,9 @@ def reposition(ring, last, level, l, move, withhold, filler):  # type: ignore[no
             level = max(level, ring.standing[r, ring.present[r, p]])
 
 
-@njit(cache=True, nogil=True)
-def _forget_idle(ring):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, inline="always")
+def forget_idle(ring):  # type: ignore[no-untyped-def]
+    """Drop values without withheld records from the queue; returns how many are left."""
     w = ring.standing.shape[0]
     kept = 0
     for q in range(ring.held[w]):
@@ -45,9 +43,10 @@ def _forget_idle(ring):  # type: ignore[no-untyped-def]
         else:
             ring.queued[s] = False
     ring.held[w] = kept
+    return kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _fill_level(ring, last, level, move, withhold):  # type: ignore[no-untyped-def]
     w = ring.standing.shape[0]
     r = last % w
@@ -145,12 +144,12 @@ def _heights(ring, b):  # type: ignore[no-untyped-def]
 def _nearest(ring, b, s):  # type: ignore[no-untyped-def]
     """How far the latest record of a value in a slot has come."""
     d = 0
-    while ring.origin[b, s, d] == 0:
+    while ring.origin[b, d, s] == 0:
         d += 1
     return d
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _gain_of(ring, s, last, move, withhold):  # type: ignore[no-untyped-def]
     if ring.known[s] != last:
         i = _latest_withheld(ring, s, last)
@@ -169,7 +168,7 @@ def _latest_withheld(ring, s, last):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _walk_cost(ring, s, carried, here, last, move):  # type: ignore[no-untyped-def]
     """What a relay costs that starts in slot `here` (eq. 6); a huge number where it goes too far."""
     w = ring.standing.shape[0]
@@ -221,9 +220,11 @@ def _apply(ring, s, last, source, notes):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, inline="always")
 def _change(ring, kind, r, s, d, by, notes):  # type: ignore[no-untyped-def]
     _alter(ring, kind, r, s, d, by)
-    if notes < ring.journal.shape[0]:
-        entry = ring.journal[notes]
-        entry[0], entry[1], entry[2], entry[3], entry[4] = kind, r, s, d, by
+    ring.journal[notes, 0] = kind
+    ring.journal[notes, 1] = r
+    ring.journal[notes, 2] = s
+    ring.journal[notes, 3] = d
+    ring.journal[notes, 4] = by
     return notes + 1
 
 
@@ -233,7 +234,7 @@ def _alter(ring, kind, r, s, d, by):  # type: ignore[no-untyped-def]
         ring.withheld[r, s] += by
         ring.waiting[s] += by
     elif kind == ORIGIN:
-        ring.origin[r, s, d] += by
+        ring.origin[r, d, s] += by
         if d == 0:
             ring.native[r] += by
     else:

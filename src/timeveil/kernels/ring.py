@@ -15,7 +15,7 @@ from numba import njit
 class Ring(NamedTuple):
     """Counts by slot of the ring and value.
 
-    origin[r, s, d]: published in slot r, from d slots before; standing[r, s] their sum, size[r] that of all
+    origin[r, d, s]: published in slot r, from d slots before; standing[r, s] their sum, size[r] that of all
     values, native[r] of those that came there. withheld[r, s]: of those that came in slot r. arrived[r, s]:
     all that came. present[r, :held[r]]: the values that occur, `listed` where. waiting[s]: withheld in the
     whole window; queue[:held[w]] lists the values that may have some, `queued` which. gain[s] holds for
@@ -43,7 +43,7 @@ def ring_of(width: int, values: int, l: int) -> Ring:  # noqa: E741
     """An empty ring."""
     per_slot = (width, values)
     return Ring(
-        np.zeros((width, values, width), np.int32),
+        np.zeros((width, width, values), np.int32),
         np.zeros(per_slot, np.int32),
         np.zeros(per_slot, np.int32),
         np.zeros(per_slot, np.int32),
@@ -61,7 +61,7 @@ def ring_of(width: int, values: int, l: int) -> Ring:  # noqa: E741
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def clear_slot(ring, r):  # type: ignore[no-untyped-def]
     """A slot leaves the ring, and what is withheld there with it."""
     values = ring.present[r, : ring.held[r]]
@@ -79,7 +79,7 @@ def clear_slot(ring, r):  # type: ignore[no-untyped-def]
             ring.standing[r, s] = 0
             ring.arrived[r, s] = 0
             ring.listed[r, s] = False
-            ring.origin[r, s] = 0
+            ring.origin[r, :, s] = 0
     ring.held[r] = 0
     ring.size[r] = 0
     ring.native[r] = 0
@@ -104,7 +104,7 @@ def queue_value(ring, s):  # type: ignore[no-untyped-def]
         ring.held[w] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]  # noqa: E741
     """The records of an arriving slot, with as few withheld as l-eligibility needs (§III)."""
     r = last % ring.standing.shape[0]
@@ -115,12 +115,18 @@ def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]  #
     most = highest
     if highest * l > end - begin:
         most = largest_level(ring.arrived[r], ring.present[r], ring.held[r], l, highest)
+    if most == highest and ring.waiting.size <= end - begin:
+        ring.standing[r] = ring.arrived[r]
+        ring.origin[r, 0] = ring.arrived[r]
+        ring.size[r] = end - begin
+        ring.native[r] = end - begin
+        return most
     total = 0
     for p in range(ring.held[r]):
         s = ring.present[r, p]
         kept = min(ring.arrived[r, s], most)
         ring.standing[r, s] = kept
-        ring.origin[r, s, 0] = kept
+        ring.origin[r, 0, s] = kept
         ring.withheld[r, s] = ring.arrived[r, s] - kept
         if ring.withheld[r, s] > 0:
             ring.waiting[s] += ring.withheld[r, s]

@@ -157,7 +157,8 @@ def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     cores = os.cpu_count() or 1
     size = -(-len(column) // cores)
-    parts = [column.slice(begin, size).combine_chunks() for begin in range(0, len(column), size)]
+    slices = [column.slice(begin, size) for begin in range(0, len(column), size)]
+    parts = [chunk for part in slices for chunk in part.chunks]
     with ThreadPoolExecutor(cores) as pool:
         return pa.chunked_array(list(pool.map(lambda part: part.dictionary_encode(), parts)))
 
@@ -281,13 +282,13 @@ def by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]
     from timeveil.kernels.ring import ring_of  # noqa: PLC0415
 
     rows, values, width = len(records.codes), max(len(records.values), 1), settings.window
-    late = np.zeros(rows, np.int32)
+    late = np.zeros(rows, np.int16)
     bucketed = settings.buckets == "anatomy"
     bucket = np.zeros(rows if bucketed else 0, np.int32)
     if records.first is None or records.last is None:
         return late, bucket if bucketed else None, 0, 0
     slots = records.slots - records.first
-    most = int(most_at_once(slots, records.begin, width))
+    most = int(most_at_once(slots, records.begin, 2 * width))
     people = int(records.people.max(initial=-1)) + 1
     withhold = np.array([settings.costs.of_value(v) for v in records.values.to_pylist()], np.int64)
     span = records.last - records.first + 1
@@ -307,7 +308,7 @@ def by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]
         slots,
         records.begin,
         ring_of(width, values, settings.l),
-        cells_of(width, values, rows, most, people),
+        cells_of(width, values, most, people),
         bench_of(most if bucketed else 0, values, settings.l),
         rules,
         np.array(settings.costs.move, np.int64),
@@ -346,7 +347,7 @@ def _solved(records: Records, settings: Settings, span: int, withhold: Ints) -> 
 def step_by_step(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
     """The same without the kernel: for short streams, and for more values than its arrays should hold."""
     rows = len(records.codes)
-    late, bucket = np.full(rows, -1, np.int32), np.zeros(rows, np.int32)
+    late, bucket = np.full(rows, -1, np.int64), np.zeros(rows, np.int32)
     stream = Stream(replace(settings, jitter=0))
     stream.values = records.values.to_pylist()
     stream.codes = {value: code for code, value in enumerate(stream.values)}
