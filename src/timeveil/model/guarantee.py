@@ -76,7 +76,66 @@ class LDiversity:
         return {"name": "l-diversity", "l": self.l}
 
 
-Guarantee = KAnonymity | LDiversity
+@dataclass(frozen=True, slots=True)
+class KPAnonymity:
+    """k people share every envelope, and p of them the pattern in it.
+
+    Shou et al. 2013, Definition 5. With `l`, the sensitive values of those p also differ: at least l of
+    them in every cell of one envelope and one pattern.
+
+    >>> KPAnonymity(10, 5).sentence
+    'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'
+    """
+
+    k: int
+    p: int
+    l: int | None = None  # noqa: E741
+
+    def __post_init__(self) -> None:
+        for name in ("k", "p", "l"):
+            value = getattr(self, name)
+            if name == "l" and value is None:
+                continue
+            least = {"k": 2, "p": 1, "l": 2}[name]
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < least:
+                shown = value if whole else type(value).__name__
+                raise ParameterError(
+                    f"{name} must be a whole number of at least {least}, got {shown}",
+                    hint=_KP_HINTS[name],
+                    code="bad-parameter",
+                )
+            object.__setattr__(self, name, int(value))
+        for small, large in (("p", "k"), ("l", "p")):
+            less, more = getattr(self, small), getattr(self, large)
+            if less is not None and less > more:
+                raise ParameterError(
+                    f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
+                    hint=f"lower {small} to {more}, or raise {large} to {less}",
+                    code="bad-parameter",
+                )
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        said = (
+            f"every value envelope is shared by at least {self.k} series, "
+            f"and every pattern in it by at least {self.p} of them"
+        )
+        return said if self.l is None else f"{said}, who have at least {self.l} different sensitive values"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The promise as it stands in `release.json`."""
+        return {"name": "kp-anonymity", "k": self.k, "p": self.p, "l": self.l}
+
+
+_KP_HINTS = {
+    "k": "k is how many series must share every envelope of values; 5 to 20 is usual",
+    "p": "p is how many of those k must share the published pattern; half of k is usual",
+    "l": "l is how many different sensitive values those p must have; leave it out for no such promise",
+}
+
+Guarantee = KAnonymity | LDiversity | KPAnonymity
 
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
@@ -86,6 +145,8 @@ def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
             return KAnonymity(k)
         case {"name": "l-diversity", "l": int(l)}:
             return LDiversity(l)
+        case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
+            return KPAnonymity(k, p, l)
         case _:
             raise BundleError(
                 "the release states a guarantee this version does not know",

@@ -1,0 +1,1 @@
+"""How shapes are written down: one symbol per instant, and envelopes of values."""
