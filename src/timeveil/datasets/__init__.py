@@ -10,5 +10,15 @@ from timeveil.datasets.clinic import clinic_visits
 from timeveil.datasets.event_table import events
 from timeveil.datasets.load import load_curves
 from timeveil.datasets.shopping import baskets
+from timeveil.datasets.walks import strings, uniform, walk
 
-__all__ = ["baskets", "clinic_visits", "daily_cases", "events", "load_curves"]
+__all__ = [
+    "baskets",
+    "clinic_visits",
+    "daily_cases",
+    "events",
+    "load_curves",
+    "strings",
+    "uniform",
+    "walk",
+]
