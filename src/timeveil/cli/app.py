@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from timeveil.cli.anonymize_series import anonymize_series
 from timeveil.cli.attack import attack
 from timeveil.cli.demo import demo
 from timeveil.cli.generalize_time import generalize_time
 from timeveil.cli.granularities import granularities
 from timeveil.cli.hierarchy import hierarchy
 from timeveil.cli.measure import measure
+from timeveil.cli.plot import plot
 from timeveil.cli.profile import profile
 from timeveil.cli.publish_stream import publish_stream
 from timeveil.cli.query import query
@@ -55,10 +57,12 @@ for command in (
     generalize_time,
     publish_stream,
     stream_status,
+    anonymize_series,
     verify,
     measure,
     attack,
     query,
+    plot,
     run,
     granularities,
     hierarchy,

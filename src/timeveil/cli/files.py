@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from timeveil.model.ledger import Ledger
 
 
-def write_new(path: Path, content: str) -> None:
-    """Write text to a new file, which appears whole or not at all."""
+def write_new(path: Path, content: str, *, private: bool = False) -> None:
+    """Write text to a new file, which appears whole or not at all; a private one only its owner may read."""
     refuse_taken(path)
-    said_plainly(path.name, lambda: _write(path, content))
+    said_plainly(path.name, lambda: _write(path, content, 0o600 if private else 0o666))
 
 
-def _write(path: Path, content: str) -> None:
+def _write(path: Path, content: str, mode: int) -> None:
     hidden = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
     try:
-        with hidden.open("x", encoding="utf-8", newline="") as file:
+        handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(content)
         os.replace(hidden, path)  # noqa: PTH105
         note_written(path)

@@ -89,7 +89,7 @@ LedgerIn = Annotated[
 
 def roles_from(
     respondent: str | None,
-    time: str,
+    time: str | None,
     *,
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,

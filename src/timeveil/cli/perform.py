@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from timeveil.model.verdict import Verdict
     from timeveil.report.explanation import Explanation
     from timeveil.report.run import Run
+    from timeveil.report.series_run import SeriesRun
     from timeveil.report.stream_run import StreamRun
 
 VIOLATED = 1
@@ -74,7 +75,7 @@ def refuse_empty(relation: Relation) -> None:
         )
 
 
-def refuse_early(run: Run | StreamRun) -> None:
+def refuse_early(run: Run | SeriesRun | StreamRun) -> None:
     """What can be refused before any work is done."""
     from timeveil.bundle.private import refuse_public  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
@@ -127,7 +128,7 @@ def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     )
 
 
-def write_both(run: Run | StreamRun, release: Release, ledger: Ledger) -> None:
+def write_both(run: Run | SeriesRun | StreamRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle import write  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ from timeveil.report.choice import chosen, considered
 from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
 from timeveil.report.run import Run
+from timeveil.report.series_run import SeriesRun
 from timeveil.report.stream_run import StreamRun
 from timeveil.report.wording import WIDTH, counted, people, quoted, share, wrapped
 
@@ -31,7 +32,7 @@ class Explanation:
     sentences: tuple[str, ...]
     limits: tuple[str, ...]
     facts: dict[str, Any]
-    run: Run | StreamRun | None = None
+    run: Run | SeriesRun | StreamRun | None = None
 
     def text(self, width: int = WIDTH) -> str:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""

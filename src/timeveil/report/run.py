@@ -117,9 +117,14 @@ class Run:
 
 def role_options(roles: Roles) -> Iterator[str]:
     """Roles as options of a command."""
-    for role in ("respondent", "time"):
+    for role in ("respondent", "time", "value"):
         if getattr(roles, role) is not None:
             yield from (f"--{role}", getattr(roles, role))
+    if any("," in name or ".." in name for name in roles.series):
+        for name in roles.series:
+            yield from ("--series", name)
+    elif roles.series:
+        yield from ("--series", ",".join(roles.series))
     for quasi in roles.quasi:
         yield from ("--cyclic", quasi.name) if isinstance(quasi, Derived) else ("--quasi", quasi)
     for role in ("keep", "sensitive"):
@@ -134,13 +139,13 @@ def role_options(roles: Roles) -> Iterator[str]:
 
 def role_arguments(roles: Roles) -> Iterator[str]:
     """Roles as arguments of `Roles`."""
-    for role in ("respondent", "time"):
+    for role in ("respondent", "time", "value"):
         if getattr(roles, role) is not None:
             yield f"{role}={literal(getattr(roles, role))}"
     if roles.quasi:
         names = [_CYCLIC[q.name] if isinstance(q, Derived) else literal(q) for q in roles.quasi]
         yield f"quasi=[{', '.join(names)}]"
-    for role in ("keep", "sensitive", "drop"):
+    for role in ("series", "keep", "sensitive", "drop"):
         found = getattr(roles, role)
         if found:
             yield f"{role}={literal(found if found == REST else list(found))}"

@@ -1,0 +1,156 @@
+"""Pictures of series releases: what is in them, what is not, and that they are sound SVG."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeveil.errors import ParameterError
+from timeveil.intake.collection import read_series
+from timeveil.model.guarantee import KPAnonymity
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.roles import Roles
+from timeveil.report.series_groups import fitted, groups_of, overview
+from timeveil.report.series_picture import PRIVATE, series_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = ["a", "b<&", "c"]
+
+
+def made(
+    groups: int = 2, values: list[str] = NAMES, pattern: list[str] = NAMES, *, each: bool = False
+) -> Release:
+    """Groups of four series, two patterns each: one rises, one falls."""
+    rows: list[dict[str, Any]] = []
+    for group in range(groups):
+        for member in range(4):
+            row: dict[str, Any] = {"group": group + 1}
+            for place, name in enumerate(NAMES):
+                if name in values:
+                    row[f"{name}_lo"] = 10.0 * group + place
+                    row[f"{name}_hi"] = 10.0 * group + place + 2.0 + group
+            letters = ("abc", "cba")[member // 2]
+            row["pattern"] = "".join(letters[NAMES.index(name)] for name in pattern)
+            row["level"] = [3] * len(pattern) if each else 3
+            rows.append(row)
+    series = {"instants": NAMES, "values": values, "pattern": pattern, "center": "mean"}
+    manifest = {
+        "model": "series",
+        "series": series,
+        "counts": {"rows": 4 * groups, "groups": groups},
+        "parameters": {"fill": None},
+    }
+    return Release(KPAnonymity(4, 2), manifest, {"data": pa.Table.from_pylist(rows)})
+
+
+def original(groups: int = 2) -> Ledger:
+    rows = [
+        [10.0 * g + p + (m if m < 2 else 2 - p) for p in range(3)] for g in range(groups) for m in range(4)
+    ]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(NAMES)}
+    relation = read_series(pa.table(columns), Roles(series=NAMES))
+    number = np.arange(4 * groups)
+    table = pa.table({"row": number, "group": number // 4 + 1, "subgroup": number // 2})
+    return Ledger("series", table, relation)
+
+
+def found(svg: str, kind: str, tag: str = "polyline") -> list[ET.Element]:
+    tree = ET.fromstring(svg)  # noqa: S314
+    return [node for node in tree.iter(f"{SVG}{tag}") if kind in node.get("class", "").split()]
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_one_group(each: bool) -> None:
+    svg = series_svg(made(each=each), group=2)
+    assert len(found(svg, "band", "polygon")) == 1
+    assert len(found(svg, "p")) == 2
+    assert found(svg, "o") == []
+    assert "Group 2 of 2: 4 series" in svg
+    assert "2 series: abc" in svg
+    assert "b&lt;&amp;" in svg
+    assert PRIVATE not in svg
+
+
+def test_an_overview_goes_from_narrow_to_wide() -> None:
+    svg = series_svg(made(groups=9))
+    names = re.findall(r"group (\d+): 4 series, 2 patterns", svg)
+    assert [int(name) for name in names] == overview(made(groups=9)) == sorted(map(int, names))
+    assert len(names) == 6
+    assert (names[0], names[-1]) == ("1", "9")
+    assert len(found(svg, "band", "polygon")) == 6
+
+
+def test_it_can_be_read_aloud_in_the_dark_and_runs_nothing() -> None:
+    tree = ET.fromstring(series_svg(made()))  # noqa: S314
+    assert tree.get("role") == "img"
+    labels = tree.get("aria-labelledby", "").split()
+    assert [node.get("id") for node in (tree[0], tree[1])] == labels
+    assert "4 series in an envelope" in (tree[1].text or "")
+    svg = series_svg(made())
+    assert "prefers-color-scheme:dark" in svg
+    assert "<script" not in svg
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_with_the_ledger_the_originals_are_in_it_and_it_says_so() -> None:
+    svg = series_svg(made(), group=1, ledger=original())
+    assert len(found(svg, "o")) == 4
+    assert svg.count(PRIVATE) == 2
+    (group,) = groups_of(made(), [1], original())
+    rising, falling = group.subgroups
+    assert rising.originals.tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert falling.originals.tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_instants_that_are_not_published_are_gaps() -> None:
+    (group,) = groups_of(made(values=["a", "c"], pattern=["a", "b<&"]), [1])
+    assert np.isnan(group.low).tolist() == [False, True, False]
+    assert np.isnan(group.subgroups[0].line).tolist() == [False, False, True]
+    svg = series_svg(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)
+    assert len(found(svg, "band", "rect")) == 2
+    assert len(found(svg, "p")) == 2
+
+
+def test_a_group_that_is_not_there() -> None:
+    with pytest.raises(ParameterError) as caught:
+        series_svg(made(), group=3)
+    assert caught.value.message == "there is no group 3; the release has groups 1 to 2"
+
+
+def test_a_line_with_room_stays_in_its_envelope() -> None:
+    line = fitted(np.array([-1.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0]), np.array([4.0, 4.0, 4.0]))
+    assert line[1] == pytest.approx(2.0)
+    assert 0 < line[0] < 2 < line[2] < 4
+
+
+numbers = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=8))
+def test_any_shape_and_envelope_give_a_line(cells: list[tuple[float, float, float]]) -> None:
+    shape = np.array([cell[0] for cell in cells])
+    low = np.array([min(cell[1:]) for cell in cells])
+    high = np.array([max(cell[1:]) for cell in cells])
+    line = fitted(shape, low, high)
+    assert np.isfinite(line).all()
+    order = np.argsort(shape)
+    assert (np.diff(line[order]) >= -1e-6 * np.abs(line).max()).all()
+
+
+def test_flat_and_single_instants_are_drawn() -> None:
+    table = pa.table(
+        {"group": [1, 1], "a_lo": [5.0, 5.0], "a_hi": [5.0, 5.0], "pattern": ["a", "a"], "level": [1, 1]}
+    )
+    series = {"instants": ["a"], "values": ["a"], "pattern": ["a"], "center": "mean"}
+    manifest = {"model": "series", "series": series, "counts": {"rows": 2, "groups": 1}, "parameters": {}}
+    svg = series_svg(Release(KPAnonymity(2, 2), manifest, {"data": table}))
+    assert "nan" not in svg
+    assert len(found(svg, "p", "circle")) == 1
