@@ -25,10 +25,12 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 T = TypeVar("T")
 
 ErrorCode = Literal[
+    "attribute-varies",
     "bad-calendar",
     "bad-encoding",
     "bad-hierarchy",
     "bad-job",
+    "bad-number",
     "bad-parameter",
     "bad-time",
     "column-clash",
@@ -52,9 +54,12 @@ ErrorCode = Literal[
     "no-granularity",
     "no-permission",
     "nulls",
+    "not-published",
     "not-verified",
     "not-written",
+    "person-twice",
     "role-missing",
+    "series-gap",
     "slot-differs",
     "state-damaged",
     "state-locked",
