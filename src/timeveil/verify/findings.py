@@ -57,10 +57,41 @@ StreamCode = Literal[
     "value-counts",
     "value-too-frequent",
 ]
-ViolationCode = TimeCode | StreamCode
+SeriesCode = Literal[
+    "cell-below-p",
+    "changed-values",
+    "columns",
+    "conservation",
+    "counts",
+    "envelope",
+    "envelope-differs",
+    "envelope-wide",
+    "group",
+    "group-below-k",
+    "guarantee",
+    "incomplete-rows",
+    "ledger",
+    "ledger-groups",
+    "ledger-rows",
+    "manifest",
+    "outside-envelope",
+    "pattern",
+    "pattern-not-own",
+    "person-twice",
+    "rounding",
+    "row-count",
+    "row-order",
+    "row-values",
+    "statements",
+    "suppressed",
+    "tables",
+    "values-below-l",
+]
+ViolationCode = TimeCode | StreamCode | SeriesCode
 TIME_CODES: tuple[str, ...] = get_args(TimeCode)
 STREAM_CODES: tuple[str, ...] = get_args(StreamCode)
-VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES}))
+SERIES_CODES: tuple[str, ...] = get_args(SeriesCode)
+VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES, *SERIES_CODES}))
 
 
 @dataclass(slots=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.model.guarantee import KAnonymity, LDiversity
+from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
-from timeveil.verify import k_anonymity, l_diversity
+from timeveil.verify import k_anonymity, kp_anonymity, l_diversity
+from timeveil.verify.series_shape import SERIES_MANIFEST
 from timeveil.verify.shape import Shape, faults
 from timeveil.verify.stream_shape import STREAM_MANIFEST
 from timeveil.verify.time_manifest import TIME_MANIFEST
 
-_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST, "stream": STREAM_MANIFEST}
+_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST, "stream": STREAM_MANIFEST, "series": SERIES_MANIFEST}
 
 
 def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
@@ -28,6 +29,8 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
             return k_anonymity.check(release, ledger)
         case LDiversity():
             return l_diversity.check(release, ledger)
+        case KPAnonymity():
+            return kp_anonymity.check(release, release.guarantee, ledger)
 
 
 def is_whole(manifest: Mapping[str, Any]) -> bool:

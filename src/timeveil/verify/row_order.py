@@ -48,11 +48,21 @@ def _descents(rows: pa.Table, names: Sequence[str]) -> int:
     for name in names:
         if not undecided.any():
             break
-        column = _comparable(rows.column(name))
-        falls, same = _compared(column.slice(0, len(column) - 1), column.slice(1))
-        wrong |= undecided & falls
-        undecided &= same
+        for part in _parts(rows.column(name)):
+            column = _comparable(part)
+            falls, same = _compared(column.slice(0, len(column) - 1), column.slice(1))
+            wrong |= undecided & falls
+            undecided &= same
     return int(wrong.sum())
+
+
+def _parts(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """The column, or of lists the items, which are compared from the first to the last."""
+    if not pa.types.is_list(column.type):
+        return [column]
+    longest = pc.max(pc.list_value_length(column)).as_py() or 0
+    padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
+    return [pc.list_element(padded, place) for place in range(longest)]
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.Array:

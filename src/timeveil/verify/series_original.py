@@ -1,0 +1,166 @@
+"""The original as one series per person, read anew: the verifier's own pivot, z-normalisation and cells.
+
+Nothing here is shared with the methods. A symbol is checked by the borders of its cell, taken from the
+standard library's normal curve, not by the product that methods use.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.errors import InputError
+from timeveil.model.relation import Relation
+from timeveil.query.codes import Integers, column_of, encode
+from timeveil.verify.series_cells import Floats, Mask
+from timeveil.verify.series_shape import MOST_LEVELS
+
+_CLOSE = 1e-9
+"""A z-normalised value this near to a border may stand on either side of it."""
+_AT_ONCE = 1 << 16
+_ZEROS = re.compile(r"(?<=:\d\d)\.0+")
+"""The end of a time of whole seconds; it may be left out of an instant's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line per series; `of_row` says which series an input row belongs to, -1 where it is in none.
+
+    `row` is one input row of each series, where its other attributes stand; `instants` their names.
+    """
+
+    matrix: Floats
+    of_row: Integers
+    row: Integers
+    instants: tuple[str, ...]
+
+
+def series_of(original: Relation, fill: str | None) -> Series:
+    """The series of the original, gaps filled as stated; who was dropped for a gap has none."""
+    roles = original.roles
+    try:
+        if roles.series:
+            found = [_floats(column_of(original.data, name)) for name in roles.series]
+            matrix, of_row, instants = np.column_stack(found), np.arange(original.rows), tuple(roles.series)
+        else:
+            matrix, of_row, instants = _pivoted(original)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        matrix = None
+    if matrix is None:
+        raise _unreadable("a column of the original does not hold numbers")
+    if len(matrix) and fill in ("forward", "linear"):
+        matrix = _filled(matrix, fill)
+    whole = np.isfinite(matrix).all(axis=1)
+    if fill is None and not whole.all():
+        raise _unreadable(
+            f"{int((~whole).sum()):,} series of the original have gaps, and no way to fill them is stated"
+        )
+    place = np.where(whole, np.cumsum(whole) - 1, -1)
+    of_row = np.where(of_row >= 0, place[of_row], -1) if len(place) else np.full(len(of_row), -1)
+    row = np.zeros(int(whole.sum()), dtype=np.int64)
+    row[of_row[of_row >= 0]] = np.flatnonzero(of_row >= 0)
+    return Series(matrix[whole], of_row, row, instants)
+
+
+def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
+    """Long rows as a matrix: people as they appear, times in order, not a number where a row is missing."""
+    roles = original.roles
+    person = encode(column_of(original.data, str(roles.respondent)))
+    moment = encode(column_of(original.data, str(roles.time)))
+    value = _floats(column_of(original.data, str(roles.value)))
+    known = np.asarray(moment.values.is_valid())
+    rank = np.full(moment.size, -1, dtype=np.int64)
+    order = np.asarray(pc.sort_indices(moment.values.filter(pa.array(known)))).astype(np.int64)
+    rank[np.flatnonzero(known)[order]] = np.arange(len(order))
+    when = rank[moment.codes]
+    named = np.asarray(person.values.is_valid())[person.codes] & (when >= 0)
+    place = person.codes[named] * max(len(order), 1) + when[named]
+    if len(np.unique(place)) != len(place):
+        raise _unreadable("a person of the original has two values at one time")
+    matrix = np.full(person.size * len(order), np.nan)
+    matrix[place] = value[named]
+    names = moment.values.take(pa.array(np.flatnonzero(known)[order])).cast(pa.string()).to_pylist()
+    of_row = np.where(named, person.codes, -1)
+    return matrix.reshape(person.size, len(order)), of_row, tuple(_ZEROS.sub("", name) for name in names)
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return np.asarray(
+        pc.fill_null(column.cast(kind).cast(pa.float64(), safe=False), np.nan), dtype=np.float64
+    )
+
+
+def _filled(matrix: Floats, fill: str) -> Floats:
+    """Gaps take the value before (`forward`), or lie on the line between their neighbours (`linear`)."""
+    known = np.isfinite(matrix)
+    columns = np.arange(matrix.shape[1])
+    before = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    after = np.minimum.accumulate(np.where(known, columns, matrix.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    line = np.arange(len(matrix))[:, None]
+    left = np.where(before >= 0, matrix[line, np.maximum(before, 0)], np.nan)
+    right = np.where(after < matrix.shape[1], matrix[line, np.minimum(after, matrix.shape[1] - 1)], np.nan)
+    if fill == "forward":
+        return np.where(before >= 0, left, right)
+    share = (columns - before) / np.maximum(after - before, 1)
+    between = left * (1 - share) + right * share
+    between = np.where(before < 0, right, np.where(after >= matrix.shape[1], left, between))
+    return np.where(known, matrix, between)
+
+
+def same_instants(series: Series, stated: list[str]) -> bool:
+    """Whether these are the names of the instants, in order."""
+    return [_ZEROS.sub("", name) for name in stated] == list(series.instants)
+
+
+def not_own(matrix: Floats, center: str, part: Integers, symbols: npt.NDArray[np.uint8],
+            levels: npt.NDArray[np.uint8], cell: Integers) -> Mask:  # fmt: skip
+    """Which series have a symbol of their cell that is not their own; `part` are the pattern's instants."""
+    wrong = np.zeros(len(matrix), dtype=bool)
+    for start in range(0, len(matrix), _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        z, close = _normalised(matrix[rows], center)
+        symbol, level = symbols[cell[rows]].astype(np.int64), levels[cell[rows]].astype(np.int64)
+        below = z[:, part] < _BORDERS[level, symbol] - close
+        above = z[:, part] >= _BORDERS[level, symbol + 1] + close
+        wrong[rows] = (below | above).any(axis=1)
+    return wrong
+
+
+def _normalised(matrix: Floats, center: str) -> tuple[Floats, Floats]:
+    """Values less the centre in population deviations, and how far off rounding may have put each."""
+    constant = matrix.max(axis=1, keepdims=True) == matrix.min(axis=1, keepdims=True)
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        scaled = matrix / np.where(largest > 0, largest, 1.0)
+        middle = np.median(scaled, axis=1) if center == "median" else scaled.mean(axis=1)
+        deviation = scaled.std(axis=1, keepdims=True)
+        flat = constant | (deviation == 0)
+        z = np.where(flat, 0.0, (scaled - middle[:, None]) / np.where(flat, 1.0, deviation))
+        close = _CLOSE + 64 * np.finfo(float).eps / np.where(flat, 1.0, deviation)
+    return z, close
+
+
+def _borders() -> Floats:
+    """Per level the lower border of every symbol, then the upper of the last; infinite at the ends."""
+    normal = NormalDist()
+    table = np.full((MOST_LEVELS + 1, MOST_LEVELS + 1), np.inf)
+    for level in range(1, MOST_LEVELS + 1):
+        table[level, 0] = -np.inf
+        table[level, 1:level] = [normal.inv_cdf(step / level) for step in range(1, level)]
+    return table
+
+
+_BORDERS = _borders()
+
+
+def _unreadable(message: str) -> InputError:
+    return InputError(
+        message, hint="give the ledger that was made together with this release", code="ledger-mismatch"
+    )
