@@ -11,10 +11,15 @@ import re
 _NAMES = {
     name: f"--{name.replace('_', '-')}"
     for name in (
+        "adoption",
         "buckets",
+        "center",
         "choose",
         "drop",
+        "effort",
         "engine",
+        "exact",
+        "fill",
         "filler",
         "first_window",
         "format",
@@ -24,17 +29,28 @@ _NAMES = {
         "knows",
         "l",
         "late",
+        "max_level",
         "memory_limit",
+        "method",
         "move_cost",
         "nulls",
+        "p",
+        "pattern",
+        "publish_pattern",
+        "publish_values",
         "respondent",
+        "round_outward",
         "seed",
         "sensitive",
+        "series",
+        "shape_weight",
         "slot",
         "suppress",
         "time",
         "tolerance",
         "unit",
+        "value",
+        "values",
         "visits",
         "window",
         "withhold_cost",
@@ -58,9 +74,27 @@ def in_options(hint: str) -> str:
     'let them be withheld with --nulls withhold'
     """
     text = _ROLE.sub(r"\g<options>", _TWICE.sub(r"\g<options>", hint))
-    text = re.sub(_GIVEN, lambda found: f"{_NAMES[found['name']]} {_unquoted(found['value'])}", text)
+    text = re.sub(_GIVEN, lambda found: _option(found["name"], found["value"]), text)
     text = _BARE.sub(lambda found: _NAMES[found[0]], text)
     return re.sub(r"(?<!\w)'([\w-]+)'", r"\1", text)
+
+
+def _option(name: str, value: str) -> str:
+    """A parameter with its value as it is typed; one that is on or off, as the option that changes it.
+
+    >>> _option("k", "5"), _option("exact", "True"), _option("adoption", "False"), _option("drop", "[...]")
+    ('--k 5', '--exact', '--no-adoption', '--drop ...')
+    """
+    match name, value:
+        case "exact", "True":
+            return "--exact"
+        case "adoption", "False":
+            return "--no-adoption"
+        case "pattern", "True":
+            return "--pattern"
+        case "round_outward", "None":
+            return "--round-outward off"
+    return f"{_NAMES[name]} {_unquoted(value)}"
 
 
 def in_keys(hint: str) -> str:
@@ -77,4 +111,4 @@ def in_keys(hint: str) -> str:
 
 
 def _unquoted(value: str) -> str:
-    return value[1:-1] if value[0] in "\"'" else value
+    return value[1:-1] if value[0] in "\"'[" else value

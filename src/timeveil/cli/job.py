@@ -1,4 +1,4 @@
-"""The job file: the options of `generalize-time` under the names they have in Python."""
+"""The job file: options of `generalize-time` or `anonymize-series` under the names they have in Python."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from timeveil.cli.options import roles_from
+from timeveil.cli.series import series_roles
 from timeveil.cli.toml import load_toml
 from timeveil.errors import ParameterError
 from timeveil.report.run import Run
+from timeveil.report.series_run import SeriesRun
 
 RULES = ("intervals:", "prefixes:", "suppression")
 
@@ -89,26 +91,97 @@ class Job(BaseModel):
         )
 
 
-def read_job(path: Path) -> Run:
+class SeriesJob(BaseModel):
+    """The keys of a job file with `command = "anonymize-series"`. Lists of instants may hold ranges."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    command: Literal["anonymize-series"]
+    source: str = Field(alias="in")
+    out: str
+    k: int
+    p: int
+    series: list[str] = []
+    respondent: str | None = None
+    time: str | None = None
+    value: str | None = None
+    sensitive: list[str] = []
+    keep: list[str] = []
+    drop: list[str] | Literal["rest"] = []
+    method: str = "adaptive"
+    shape_weight: Annotated[float, Field(strict=False)] = 50
+    effort: int = 1
+    max_level: int = 20
+    center: str = "mean"
+    round_outward: int | Literal["off"] = 3
+    l: int | None = None  # noqa: E741
+    publish_values: list[str] | None = None
+    publish_pattern: list[str] | None = None
+    exact: bool = False
+    adoption: bool = True
+    fill: str | None = None
+    zone: str | None = None
+    unit: str | None = None
+    format: str = "parquet"
+    ledger: str | None = None
+
+    def run(self, path: Path) -> SeriesRun:
+        """The run that the file at `path` describes; paths in it are relative to its folder."""
+        near = {name: _beside(path, getattr(self, name)) for name in ("source", "out", "ledger")}
+        roles, instants = series_roles(
+            str(near["source"]),
+            self.series,
+            respondent=self.respondent,
+            time=self.time,
+            value=self.value,
+            sensitive=self.sensitive,
+            keep=self.keep,
+            drop=() if self.drop == "rest" else self.drop,
+            drop_rest=self.drop == "rest",
+        )
+        alike = (
+            *("k", "p", "method", "shape_weight", "effort", "max_level", "center", "l"),
+            *("exact", "adoption", "fill", "zone", "unit", "format"),
+        )
+        return SeriesRun(
+            roles=roles,
+            round_outward=None if self.round_outward == "off" else self.round_outward,
+            publish_values=instants(self.publish_values),
+            publish_pattern=instants(self.publish_pattern),
+            job=str(path),
+            **near,  # type: ignore[arg-type]
+            **{name: getattr(self, name) for name in alike},
+        )
+
+
+_JOBS: dict[str, type[Job] | type[SeriesJob]] = {"generalize-time": Job, "anonymize-series": SeriesJob}
+
+
+def read_job(path: Path) -> Run | SeriesRun:
     """Read and check a job file."""
     tables = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
+    command = tables.get("command", "generalize-time")
+    kind = _JOBS.get(command) if isinstance(command, str) else None
+    if kind is None:
+        raise _bad(f"`command` in `{path.name}` is not one that can be saved", f"write {' or '.join(_JOBS)}")
     try:
-        job = Job.model_validate(tables)
+        job = kind.model_validate(tables)
     except ValidationError as cause:
         problems = cause.errors(include_url=False, include_input=False, include_context=False)
     else:
-        if job.granularity and job.calendar is not None:
+        if isinstance(job, Job) and job.granularity and job.calendar is not None:
             raise _bad(
                 f"`{path.name}` both names a calendar file and defines granularities",
                 "keep all definitions in one place",
             )
         return job.run(path)
-    raise _refused(path.name, min(problems, key=lambda problem: problem["type"] != "extra_forbidden"))
+    raise _refused(path.name, kind, min(problems, key=lambda problem: problem["type"] != "extra_forbidden"))
 
 
-def _refused(file: str, problem: Any) -> ParameterError:
-    key = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("list[", "literal[")))
-    known = [field.alias or name for name, field in Job.model_fields.items()]
+def _refused(file: str, kind: type[Job] | type[SeriesJob], problem: Any) -> ParameterError:
+    parts = [str(part) for part in problem["loc"]]
+    key = ".".join(part for part in parts if part != "int" and not part.startswith(("list[", "literal[")))
+    known = [field.alias or name for name, field in kind.model_fields.items()]
     match problem["type"]:
         case "extra_forbidden":
             near = get_close_matches(key, known, n=1)

@@ -10,9 +10,12 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError, instead_of
 
 if TYPE_CHECKING:
+    from timeveil.cli.output import Output
+    from timeveil.cli.series_query import Asked
     from timeveil.model.release import Release
 
 OPEN = ".."
+_OTHERS = {"rows": "series", "series": "rows"}
 
 
 def query(
@@ -32,20 +35,92 @@ def query(
             "--where zip=04103 --where age=30..39",
         ),
     ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="C=LOW:HIGH",
+            help="On series: those with a value in a range, both ends in; repeat it: --range h08=0.2:0.5",
+        ),
+    ] = None,
+    difference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B=LOW:HIGH",
+            help="On series: those whose value at A less that at B, in deviations of the series, is in a "
+            "range; repeat it: --difference h08,h20=:-1",
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...|FILE",
+            help="On series: those of a shape like these numbers, one per instant: --like 1,2,4,3",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="With --like: 1 less the correlation, at most: --tolerance 0.1"),
+    ] = None,
+    features: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="On series: what shapes are told by, one of differences, adjacent, slope and "
+            "peak-to-trough: --features adjacent",
+        ),
+    ] = "differences",
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Estimate from the release alone how many rows lie in a window of time.
+    """Estimate from the release alone how many rows lie in a window of time, or how many series fit.
+
+    Questions about values and about the shape of series may be combined.
 
     Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
     """
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.query import WindowCount, answer  # noqa: PLC0415
+    from timeveil.cli.series_query import Asked  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     release = open_release(folder)
-    wanted = _conditions(where or [], release, output)
+    asked = Asked(ranges or (), difference or (), like, tolerance, features)
+    if release.manifest["model"] == "series":
+        _refuse([*(["--between"] * (between != (OPEN, OPEN))), *(["--where"] * bool(where))], "rows")
+        return _of_series(release, asked, output)
+    _refuse(asked.options, "series")
+    return _of_rows(release, between, where or [], output)
+
+
+def _refuse(options: list[str], about: str) -> None:
+    if options:
+        raise ParameterError(
+            f"{options[0]} asks about {about}, and this is a release of {_OTHERS[about]}",
+            hint="`timeveil query --help` says what can be asked of which release",
+            code="bad-parameter",
+        )
+
+
+def _of_series(release: Release, asked: Asked, output: Output) -> int:
+    from timeveil.cli.series_query import series_query  # noqa: PLC0415
+    from timeveil.query import answer  # noqa: PLC0415
+
+    count = answer(release, series_query(asked, release.manifest["series"]["instants"]))
+    suppressed = release.manifest["counts"]["suppressed"]
+    exact = count.low == count.high
+    text = f"{count.value:,.0f} series exactly" if exact else f"{count.value:,.4g} series"
+    span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
+    if suppressed and not exact:
+        span += f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} suppressed"
+    output.result(text + span, {"value": count.value, "low": count.low, "high": count.high})
+    return 0
+
+
+def _of_rows(release: Release, between: tuple[str, str], where: list[str], output: Output) -> int:
+    from timeveil.query import WindowCount, answer  # noqa: PLC0415
+
+    wanted = _conditions(where, release, output)
     low, high = (_bound(text, release) for text in between)
     count = answer(release, WindowCount(between=(low, high), where=wanted))
     withheld = release.manifest["counts"].get("withheld", 0)
