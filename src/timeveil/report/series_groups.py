@@ -15,12 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.intake.collection import collect
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.symbols.sax import from_letters, reconstructed
-from timeveil.symbols.shape import pattern_distance, unit_shapes
 
 Numbers = NDArray[np.float64]
 STEPS = 257
@@ -64,7 +63,9 @@ def groups_of(release: Release, numbers: Sequence[int], ledger: Ledger | None = 
             )
         low, high = (_bounds(rows, series, end) for end in ("lo", "hi"))
         cells = _subgroups(rows, series, low, high)
-        found.append(Group(number, rows.num_rows, low, high, _with(cells, originals.get(number, {}))))
+        if ledger is not None:
+            cells = _with(cells, originals.get(number, {}))
+        found.append(Group(number, rows.num_rows, low, high, tuple(cells)))
     return found
 
 
@@ -130,8 +131,12 @@ def _subgroups(rows: pa.Table, series: dict[str, Any], low: Numbers, high: Numbe
 
 def _originals(release: Release, ledger: Ledger, wanted: set[int]) -> dict[int, dict[int, Numbers]]:
     """The original series of some groups, by group and subgroup."""
+    if ledger.model != "series":
+        raise _mismatch("the ledger is not that of a release of series")
     collection = collect(ledger.original, fill=release.manifest["parameters"].get("fill"))
     _, first = np.unique(collection.series_of_row, return_index=True)
+    if collection.instants != tuple(release.manifest["series"]["instants"]):
+        raise _mismatch("the series of the ledger have other instants than the release")
     rows = first[collection.series_of_row[first] >= 0]
     table = ledger.table.take(pa.array(rows))
     groups, subgroups = table["group"].to_pylist(), table["subgroup"].to_pylist()
@@ -145,15 +150,16 @@ def _originals(release: Release, ledger: Ledger, wanted: set[int]) -> dict[int, 
     }
 
 
-def _with(cells: Sequence[Subgroup], originals: dict[int, Numbers]) -> tuple[Subgroup, ...]:
-    """Subgroups of the ledger go to the published pattern that is nearest to them."""
-    members: list[list[Numbers]] = [[] for _ in cells]
-    for series in originals.values():
-        shape = unit_shapes(series).sum(axis=0)
-        known = [~np.isnan(cell.line) for cell in cells]
-        away = [float(pattern_distance(shape[k], cell.line[k])) for k, cell in zip(known, cells, strict=True)]
-        members[int(np.argmin(away))].append(series)
-    return tuple(
-        Subgroup(cell.size, cell.letters, cell.line, np.concatenate(own) if own else cell.originals)
-        for cell, own in zip(cells, members, strict=True)
-    )
+def _with(cells: Sequence[Subgroup], originals: dict[int, Numbers]) -> list[Subgroup]:
+    """The subgroups with their original series: the ledger numbers them as they are published."""
+    own = [originals[number] for number in sorted(originals)]
+    if [len(series) for series in own] != [cell.size for cell in cells]:
+        raise _mismatch("the ledger has other subgroups than the release")
+    return [
+        Subgroup(cell.size, cell.letters, cell.line, series) for cell, series in zip(cells, own, strict=True)
+    ]
+
+
+def _mismatch(message: str) -> InputError:
+    hint = "give the ledger that was made together with this release"
+    return InputError(message, hint=hint, code="ledger-mismatch")

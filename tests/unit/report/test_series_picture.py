@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.intake.collection import read_series
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.ledger import Ledger
@@ -117,6 +117,12 @@ def test_instants_that_are_not_published_are_gaps() -> None:
     svg = series_svg(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)
     assert len(found(svg, "band", "rect")) == 2
     assert len(found(svg, "p")) == 2
+
+
+def test_a_ledger_of_another_release() -> None:
+    with pytest.raises(InputError) as caught:
+        series_svg(made(groups=3), group=3, ledger=original())
+    assert caught.value.code == "ledger-mismatch"
 
 
 def test_a_group_that_is_not_there() -> None:
