@@ -156,11 +156,14 @@ def _blocks(known: Published, domain: Domain) -> Iterator[_Block]:
         middle = np.mean if known.center == "mean" else np.median
         center = middle(low, axis=1, keepdims=True), middle(high, axis=1, keepdims=True)
         nil = np.zeros((shape[0], 1))
-        sides = [
-            np.concatenate(pair, axis=1)
-            for pair in zip((low, high, below[rows], above[rows]), (*center, nil, nil), strict=True)
-        ]
-        yield _Block(rows, scaling(*sides), below[rows], above[rows])
+        scale = scaling(
+            np.hstack([low, center[0]]),
+            np.hstack([high, center[1]]),
+            np.hstack([below[rows], nil]),
+            np.hstack([above[rows], nil]),
+            span=high.max(axis=1) - low.min(axis=1),
+        )
+        yield _Block(rows, scale, below[rows], above[rows])
 
 
 def _estimable(release: Release) -> Published:

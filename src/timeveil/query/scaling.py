@@ -5,7 +5,8 @@ in [below, above]; so, for each,
 
     low <= centre + deviation * above      and      centre + deviation * below <= high,
 
-with a deviation of at least 0: a linear program in two variables (Shou et al. 2013, §6.2), solved exactly.
+with a deviation of at least 0, and at most half of the span in which all values lie: a linear program in
+two variables (Shou et al. 2013, §6.2), solved exactly.
 For a given deviation the highest centre is the least of some straight lines, so that the highest value is a
 concave function of the deviation alone. Its top is found between two of its lines, each step replacing one
 of them. The crossing of the two lines is never below the top: stopped at any step, the answer holds.
@@ -58,10 +59,13 @@ class Scaling:
         return lowest, highest
 
 
-def scaling(low: Floats, high: Floats, below: Floats, above: Floats) -> Scaling:
+def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:
     """Take in what is known: one row per series, one column per instant; bounds may be infinite.
 
-    >>> one = scaling(*(np.array([row]) for row in ([0.0, 9.0], [1.0, 10.0], [-1.0, 1.0], [-1.0, 1.0])))
+    All values of a series lie in a stretch of length `span`.
+
+    >>> sides = [np.array([row]) for row in ([0.0, 9.0], [1.0, 10.0], [-1.0, 1.0], [-1.0, 1.0])]
+    >>> one = scaling(*sides, span=np.array([np.inf]))
     >>> [np.round(bound, 6).tolist() for bound in one.between(np.array([0.0]), np.array([0.0]))]
     [[4.5], [5.5]]
     """
@@ -74,7 +78,8 @@ def scaling(low: Floats, high: Floats, below: Floats, above: Floats) -> Scaling:
     low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
     low, high = low - _TINY, high + _TINY
     least, possible = _least(low, high, below, above)
-    most = np.maximum(_most(low, high, below, above), least)
+    most = np.minimum(_most(low, high, below, above), span / 2 / unit + _TINY)
+    most = np.maximum(most, least)
     return Scaling(low, high, below, above, shift, unit, least, most, possible)
 
 

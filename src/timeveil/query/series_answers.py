@@ -131,7 +131,7 @@ def _with_features(known: Published, query: PatternRange) -> Fit:
     asked = feature(query.features)
     places = _places_asked(known, query, asked)
     z = shapes_at(known, places)
-    low, high = known.cells()
+    low, high = known.wide_cells()
     share = np.ones(len(known.rows))
     sure, possible = share.copy(), share.copy()
     for key, wanted in query.differences.items():
@@ -167,7 +167,7 @@ def _alike(known: Published, query: PatternSimilarity) -> Fit:
         )
     like = asked.angle.directions(z_normalised(_numbers(known, query.like)))[0]
     found = asked.angle.distances(shapes_at(known, np.arange(known.size)), like)
-    nearest, furthest = asked.angle.distance_bounds(*known.cells(), like)
+    nearest, furthest = asked.angle.distance_bounds(*known.wide_cells(), like)
     fit = Fit(
         *(part.astype(float) for part in (found <= tolerance, furthest <= tolerance, nearest <= tolerance))
     )

@@ -79,11 +79,16 @@ class Published:
 
     def cells(self) -> tuple[Floats, Floats]:
         """Per run and instant the z-normalised values that its symbol stands for; all of them without one."""
-        low = np.full((len(self.rows), self.size), -self.reach - SLACK)
+        low = np.full((len(self.rows), self.size), -self.reach)
         high = -low
         if self.own and len(self.pattern):
             low[:, self.pattern], high[:, self.pattern] = cell_bounds(self.symbols, self.levels, self.reach)
         return low, high
+
+    def wide_cells(self) -> tuple[Floats, Floats]:
+        """The same with room for rounding."""
+        low, high = self.cells()
+        return low - SLACK, high + SLACK
 
     def shapes(self) -> Floats:
         """Per run and instant the reconstructed z-normalised value; nan where no symbol was published."""
@@ -97,12 +102,12 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats
 
     >>> low, high = cell_bounds(np.array([[0, 1]]), np.array([[2, 2]]), reach=3.0)
     >>> low.round(6).tolist(), high.round(6).tolist()
-    ([[-3.0, -0.0]], [[0.0, 3.0]])
+    ([[-3.0, 0.0]], [[0.0, 3.0]])
     """
     from scipy.special import ndtri  # noqa: PLC0415
 
     low, high = ndtri(symbols / levels), ndtri((symbols + 1) / levels)
-    return np.maximum(low, -reach) - SLACK, np.minimum(high, reach) + SLACK
+    return np.maximum(low, -reach), np.minimum(high, reach)
 
 
 def published_series(release: Release) -> Published:
