@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,44 @@ def canonical(table: pa.Table, by: Sequence[str]) -> pa.Table:
     """
     if table.num_rows == 0:
         return table
-    key, size = np.zeros(table.num_rows, np.int64), 1
-    for name in [*by, *(name for name in table.column_names if name not in by)]:
-        rank, count = _ranks(table[name])
-        if size * count > ROOM and count > table.num_rows:
-            rank, count = _dense(rank)
-        if size * count > ROOM:
-            key, size = _dense(key)
-        key, size = key * count + rank, size * count
+    key = row_keys(table, by)
     return table.take(pa.array(np.argsort(key)))  # rows of one key are equal, so their order tells nothing
+
+
+def row_keys(table: pa.Table, by: Sequence[str] = ()) -> npt.NDArray[np.int64]:
+    """A number for each row in that order; equal rows, and no others, have the same.
+
+    >>> row_keys(pa.table({"a": [2, 1, 2], "b": [[1, 3], [9], [1]]})).argsort().tolist()
+    [1, 2, 0]
+    """
+    key, size = np.zeros(table.num_rows, np.int64), 1
+    if table.num_rows == 0:
+        return key
+    for name in [*by, *(name for name in table.column_names if name not in by)]:
+        for rank, count in _all_ranks(table[name]):
+            if size * count > ROOM and count > table.num_rows:
+                rank, count = _dense(rank)  # noqa: PLW2901
+            if size * count > ROOM:
+                key, size = _dense(key)
+            key, size = key * count + rank, size * count
+    return key
+
+
+def _all_ranks(column: pa.ChunkedArray) -> Iterator[tuple[npt.NDArray[np.int64], int]]:
+    """The ranks of a column; of lists those of each place in turn, an ended list before one that goes on."""
+    if not pa.types.is_list(column.type):
+        yield _ranks(column)
+        return
+    missing = pc.is_null(column).to_numpy()
+    yield missing.astype(np.int64), 2
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+    starts, items = np.cumsum(lengths) - lengths, pc.list_flatten(column)
+    for place in range(int(lengths.max(initial=0))):
+        there = lengths > place
+        rank, count = _ranks(items.take(pa.array(starts[there] + place)))
+        spread = np.zeros(len(lengths), np.int64)
+        spread[there] = rank + 1
+        yield spread, count + 1
 
 
 def _dense(key: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:

@@ -48,3 +48,9 @@ def test_rows_are_sorted_by_value_with_nulls_last(drawn):
     table = table_of(drawn, coded=False)
     expected = sorted(table.to_pylist(), key=sort_key)
     assert canonical(table, by=[]).to_pylist() == expected
+
+
+@given(st.lists(st.none() | st.lists(st.integers(-3, 3), max_size=4), max_size=12))
+def test_lists_are_sorted_as_words_are_with_null_last(drawn):
+    table = canonical(pa.table({"a": pa.array(drawn, pa.list_(pa.int16()))}), by=[])
+    assert table["a"].to_pylist() == sorted(drawn, key=lambda found: (found is None, found or []))
