@@ -24,7 +24,7 @@ from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
 from timeveil.measure import Loss, Profile, measure, profile
 from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import Guarantee, KAnonymity, LDiversity
+from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
@@ -32,6 +32,7 @@ from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.model.version import __version__
 from timeveil.query import WindowCount, answer
+from timeveil.series import anonymize_series
 from timeveil.streaming import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.verify import verify
 
@@ -48,6 +49,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "KAnonymity",
+    "KPAnonymity",
     "LDiversity",
     "Ledger",
     "Loss",
@@ -65,6 +67,7 @@ __all__ = [
     "Violation",
     "WindowCount",
     "__version__",
+    "anonymize_series",
     "answer",
     "attack",
     "generalize_time",
