@@ -1,0 +1,231 @@
+"""A run of `anonymize_series` explains itself: what was read, grouped, lost, left out and left open.
+
+Sentences are made from the manifest, the ledger's facts and counts: column names and numbers, never a value.
+They are for the custodian, since they compare the release with the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.verdict import Verdict
+from timeveil.query.published import columns_of, promised
+from timeveil.report.explanation import Explanation
+from timeveil.report.series_numbers import SeriesNumbers, series_numbers
+from timeveil.report.series_run import SeriesRun
+from timeveil.report.wording import counted, quoted, share
+
+FEW = 5
+"""Below so many who share an envelope, k is called small; below 3 who share a pattern, p is."""
+MUCH = 0.05
+"""Share of constant or filled series from which on it is worth a word."""
+
+_METHODS = {
+    "adaptive": "patterns with a level for each instant, every one each member's own",
+    "kapra": "patterns first, groups from them (KAPRA)",
+    "naive": "groups first, patterns inside them (Naive)",
+    "representative": "one pattern for each subgroup that stands for its mean",
+}
+
+
+def explain_series(
+    release: Release,
+    ledger: Ledger,
+    *,
+    verdict: Verdict | None = None,
+    run: SeriesRun | None = None,
+) -> Explanation:
+    """Say what a run of `anonymize_series` did, from what it returned."""
+    numbers = series_numbers(release, ledger)
+    warned = warnings(release, numbers)
+    sentences = [
+        *_read(release, ledger),
+        *_rules(release),
+        *_grouped(release, numbers),
+        *_lost(numbers),
+        *_rounded(release),
+        *_customised(release),
+        *_columns(ledger),
+        *([] if verdict is None else _checked(verdict)),
+        *(f"Warning: {warning}" for warning in warned),
+    ]
+    source = ledger.original.source or "the table"
+    where = "" if run is None else f", in `{run.out}`"
+    k, p = promised(release, "k"), promised(release, "p")
+    return Explanation(
+        title=f"{source} -> {k} share every envelope, {p} every pattern{where}",
+        sentences=tuple(sentences),
+        limits=tuple(_limits(release, numbers)),
+        facts=_facts(release, ledger, numbers, warned, verdict, run),
+        run=run,
+    )
+
+
+def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
+    """What a custodian should think of before the release leaves the building."""
+    parameters, said = release.manifest["parameters"], []
+    k, p = promised(release, "k"), promised(release, "p")
+    if parameters["method"] == "representative":
+        said.append(
+            "patterns of the method representative are means: whoever knows all but one of a subgroup gets "
+            "near the last one's shape. Prefer adaptive unless you need the last bit of shape."
+        )
+    if parameters["round_outward"] is None:
+        said.append(
+            "envelopes are not rounded, so every bound is somebody's exact value, and whoever is in the group "
+            "learns it. Round them outward unless that is harmless."
+        )
+    if k < FEW or p < 3:
+        small = f"k is {k}" if k < FEW else f"p is {p}"
+        said.append(
+            f"{small}, so few who work together can find out the others. 5 to 20 and half of it is usual."
+        )
+    kept = columns_of(release, "keep")
+    if kept:
+        is_are = "is published as it is" if len(kept) == 1 else "are published as they are"
+        said.append(
+            f"{quoted(kept)} {is_are}, beside the series: the promise does not count what an outsider knows "
+            f"of {'it' if len(kept) == 1 else 'them'}."
+        )
+    if numbers.constant >= MUCH:
+        said.append(
+            f"{share(numbers.constant)} of the series are constant: they have no shape, and a group of them "
+            "has an envelope as narrow as their values are close."
+        )
+    return said
+
+
+def _read(release: Release, ledger: Ledger) -> Iterator[str]:
+    facts, rows = ledger.facts, ledger.original.rows
+    long = "" if ledger.original.roles.series else f", from {counted(rows, 'row')} of one reading each"
+    told = f"Read {counted(facts['series'] + facts['left_out'], 'series', 'series')} of "
+    yield told + f"{counted(facts['instants'], 'instant')}{long}."
+    how = release.manifest["parameters"]["fill"]
+    if facts["filled"]:
+        total = facts["series"] * facts["instants"]
+        way = "the last one before" if how == "forward" else "a line between its neighbours"
+        yield (
+            f"Filled in {counted(facts['filled'], 'missing reading')} with {way}, "
+            f"{share(facts['filled'] / total)} of all."
+        )
+    if facts["left_out"]:
+        yield f"Left out {counted(facts['left_out'], 'series', 'series')} with a missing reading."
+
+
+def _rules(release: Release) -> Iterator[str]:
+    parameters, k, p = release.manifest["parameters"], promised(release, "k"), promised(release, "p")
+    method = parameters["method"]
+    weight = parameters["shape_weight"]
+    knobs = "" if weight is None else f"; shape weight {weight:g}, effort {parameters['effort']}"
+    yield (
+        f"Published so that every envelope is shared by at least {k} series and every pattern in it by at "
+        f"least {p}; method `{method}`: {_METHODS[method]}{knobs}."
+    )
+
+
+def _grouped(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
+    counts = release.manifest["counts"]
+    sizes, cells = numbers.group_sizes, numbers.cell_sizes
+    yield (
+        f"{counted(counts['rows'], 'series', 'series')} in {counted(counts['groups'], 'group')} of "
+        f"{_span(*sizes)}, with {counted(counts['cells'], 'pattern')} of {_span(*cells)}."
+    )
+    suppressed = counts["suppressed"]
+    yield (
+        f"Suppressed {counted(suppressed, 'series', 'series')} that fit nowhere."
+        if suppressed
+        else "No series was suppressed."
+    )
+
+
+def _lost(numbers: SeriesNumbers) -> Iterator[str]:
+    yield (
+        f"Before, {share(numbers.alone)} of the series were alone with their values. Now values are told by an "
+        f"envelope that is {numbers.value_loss:.4g} wide on average (value loss), "
+        f"{share(numbers.width_share)} of what all series span."
+    )
+    yield (
+        f"Shapes are told with {numbers.levels:.3g} letters to an instant on average, and are "
+        f"{numbers.pattern_loss:.3g} off (pattern loss: 0 the same, 1 unrelated)."
+    )
+
+
+def _rounded(release: Release) -> Iterator[str]:
+    digits = release.manifest["parameters"]["round_outward"]
+    if digits is not None:
+        yield (
+            f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}, which need not be "
+            "anybody's value."
+        )
+    changed = release.manifest["series"]["perturbed"]
+    if promised_l := release.manifest["guarantee"]["l"]:
+        which = (
+            f"values of {quoted(changed)} were changed a little" if changed else "nothing had to be changed"
+        )
+        yield f"Those who share a pattern have at least {promised_l} different sensitive values; {which}."
+
+
+def _customised(release: Release) -> Iterator[str]:
+    series = release.manifest["series"]
+    total, values, pattern = (len(series[name]) for name in ("instants", "values", "pattern"))
+    if values < total or pattern < total:
+        yield (
+            f"Of {total} instants, envelopes of {values} and the pattern of {pattern} are published; the rest "
+            "can be estimated."
+        )
+
+
+def _columns(ledger: Ledger) -> Iterator[str]:
+    person = ledger.original.roles.respondent
+    left = [*([] if person is None else [person]), *ledger.original.dropped]
+    if left:
+        yield f"Left out: {quoted(left)}."
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _checked(verdict: Verdict) -> Iterator[str]:
+    how = "with the ledger" if verdict.scope == "with ledger" else "by what a recipient sees"
+    outcome = "passed" if verdict else f"found {counted(len(verdict.violations), 'violation')}"
+    yield f"Checked independently of the method, {how}: {counted(len(verdict.checks), 'check')} {outcome}."
+
+
+def _limits(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
+    p = promised(release, "p")
+    for column, part in numbers.commonest.items():
+        whole = ": it is known of everyone there" if part == 1 else ""
+        yield f"Of those who share a pattern, up to {share(part)} have the same `{column}`{whole}."
+    yield (
+        f"1 in {p} holds for whoever knows values, the pattern or both. Whoever is in a group, or knows others "
+        "in it, knows more: those can be told apart from the rest."
+    )
+    yield "Two releases of the same people can be held against each other, and their groups intersected."
+
+
+def _facts(
+    release: Release,
+    ledger: Ledger,
+    numbers: SeriesNumbers,
+    warned: list[str],
+    verdict: Verdict | None,
+    run: SeriesRun | None,
+) -> dict[str, Any]:
+    manifest = release.manifest
+    facts: dict[str, Any] = {
+        "source": ledger.original.source,
+        **{name: manifest[name] for name in ("guarantee", "series", "parameters", "counts")},
+        "run": dict(ledger.facts),
+        **numbers.as_dict(),
+        "dropped": list(ledger.original.dropped),
+        "warnings": warned,
+    }
+    if verdict is not None:
+        facts["verified"] = verdict.as_dict()
+    if run is not None:
+        facts["out"], facts["ledger"] = run.out, run.ledger
+    return facts
