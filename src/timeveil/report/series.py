@@ -46,7 +46,7 @@ def explain_series(
         *_rules(release),
         *_grouped(release, numbers),
         *_lost(numbers),
-        *_rounded(release),
+        *_rounded(release, numbers),
         *_customised(release),
         *_columns(ledger),
         *([] if verdict is None else _checked(verdict)),
@@ -75,8 +75,8 @@ def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
         )
     if parameters["round_outward"] is None:
         said.append(
-            "envelopes are not rounded, so every bound is somebody's exact value, and whoever is in the group "
-            "learns it. Round them outward unless that is harmless."
+            "envelopes are not rounded, so every bound is somebody's exact value, and whoever is in the "
+            "group learns it. Round them outward unless that is harmless."
         )
     if k < FEW or p < 3:
         small = f"k is {k}" if k < FEW else f"p is {p}"
@@ -142,23 +142,28 @@ def _grouped(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
 
 
 def _lost(numbers: SeriesNumbers) -> Iterator[str]:
-    yield (
-        f"Before, {share(numbers.alone)} of the series were alone with their values. Now values are told by an "
-        f"envelope that is {numbers.value_loss:.4g} wide on average (value loss), "
-        f"{share(numbers.width_share)} of what all series span."
-    )
-    yield (
-        f"Shapes are told with {numbers.levels:.3g} letters to an instant on average, and are "
-        f"{numbers.pattern_loss:.3g} off (pattern loss: 0 the same, 1 unrelated)."
-    )
+    loss = numbers.loss
+    if loss.value_loss is not None and loss.value_span is not None:
+        of_all = (
+            f", {share(loss.value_loss / loss.value_span)} of what all series span" if loss.value_span else ""
+        )
+        yield (
+            f"Before, {share(numbers.alone)} of the series were alone with their values. Now values are told "
+            f"by an envelope that is {loss.value_loss:.4g} wide on average (value loss){of_all}."
+        )
+    if loss.pattern_loss is not None:
+        yield (
+            f"Shapes are told with {loss.level_mean:.3g} letters to an instant on average, and are "
+            f"{loss.pattern_loss:.3g} off (pattern loss: 0 the same, 1 unrelated)."
+        )
 
 
-def _rounded(release: Release) -> Iterator[str]:
-    digits = release.manifest["parameters"]["round_outward"]
+def _rounded(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
+    digits, exact = release.manifest["parameters"]["round_outward"], numbers.loss.value_loss_unrounded
     if digits is not None:
         yield (
             f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}, which need not be "
-            "anybody's value."
+            f"anybody's value; without that they would be {exact:.4g} wide."
         )
     changed = release.manifest["series"]["perturbed"]
     if promised_l := release.manifest["guarantee"]["l"]:
@@ -173,8 +178,8 @@ def _customised(release: Release) -> Iterator[str]:
     total, values, pattern = (len(series[name]) for name in ("instants", "values", "pattern"))
     if values < total or pattern < total:
         yield (
-            f"Of {total} instants, envelopes of {values} and the pattern of {pattern} are published; the rest "
-            "can be estimated."
+            f"Of {total} instants, envelopes of {values} and the pattern of {pattern} are published; the "
+            "rest can be estimated."
         )
 
 
@@ -201,8 +206,8 @@ def _limits(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
         whole = ": it is known of everyone there" if part == 1 else ""
         yield f"Of those who share a pattern, up to {share(part)} have the same `{column}`{whole}."
     yield (
-        f"1 in {p} holds for whoever knows values, the pattern or both. Whoever is in a group, or knows others "
-        "in it, knows more: those can be told apart from the rest."
+        f"1 in {p} holds for whoever knows values, the pattern or both. Whoever is in a group, or knows "
+        "others in it, knows more: those can be told apart from the rest."
     )
     yield "Two releases of the same people can be held against each other, and their groups intersected."
 

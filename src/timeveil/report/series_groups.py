@@ -7,7 +7,7 @@ envelope can be told: of all that fit, the middle is taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeveil.errors import InputError, ParameterError
-from timeveil.intake.collection import collect
+from timeveil.errors import ParameterError
+from timeveil.measure.series_records import records_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.symbols.sax import from_letters, reconstructed
@@ -64,7 +64,7 @@ def groups_of(release: Release, numbers: Sequence[int], ledger: Ledger | None = 
         low, high = (_bounds(rows, series, end) for end in ("lo", "hi"))
         cells = _subgroups(rows, series, low, high)
         if ledger is not None:
-            cells = _with(cells, originals.get(number, {}))
+            cells = [replace(cell, originals=own) for cell, own in zip(cells, originals[number], strict=True)]
         found.append(Group(number, rows.num_rows, low, high, tuple(cells)))
     return found
 
@@ -129,37 +129,11 @@ def _subgroups(rows: pa.Table, series: dict[str, Any], low: Numbers, high: Numbe
     return found
 
 
-def _originals(release: Release, ledger: Ledger, wanted: set[int]) -> dict[int, dict[int, Numbers]]:
-    """The original series of some groups, by group and subgroup."""
-    if ledger.model != "series":
-        raise _mismatch("the ledger is not that of a release of series")
-    collection = collect(ledger.original, fill=release.manifest["parameters"].get("fill"))
-    _, first = np.unique(collection.series_of_row, return_index=True)
-    if collection.instants != tuple(release.manifest["series"]["instants"]):
-        raise _mismatch("the series of the ledger have other instants than the release")
-    rows = first[collection.series_of_row[first] >= 0]
-    table = ledger.table.take(pa.array(rows))
-    groups, subgroups = table["group"].to_pylist(), table["subgroup"].to_pylist()
-    found: dict[int, dict[int, list[int]]] = {}
-    for place, (group, subgroup) in enumerate(zip(groups, subgroups, strict=True)):
+def _originals(release: Release, ledger: Ledger, wanted: set[int]) -> dict[int, list[Numbers]]:
+    """The original series of some groups, in the subgroups that the release has, in its order."""
+    records = records_of(release, ledger)
+    found: dict[int, list[Numbers]] = {}
+    for run, group in enumerate(records.published.group.tolist()):
         if group in wanted:
-            found.setdefault(group, {}).setdefault(subgroup, []).append(place)
-    return {
-        group: {number: collection.matrix[places] for number, places in parts.items()}
-        for group, parts in found.items()
-    }
-
-
-def _with(cells: Sequence[Subgroup], originals: dict[int, Numbers]) -> list[Subgroup]:
-    """The subgroups with their original series: the ledger numbers them as they are published."""
-    own = [originals[number] for number in sorted(originals)]
-    if [len(series) for series in own] != [cell.size for cell in cells]:
-        raise _mismatch("the ledger has other subgroups than the release")
-    return [
-        Subgroup(cell.size, cell.letters, cell.line, series) for cell, series in zip(cells, own, strict=True)
-    ]
-
-
-def _mismatch(message: str) -> InputError:
-    hint = "give the ledger that was made together with this release"
-    return InputError(message, hint=hint, code="ledger-mismatch")
+            found.setdefault(group, []).append(records.matrix[records.run == run])
+    return found

@@ -9,98 +9,70 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from timeveil.intake.collection import Collection, collect
+from timeveil.measure.series_loss import SeriesLoss, measure_series
+from timeveil.measure.series_records import records_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.query.codes import Integers
 from timeveil.query.published import columns_of
-from timeveil.query.series_published import Published, published_series
-from timeveil.symbols.shape import pattern_distance
-
-Labels = NDArray[np.int64]
+from timeveil.query.series_published import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesNumbers:
-    """What a release is like beside the original; losses are means per published series.
+    """What a release is like beside the original.
 
-    `alone` is the share of series whose values nobody else has, `width_share` the mean width of an envelope
-    by what all series span at that instant. `levels` is how many symbols an instant has on average.
-    `commonest` gives per sensitive column the share of its most common value in the worst cell.
+    `alone` is the share of series whose values nobody else has, `constant` that of those which never change.
+    Sizes are the smallest and the largest. `commonest` gives per sensitive column the share of its most
+    common value in the worst cell, which is a group and a pattern in it.
     """
 
-    value_loss: float
-    pattern_loss: float
+    loss: SeriesLoss
     alone: float
-    width_share: float
-    levels: float
     constant: float
     group_sizes: tuple[int, int]
     cell_sizes: tuple[int, int]
     commonest: Mapping[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as data."""
-        return asdict(self)
+        """The same as data, losses among the rest."""
+        own = asdict(self)
+        names = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean")
+        return {
+            **{name: own["loss"][name] for name in names},
+            **{k: v for k, v in own.items() if k != "loss"},
+        }
 
 
 def series_numbers(release: Release, ledger: Ledger) -> SeriesNumbers:
     """Hold a release against its original."""
-    collection = collect(ledger.original, fill=release.manifest["parameters"]["fill"])
-    known = published_series(release)
-    cell_of_run = _cells(known)
-    run = np.repeat(np.arange(len(known.rows)), known.rows)
-    cell = cell_of_run[run]
-    matrix = collection.matrix
-    width = (known.high - known.low)[run]
-    span = np.ptp(matrix, axis=0)[known.values]
+    records = records_of(release, ledger)
+    known, matrix = records.published, records.matrix
+    cell = np.repeat(np.arange(len(known.rows)), known.rows)
     return SeriesNumbers(
-        value_loss=float(np.sqrt(np.square(width).mean(axis=1)).mean()),
-        pattern_loss=_pattern_loss(collection, ledger, known, cell_of_run),
+        loss=measure_series(release, ledger, queries=0, seed=0),
         alone=_alone(matrix),
-        width_share=float((width.mean(axis=0) / np.where(span > 0, span, 1.0)).mean()),
-        levels=float(known.levels[run].mean()),
         constant=float((matrix == matrix[:, :1]).all(axis=1).mean()),
-        group_sizes=_least_and_most(known.group[run]),
-        cell_sizes=_least_and_most(cell),
+        group_sizes=_least_and_most(np.bincount(known.group, weights=known.rows)),
+        cell_sizes=_least_and_most(known.rows),
         commonest={name: _commonest(release.table[name], cell) for name in columns_of(release, "sensitive")},
     )
 
 
-def _cells(known: Published) -> Labels:
-    """The cell of each run: runs that say the same and follow each other were cut by a batch."""
-    changed = known.group[1:] != known.group[:-1]
-    for part in (known.symbols, known.levels):
-        changed |= (part[1:] != part[:-1]).any(axis=1)
-    return np.concatenate([np.zeros(min(len(known.group), 1), np.int64), np.cumsum(changed)])
-
-
-def _pattern_loss(collection: Collection, ledger: Ledger, known: Published, cell_of_run: Labels) -> float:
-    """How far the pattern of each published series is from its own shape, on average (eq. 3)."""
-    _, run_of_cell = np.unique(cell_of_run, return_index=True)
-    _, first = np.unique(collection.series_of_row, return_index=True)
-    first = first[collection.series_of_row[first] >= 0]
-    subgroup = pc.fill_null(ledger.table["subgroup"], 0).to_numpy()[first]
-    there = np.flatnonzero(subgroup > 0)
-    shapes = known.shapes()[run_of_cell[subgroup[there] - 1]][:, known.pattern]
-    own = collection.matrix[there][:, known.pattern]
-    return float(pattern_distance(own, shapes).mean())
-
-
-def _alone(matrix: NDArray[np.float64]) -> float:
+def _alone(matrix: Floats) -> float:
     """Share of rows that no other row equals."""
     packed = np.ascontiguousarray(matrix + 0.0).view(np.dtype((np.void, matrix.shape[1] * 8))).ravel()
     _, counts = np.unique(packed, return_counts=True)
     return float((counts == 1).sum() / len(matrix))
 
 
-def _least_and_most(labels: Labels) -> tuple[int, int]:
-    _, sizes = np.unique(labels, return_counts=True)
-    return int(sizes.min()), int(sizes.max())
+def _least_and_most(sizes: Any) -> tuple[int, int]:
+    some = sizes[sizes > 0]
+    return int(some.min()), int(some.max())
 
 
-def _commonest(column: pa.ChunkedArray, cell: Labels) -> float:
+def _commonest(column: pa.ChunkedArray, cell: Integers) -> float:
     """The largest share of a cell that has one value."""
     coded = column.combine_chunks()
     if not pa.types.is_dictionary(coded.type):

@@ -41,11 +41,13 @@ def made(
             row["pattern"] = "".join(letters[NAMES.index(name)] for name in pattern)
             row["level"] = [3] * len(pattern) if each else 3
             rows.append(row)
-    series = {"instants": NAMES, "values": values, "pattern": pattern, "center": "mean"}
+    about = {"instants": NAMES, "values": values, "pattern": pattern, "center": "mean", "own_patterns": False}
+    bounds = [(f"{name}_{end}", role) for name in values for end, role in (("lo", "low"), ("hi", "high"))]
     manifest = {
         "model": "series",
-        "series": series,
-        "counts": {"rows": 4 * groups, "groups": groups},
+        "series": about,
+        "columns": [{"name": name, "role": role} for name, role in bounds],
+        "counts": {"rows": 4 * groups, "groups": groups, "suppressed": 0},
         "parameters": {"fill": None},
     }
     return Release(KPAnonymity(4, 2), manifest, {"data": pa.Table.from_pylist(rows)})
