@@ -185,6 +185,7 @@ def anonymize_series(
             unit=unit,
             format=file_format,
             ledger=ledger,
+            columns=tuple(series or ()),
         )
         return perform_series(run, Output(as_json=as_json, quiet=quiet))
     except TimeveilError as error:

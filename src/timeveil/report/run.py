@@ -120,11 +120,6 @@ def role_options(roles: Roles) -> Iterator[str]:
     for role in ("respondent", "time", "value"):
         if getattr(roles, role) is not None:
             yield from (f"--{role}", getattr(roles, role))
-    if any("," in name or ".." in name for name in roles.series):
-        for name in roles.series:
-            yield from ("--series", name)
-    elif roles.series:
-        yield from ("--series", ",".join(roles.series))
     for quasi in roles.quasi:
         yield from ("--cyclic", quasi.name) if isinstance(quasi, Derived) else ("--quasi", quasi)
     for role in ("keep", "sensitive"):

@@ -20,7 +20,7 @@ from timeveil.report.wording import counted, quoted, share
 
 FEW = 5
 """Below so many who share an envelope, k is called small; below 3 who share a pattern, p is."""
-MUCH = 0.05
+MUCH = 0.1
 """Share of constant or filled series from which on it is worth a word."""
 
 _METHODS = {
@@ -207,7 +207,7 @@ def _limits(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
         yield f"Of those who share a pattern, up to {share(part)} have the same `{column}`{whole}."
     yield (
         f"1 in {p} holds for whoever knows values, the pattern or both. Whoever is in a group, or knows "
-        "others in it, knows more: those can be told apart from the rest."
+        "others in it, leaves those out and is nearer to the rest."
     )
     yield "Two releases of the same people can be held against each other, and their groups intersected."
 
