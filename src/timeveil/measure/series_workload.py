@@ -93,7 +93,7 @@ class Columns:
             kind = self.rank.dtype
             # ranks below the first wrap around to beyond the width
             beyond = self.rank[column] - first.astype(kind)[:, None]
-            inside &= beyond < (last - first).astype(kind)[:, None]
+            inside &= beyond < np.maximum(last - first, 0).astype(kind)[:, None]
         return inside
 
 

@@ -2,58 +2,69 @@
 
 from __future__ import annotations
 
-from timeveil.measure.series_loss import QueryError, SeriesLoss
+from timeveil.measure import QueryError, SeriesLoss
+from timeveil.measure.series_loss import TOLERANCE
 from timeveil.report.wording import WIDTH, aligned, counted, share, wrapped
 
-_KINDS = {
+_ASKED = {
     "range": "values in ranges",
     "pattern-range": "differences in ranges",
-    "similarity": "shapes alike, tolerance by pattern loss",
-    "similarity at one tolerance": "shapes alike, tolerance 0.1",
-    "complex": "values and shape together",
+    "similarity": "similar shapes, the paper's tolerance",
+    "similarity at one tolerance": f"similar shapes, within {TOLERANCE:g}",
+    "complex": "values and shapes",
 }
 
 
 def described(loss: SeriesLoss, width: int = WIDTH) -> list[str]:
     """The loss in sentences, and random questions as a table."""
-    sentences = [
-        f"{counted(loss.rows, 'series', 'series')} published in {counted(loss.groups, 'group')} with "
-        f"{counted(loss.cells, 'pattern')}, {loss.suppressed:,} suppressed ({share(loss.suppressed_share)})."
-    ]
-    if loss.value_loss is not None and loss.value_span is not None:
-        whole = (
-            f", {share(loss.value_loss / loss.value_span)} of what all series span" if loss.value_span else ""
-        )
-        sentences.append(
-            f"An envelope is {loss.value_loss:.4g} wide on average (value loss){whole}; before rounding "
-            f"outward it was {loss.value_loss_unrounded:.4g}."
-        )
-    if loss.pattern_loss is not None:
-        sentences.append(
-            f"A pattern is {loss.pattern_loss:.4g} away from the shape of a series on average (pattern loss: "
-            f"1 less their correlation), with {loss.level_mean:.3g} letters to an instant on average and "
-            f"{loss.level_min} at least."
-        )
+    sentences = [_published(loss), _values(loss), _shapes(loss)]
     if loss.query_errors:
-        sentences.append(f"{counted(loss.query_errors[0].queries, 'random question')} of each kind:")
+        number = loss.query_errors[0].queries
+        sentences.append(f"{counted(number, 'random question')} of each kind, answered from the release:")
     lines = [
         line
         for number, sentence in enumerate(sentences, start=1)
         for line in wrapped(sentence, width, f"{number}. ")
     ]
-    return [*lines, "", *_questions(loss.query_errors)] if loss.query_errors else lines
+    if not loss.query_errors:
+        return lines
+    head = ("   asked for", "count off by", "in the median", "precision", "recall")
+    return [*lines, "", *aligned([head, *(_row(found) for found in loss.query_errors)])]
 
 
-def _questions(errors: tuple[QueryError, ...]) -> list[str]:
-    head = ("   how many series have", "off by, mean", "median", "precision", "recall")
-    rows = [
-        (
-            f"   {_KINDS.get(found.kind, found.kind)}",
-            share(found.mean),
-            share(found.median),
-            "" if found.precision is None else share(found.precision),
-            "" if found.recall is None else share(found.recall),
-        )
-        for found in errors
-    ]
-    return aligned([head, *rows])
+def _published(loss: SeriesLoss) -> str:
+    return (
+        f"{counted(loss.rows, 'series', 'series')} published in {counted(loss.groups, 'group')} and "
+        f"{counted(loss.cells, 'cell')} of one pattern; {loss.suppressed:,} suppressed "
+        f"({share(loss.suppressed_share)})."
+    )
+
+
+def _values(loss: SeriesLoss) -> str:
+    if loss.value_loss is None or loss.value_span is None:
+        return "No values were published."
+    part = share(loss.value_loss / loss.value_span) if loss.value_span else share(0.0)
+    told = f"Envelopes are {loss.value_loss:.4g} wide on average, {part} of the span of all series"
+    before = loss.value_loss_unrounded
+    if before is None or abs(before - loss.value_loss) <= 1e-9 * loss.value_loss:
+        return f"{told}."
+    return f"{told}; {before:.4g} before they were rounded outward."
+
+
+def _shapes(loss: SeriesLoss) -> str:
+    if loss.pattern_loss is None:
+        return "No patterns were published."
+    return (
+        f"A shape differs from the published one by {loss.pattern_loss:.3g} on average (1 is nothing in "
+        f"common); patterns have {loss.level_mean:.3g} levels on average and {loss.level_min} at least."
+    )
+
+
+def _row(found: QueryError) -> tuple[str, ...]:
+    sets = (found.precision, found.recall)
+    return (
+        f"   {_ASKED[found.kind]}",
+        share(found.mean),
+        share(found.median),
+        *("" if part is None else share(part) for part in sets),
+    )
