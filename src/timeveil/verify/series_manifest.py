@@ -111,6 +111,9 @@ def check_statements(release: Release, findings: Findings) -> None:
                 "guarantee", f"`parameters.{name}` of the manifest is not the {name} of the guarantee"
             )
     _check_instants(series, findings)
+    for part, asked in (("values", "publish_values"), ("pattern", "publish_pattern")):
+        if set(series[part]) != set(series["instants"] if parameters[asked] is None else parameters[asked]):
+            findings.refuse("statements", f"`series.{part}` of the manifest is not what `{asked}` asked for")
     if series["center"] != parameters["center"]:
         findings.refuse("statements", "the manifest states two centres")
     if series["own_patterns"] != (parameters["method"] in OWN_PATTERNS):

@@ -65,8 +65,6 @@ SERIES_MANIFEST = Record(
                 "max_level": _LEVEL,
                 "center": _CENTER,
                 "round_outward": _or_null(COUNT),
-            },
-            optional={
                 "shape_weight": _NUMBER_OR_NULL,
                 "effort": _or_null(COUNT),
                 "adoption": _or_null(FLAG),
