@@ -4,7 +4,8 @@ A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a line b
 text is written with an apostrophe before it, and so is text that begins with apostrophes and then one of
 these, so that taking one apostrophe away on opening gives every cell back exactly. Numbers stay numbers.
 
-Null is an empty cell; empty text is a pair of quotes.
+Null is an empty cell; empty text is a pair of quotes. A list is text: numbers with blanks between them, or
+texts as a JSON array.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from timeveil.bundle.lists import list_cells, lists_of
 from timeveil.errors import BundleError
 
 _FIRST_DAY, _LIMIT_DAY = -719_162, 2_932_897  # 0001-01-01, 10000-01-01
@@ -106,10 +108,13 @@ def _refuse_beyond(name: str, column: pa.ChunkedArray) -> None:
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_timestamp(kind) and kind.tz else kind
+    zoned = pa.types.is_timestamp(kind) and kind.tz
+    return pa.string() if zoned or pa.types.is_list(kind) else kind
 
 
 def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        column = pa.chunked_array([list_cells(chunk) for chunk in column.chunks], pa.string())
     if pa.types.is_string(column.type):
         return pa.chunked_array([guarded(chunk) for chunk in column.chunks], pa.string())
     if pa.types.is_timestamp(column.type) and column.type.tz:
@@ -127,6 +132,8 @@ def _with_offset(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _typed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
         return unguarded(texts)
+    if pa.types.is_list(kind):
+        return lists_of(unguarded(texts), kind)
     if pa.types.is_time(kind):
         moments = pc.binary_join_element_wise("1970-01-01", texts, " ")
         return moments.cast(pa.timestamp(kind.unit)).cast(kind)

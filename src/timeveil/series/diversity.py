@@ -29,6 +29,7 @@ NEAR = 0.1
 """How far a value may be moved, in deviations of its column."""
 _DECIMALS = 15
 _TRIES = 200
+_LEAST = 1e-300
 
 
 def diversified(
@@ -120,7 +121,7 @@ def _moved(values: NDArray[np.float64], rows: Labels, chance: np.random.Generato
         new[open_rows[good]] = drawn[good]
         taken = np.union1d(taken, drawn[good])
         open_rows = open_rows[~good]
-        near = near if attempt % 50 else near * 2
+        near = near if attempt < _TRIES // 4 else near * 2
     if len(open_rows) == 0:
         return new
     raise InternalError(
@@ -133,7 +134,7 @@ def _moved(values: NDArray[np.float64], rows: Labels, chance: np.random.Generato
 def _reach(values: NDArray[np.float64]) -> float:
     scale = float(np.abs(values).max())
     spread = float((values / scale).std()) * scale if scale else 0.0
-    return NEAR * (spread or scale or 1.0)
+    return max(NEAR * (spread or scale or 1.0), _LEAST)
 
 
 def _decimals(values: NDArray[np.float64]) -> int:
