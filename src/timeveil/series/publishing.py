@@ -22,6 +22,7 @@ from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.series.diversity import check_numbers
+from timeveil.series.order import placed_back, settled_order
 from timeveil.series.outcome import assemble
 from timeveil.series.partition import Matrix, Partition
 from timeveil.series.settings import Settings, check_names, check_sensitive, enough, parts, settings_from
@@ -92,11 +93,12 @@ def anonymize_series(
     check_names(collection.instants, relation.roles)
     if l is not None:
         check_numbers(collection.attributes, tuple(relation.roles.sensitive))
+    order = settled_order(collection.matrix, collection.attributes, tuple(relation.roles.sensitive))
     partition = partitioned(
-        collection.matrix, settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)
+        collection.matrix[order], settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)
     )
     progress("publishing", TO)
-    pair = assemble(settings, relation, collection, partition, seed)
+    pair = assemble(settings, relation, collection, placed_back(partition, order), seed)
     progress("done", 1.0)
     return pair
 
