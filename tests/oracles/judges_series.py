@@ -286,6 +286,22 @@ def candidates(
     return fits
 
 
+def alike(case: Case, n: int, known: list[int], tolerance: float, pattern: bool) -> int:
+    """How many series of the original fit what is known of a person, the person's own included."""
+    values, levels = case.rows[n]["values"], [case.max_level] * len(case.instants)
+    found = 0
+    for row in case.rows:
+        good = all(abs_fits(row["values"][t], values[t], tolerance) for t in known)
+        if pattern:
+            good &= pattern_of(row["values"], levels, case.center) == pattern_of(values, levels, case.center)
+        found += good
+    return found
+
+
+def abs_fits(value: float, known: float, tolerance: float) -> bool:
+    return known - tolerance <= value <= known + tolerance
+
+
 def people(rng: random.Random, count: int, width: int, kind: str = "walk") -> list[dict]:
     """Made-up people; many tied values if `kind` is `coarse`, many constant ones if `flat`."""
     rows = []

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges_series as oracle
 
+from timeveil.attack import SeriesAdversary, attack
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.release import Release
 from timeveil.verify import verify
@@ -422,3 +423,79 @@ def test_gaps_are_filled_as_stated(fill, long):
     for other in others:
         assert not verify(with_section(release, "parameters", fill=other), ledger)
     assert codes(with_section(release, "parameters", fill=None), ledger) == {"ledger"}
+
+
+@st.composite
+def adversaries(draw, case):
+    """Somebody who knows some values, the pattern, or both."""
+    names = draw(st.sets(st.sampled_from(case.instants), min_size=1))
+    values = draw(st.sampled_from([None, "all", 1, 2, 99, tuple(sorted(names))]))
+    tolerance = draw(st.sampled_from([0.0, 0.0, 3.0]))
+    return SeriesAdversary(values, tolerance, values is None or draw(st.booleans()), draw(st.integers(0, 9)))
+
+
+@SOME
+@given(releases(methods=("adaptive", "kapra")), st.data())
+def test_attacks_on_own_patterns_find_what_the_twin_finds(found, data):
+    """Row by row: how many fit, who is told, and who cannot hide among different values."""
+    case, release, ledger = found
+    adversary = data.draw(adversaries(case))
+    breach = attack(release, ledger, adversary)
+    rng = np.random.default_rng(adversary.seed)
+    order = _people_as_read(case)
+    known = adversary.known(case.instants, len(order), rng)
+    placed = {p for p, g in zip(_people_of_rows(case), ledger.table["group"].to_pylist(), strict=True) if g}
+    rows, told, one, alone = [], [], [], []
+    for place, n in enumerate(order):
+        instants = np.flatnonzero(known[place]).tolist()
+        fit = oracle.candidates(case, release, n, instants, adversary.tolerance, adversary.pattern)
+        rows.append(len(fit) if n in placed else 0)
+        true = [line["income"] for line in fit if line["income"] == float(case.rows[n]["income"])]
+        told.append(len(true) / len(fit) if fit else 0.0)
+        one.append(len({line["income"] for line in fit}) == 1)
+        alone.append(oracle.alike(case, n, instants, adversary.tolerance, adversary.pattern))
+    assert breach.after.candidates.tolist() == rows
+    assert breach.before.candidates.tolist() == alone
+    assert breach.told["income"].chance.tolist() == pytest.approx(told)
+    assert breach.homogeneous["income"] == pytest.approx(sum(one) / len(one))
+    assert breach.people == breach.everyone == len(order)
+    assert breach.worst <= 1 / case.p + 1e-12
+    assert breach.share_above(1 / case.p) == 0
+    assert breach.mean == pytest.approx(sum(1 / r for r in rows if r) / len(rows))
+
+
+def _people_of_rows(case):
+    if not case.long:
+        return list(range(len(case.rows)))
+    names = [row["person"] for row in case.rows]
+    return [names.index(row["person"]) for _, row in oracle._long_order(case)]
+
+
+def _people_as_read(case):
+    return list(dict.fromkeys(_people_of_rows(case)))
+
+
+@FEW
+@given(releases(methods=("naive", "representative")), st.data())
+def test_a_bet_on_the_nearest_pattern_is_never_better_than_one_in_p(found, data):
+    """Patterns that are not one's own rule nobody out: values alone give the sets, shapes only a bet."""
+    case, release, ledger = found
+    adversary = data.draw(adversaries(case))
+    breach = attack(release, ledger, adversary)
+    assert breach.worst <= 1 / case.p + 1e-12
+    if adversary.values is not None:
+        plain = attack(release, ledger, replace(adversary, pattern=False))
+        assert (breach.after.candidates <= plain.after.candidates).all()
+        rows = plain.after.candidates
+        assert (rows[rows > 0] >= case.k).all()
+
+
+def test_who_is_alone_in_the_original_hides_in_the_release():
+    rows = oracle.people(random.Random(3), 40, 5)  # noqa: S311
+    case = oracle.Case(rows, k=5, p=3, method="kapra")
+    breach = attack(*oracle.build(case))
+    assert breach.adversary == SeriesAdversary("all", pattern=True)
+    assert breach.unique_before == 1.0
+    assert breach.unique_after == 0.0
+    assert breach.distribution["0"] >= 3
+    assert breach.as_dict()["share_above_one_in_p"] == 0

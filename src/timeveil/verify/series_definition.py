@@ -198,7 +198,7 @@ def _check_envelopes(release: Release, cells: Cells, placed: _Placed, findings: 
     if loose.any():
         findings.refuse(
             "envelope-wide",
-            f"{counted(int(loose.sum()), 'group')} with a wider envelope than its series and rounding explain",
+            f"{counted(int(loose.sum()), 'group')} with a wider envelope than series and rounding explain",
         )
 
 
