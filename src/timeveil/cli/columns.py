@@ -22,15 +22,14 @@ def listed(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for text in texts:
-        parts = [text] if text in names else [part.strip() for part in text.split(",")]
-        for part in parts:
-            found += [part] if part in names else _range(part, names)
+        for part in [text] if text in names else text.split(","):
+            found += [part] if part in names else _range(part.strip(), names)
     return tuple(found)
 
 
 def _range(text: str, names: Sequence[str]) -> list[str]:
     first, dots, last = text.partition(TO)
-    if not dots:
+    if not dots or text in names:
         return [text]
     for end in (first, last):
         if end not in names:
