@@ -122,9 +122,11 @@ def _wide(relation: Relation, fill: Fill | None) -> Collection:
     columns = [numbers(name, table[name]) for name in roles.series]
     _refuse_strange(roles.series, columns)
     matrix = np.empty((table.num_rows, len(columns)))
-    missing = np.empty(matrix.shape, dtype=bool)
+    missing = np.zeros(matrix.shape, dtype=bool)
     for place, column in enumerate(columns):
-        matrix[:, place], missing[:, place] = column.values, column.missing
+        matrix[:, place] = column.values
+        if column.missing.any():
+            missing[:, place] = column.missing
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
     return _complete(tuple(roles.series), matrix, missing, attributes, rows, respondents, fill)

@@ -23,18 +23,27 @@ def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ..
     >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
     [3, 0, 2, 1]
     """
-    order = np.argsort(matrix[:, 0], kind="stable")
-    runs = _runs(matrix[order, 0][:, None])
-    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
-    if len(tied) == 0:
-        return order
-    some = order[tied]
-    order[tied] = some[np.lexsort(matrix[some].T[::-1])]
-    runs = _runs(matrix[order])
+    order, runs = by_values(matrix)
     tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
     if len(tied) and attributes.num_columns:
         order[tied] = order[tied][_by_turns(runs[tied], attributes.take(pa.array(order[tied])), sensitive)]
     return order
+
+
+def by_values(rows: Matrix) -> tuple[Labels, Labels]:
+    """Places of rows sorted from the first column to the last, and numbers that equal neighbours share.
+
+    >>> [found.tolist() for found in by_values(np.array([[2.0, 1.0], [1.0, 3.0], [1.0, 2.0], [2.0, 1.0]]))]
+    [[2, 1, 0, 3], [0, 1, 2, 2]]
+    """
+    order = np.argsort(rows[:, 0])
+    runs = _runs(rows[order, :1])
+    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
+    if len(tied) == 0:
+        return order, runs
+    some = np.sort(order[tied])
+    order[tied] = some[np.lexsort(rows[some].T[::-1])]
+    return order, _runs(rows[order])
 
 
 def placed_back(partition: Partition, order: Labels) -> Partition:

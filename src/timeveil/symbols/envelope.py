@@ -15,7 +15,7 @@ def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbe
     >>> low.tolist(), high.tolist()
     ([[1.0, 4.0]], [[3.0, 5.0]])
     """
-    order = np.argsort(group, kind="stable")
+    order = np.argsort(group)
     order = order[np.searchsorted(group[order], 0) :]
     if len(order) == 0:
         return np.empty((0, matrix.shape[1])), np.empty((0, matrix.shape[1]))
