@@ -4,7 +4,7 @@ read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · 
 """
 
 import timeveil.starting  # noqa: F401
-from timeveil.attack import Adversary, Breach, attack
+from timeveil.attack import Adversary, Breach, SeriesAdversary, SeriesBreach, attack
 from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
@@ -74,6 +74,8 @@ __all__ = [
     "Release",
     "Roles",
     "RolesError",
+    "SeriesAdversary",
+    "SeriesBreach",
     "SeriesLoss",
     "StreamPublisher",
     "TimeveilError",

@@ -17,8 +17,7 @@ from timeveil.query.codes import Integers
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Pairs = Iterator[tuple[Integers, Integers]]
-_LEAF = 48
-_AT_ONCE = 4_000_000
+_AT_ONCE = 200000
 
 
 def meetings(low: Floats, high: Floats, known_low: Floats, known_high: Floats, known: Mask) -> Pairs:
@@ -32,16 +31,20 @@ def meetings(low: Floats, high: Floats, known_low: Floats, known_high: Floats, k
     patterns, which = np.unique(known, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))
-    scale = known_low.std(axis=0) if len(known_low) else np.ones(low.shape[1])
-    scale = np.where(scale > 0, scale, 1.0)
-    everything = np.arange(len(low))
+    spread = known_low.std(axis=0) if len(known_low) else np.ones(low.shape[1])
+    low, high, known_low, known_high = map(_by_instant, (low, high, known_low, known_high))
+    everything, scale = np.arange(low.shape[1]), np.where(spread > 0, spread, 1.0)
     for line, first, last in zip(patterns, np.concatenate([[0], ends[:-1]]), ends, strict=True):
         walk = _Walk(low, high, known_low, known_high, np.flatnonzero(line), scale)
         yield from walk.down(order[first:last], everything)
 
 
+def _by_instant(side: Floats) -> Floats:
+    return np.ascontiguousarray(side.T)
+
+
 class _Walk:
-    """The descent for people of whom the same instants are known."""
+    """The descent for people of whom the same instants are known; a line of each side is an instant."""
 
     def __init__(
         self,
@@ -53,51 +56,49 @@ class _Walk:
         scale: Floats,
     ) -> None:
         self._low, self._high, self._from, self._to = low, high, known_low, known_high
-        self._instants, self._scale = instants, scale
+        self._instants, self._scale = instants, scale[instants]
 
     def down(self, people: Integers, boxes: Integers) -> Pairs:
-        """Halve until few are left, then try every pair."""
+        """Halve until few pairs are left, then try each."""
         waiting = [(people, boxes)]
         while waiting:
             people, boxes = waiting.pop()
-            boxes = self._near(people, boxes)
-            if not len(boxes):
-                continue
-            halves = None
-            if len(people) > 1 and (len(people) > _LEAF or len(people) * len(boxes) > _AT_ONCE):
-                halves = self._halves(people)
-            if halves is None:
+            least = self._from[np.ix_(self._instants, people)].min(axis=1)
+            most = self._to[np.ix_(self._instants, people)].max(axis=1)
+            narrow = np.argsort((most - least) / self._scale)
+            boxes = self._near(least, most, narrow, boxes)
+            if len(people) > 1 and len(people) * len(boxes) > _AT_ONCE:
+                halves = self._halves(people, narrow)
+                waiting += [(halves[1], boxes), (halves[0], boxes)]
+            elif len(boxes):
                 pairs = self._tried(people, boxes)
                 if len(pairs[0]):
                     yield pairs
-            else:
-                waiting += [(halves[1], boxes), (halves[0], boxes)]
 
-    def _near(self, people: Integers, boxes: Integers) -> Integers:
-        """Boxes that meet the box around all these people."""
-        for instant in self._instants:
-            least, most = self._from[people, instant].min(), self._to[people, instant].max()
-            boxes = boxes[(self._low[boxes, instant] <= most) & (self._high[boxes, instant] >= least)]
+    def _near(self, least: Floats, most: Floats, narrow: Integers, boxes: Integers) -> Integers:
+        """Boxes that meet the box around some people, tried first where that is narrow."""
+        for place in narrow:
+            low, high = self._low[self._instants[place]], self._high[self._instants[place]]
+            boxes = boxes[(low[boxes] <= most[place]) & (high[boxes] >= least[place])]
         return boxes
 
-    def _halves(self, people: Integers) -> tuple[Integers, Integers]:
+    def _halves(self, people: Integers, narrow: Integers) -> tuple[Integers, Integers]:
         middle = len(people) // 2
-        if len(self._instants):
-            part = self._from[np.ix_(people, self._instants)]
-            widest = int(((part.max(axis=0) - part.min(axis=0)) / self._scale[self._instants]).argmax())
-            people = people[np.argpartition(part[:, widest], middle)]
+        if len(narrow):
+            widest = self._from[self._instants[narrow[-1]]]
+            people = people[np.argpartition(widest[people], middle)]
         return people[:middle], people[middle:]
 
     def _tried(self, people: Integers, boxes: Integers) -> tuple[Integers, Integers]:
         if not len(self._instants):
             return np.repeat(people, len(boxes)), np.tile(boxes, len(people))
         first, *others = self._instants
-        meet = self._low[boxes, first] <= self._to[people, first][:, None]
-        meet &= self._high[boxes, first] >= self._from[people, first][:, None]
+        meet = self._low[first][boxes] <= self._to[first][people][:, None]
+        meet &= self._high[first][boxes] >= self._from[first][people][:, None]
         person, box = np.nonzero(meet)
         person, box = people[person], boxes[box]
         for instant in others:
-            meet = self._low[box, instant] <= self._to[person, instant]
-            meet &= self._high[box, instant] >= self._from[person, instant]
+            meet = self._low[instant][box] <= self._to[instant][person]
+            meet &= self._high[instant][box] >= self._from[instant][person]
             person, box = person[meet], box[meet]
         return person, box

@@ -20,7 +20,7 @@ class SeriesBreach:
     own, for whom the adversary, who bets on the nearest, gets wrong. `told` gives per sensitive column
     the chance of each person's true value, as the share of rows that fit and have it; `homogeneous` the
     share of people whom all rows that fit give one and the same value.
-    `people` were attacked out of `everyone`.
+    `people` were attacked out of `everyone`; `own_patterns` is what the release says of its patterns.
     """
 
     adversary: SeriesAdversary
@@ -32,6 +32,7 @@ class SeriesBreach:
     after: Risk
     told: Mapping[str, Posterior]
     homogeneous: Mapping[str, float]
+    own_patterns: bool = True
 
     @property
     def worst(self) -> float:

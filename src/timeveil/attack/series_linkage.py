@@ -73,6 +73,7 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
         Risk(np.where(tally.right, tally.rows, 0), weight),
         {name: Posterior(column.told, weight) for name, column in tally.columns.items()},
         {name: column.homogeneous for name, column in tally.columns.items()},
+        published.own,
     )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from timeveil.attack.breach import Risk
-from timeveil.attack.series_breach import SeriesBreach
+from timeveil.attack import Risk, SeriesBreach
 from timeveil.report.wording import WIDTH, aligned, people, share, wrapped
 
 
 def described(breach: SeriesBreach, width: int = WIDTH) -> list[str]:
     """The attack as a page."""
-    lines = [
-        *wrapped(f"An outsider who knows {breach.adversary.words} of a series -> what they find", width),
-        "",
-    ]
+    lines = [*wrapped(f"An outsider who knows {breach.adversary.words} -> what they find", width), ""]
     lines += [*aligned([("", "original", "release"), *_rows(breach.before, breach.after)]), ""]
     if breach.people < breach.everyone:
         lines += wrapped(
@@ -20,36 +16,47 @@ def described(breach: SeriesBreach, width: int = WIDTH) -> list[str]:
         )
     above = breach.share_above(1 / breach.p + 1e-12)
     lines += wrapped(
-        f"From the release the series of {share(above)} of the people is named with a chance above 1 in "
-        f"{breach.p}."
+        f"From the release {share(above)} of the people are named with a chance above 1 in {breach.p}."
         if above
-        else f"From the release nobody's series is named with a chance above 1 in {breach.p}.",
+        else f"From the release nobody is named with a chance above 1 in {breach.p}, guessing blindly.",
         width,
     )
-    if breach.told:
-        lines += ["", "What it does not protect:"]
-    for column, found in breach.told.items():
-        whole = breach.homogeneous[column]
-        certain = f"; of {share(whole)} it is certain, since all rows that fit agree" if whole else ""
+    if breach.adversary.pattern and not breach.own_patterns:
         lines += wrapped(
-            f"The true `{column}` is guessed with a chance of {share(found.mean)} on average and "
-            f"{share(found.worst)} in the worst case{certain}.",
+            "Patterns of this release are not each record's own: the outsider bets on the nearest, and is "
+            f"wrong about {share(breach.after.out_of_reach)} of the people.",
             width,
         )
-    return lines
+    lines += ["", "What it does not protect:"]
+    return lines + [line for limit in limits(breach) for line in wrapped(limit, width)]
+
+
+def limits(breach: SeriesBreach) -> list[str]:
+    """What stays visible to this outsider all the same."""
+    lines = []
+    for column, told in breach.told.items():
+        lines.append(
+            f"All rows that fit have one and the same `{column}` for {share(breach.homogeneous[column])} "
+            f"of the people; the true one is told with a chance of {share(told.mean)} on average, "
+            f"{share(told.worst)} in the worst."
+        )
+    if not breach.own_patterns:
+        lines.append("Who knows all but one member of a pattern can work out much of the last one's shape.")
+    return [*lines, "Who is in the release at all, and whatever the kept columns tell."]
 
 
 def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
     shares = (
-        ("people pinned down to one row", before.pinned, after.pinned),
+        ("people with a single candidate", before.pinned, after.pinned),
         ("chance of naming the row, worst", before.worst, after.worst),
         ("chance of naming the row, mean", before.mean, after.mean),
+        ("people out of reach", before.out_of_reach, after.out_of_reach),
     )
     sizes = (("fewest", 0.0), ("median", 0.5), ("most", 1.0))
     return [
         *((name, share(first), share(second)) for name, first, second in shares),
         *(
-            (f"rows that fit, {name}", f"{before.quantile(at):,}", f"{after.quantile(at):,}")
+            (f"candidates, {name}", f"{before.quantile(at):,}", f"{after.quantile(at):,}")
             for name, at in sizes
         ),
     ]
