@@ -95,7 +95,7 @@ def _several(release: Release, groups: Sequence[Group], *, private: bool) -> str
         many = len(group.subgroups)
         name = f"group {group.number}: {group.size} series, {many} pattern{'s' * (many != 1)}"
         body.append(f'<text class="name" x="{left + 40:.1f}" y="{top - 8}">{name}</text>')
-        body += _panel(group, area, instants, ticks=3)
+        body += _panel(group, area, instants, ticks=4)
     return _picture(width, 104 + high * rows - 24, title, _words(groups, private=private), body)
 
 
@@ -177,10 +177,10 @@ def _runs(values: Numbers) -> list[list[int]]:
 
 def _head(title: str, left: int, *, private: bool) -> Iterator[str]:
     yield f'<text class="head" x="{left}" y="28">{title}</text>'
-    thin = ", thin lines: original series" if private else ""
+    thin = " Thin lines: original series." if private else ""
     yield (
-        f'<text class="soft" x="{left}" y="47">Band: the envelope that all share. Thick lines: the patterns '
-        f"of subgroups, fitted into it{thin}.</text>"
+        f'<text class="soft" x="{left}" y="47">Band: the envelope that all share. Thick lines: patterns of '
+        f"subgroups, fitted into it.{thin}</text>"
     )
     if private:
         yield f'<text class="private" x="{left}" y="66">{PRIVATE}</text>'
