@@ -1,8 +1,8 @@
 """Rows in blocks, blocks in groups, and everything that follows from it, kept up to date.
 
-Of every group, per instant, the two lowest and two highest values are known, so that one member can be thought
-away; of every block the sum of its shapes and the same four of its positions. State is always worked out from
-the members, so nothing drifts.
+Of every group, per instant, the two lowest and two highest values are known, so that one member can be
+thought away; of every block the sum of its shapes and the same four of its positions. State is always worked
+out from the members, so nothing drifts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The best pattern of one subgroup: one symbol per instant, chosen among those that may be published.
 
 With unit centred shapes the loss of a subgroup under a pattern r is `size - V.r / |r - mean(r)|`, V the sum
-of its shapes: correlation in disguise. So the pattern wanted is the one nearest to a line through V. `choices`
-holds, per instant, the values a symbol may stand for; the fit alternates between that line and the nearest
-choices, then changes one instant at a time while that helps.
+of its shapes: correlation in disguise. So the pattern wanted is the one nearest to a line through V.
+`choices` holds, per instant, the values a symbol may stand for; the fit alternates between that line and the
+nearest choices, then changes one instant at a time while that helps.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ AT_ONCE = 1 << 17  # rows a call, so that an interrupt is heard
 def gather_nearest(features: np.ndarray, segments: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows group by group, and the bounds of the groups.
 
-    A group has `size` rows, the last of a segment up to 2 * size - 1. Of equally near rows the first are taken. The groups of a segment stand in its place.
+    A group has `size` rows, the last of a segment up to 2 * size - 1. Of equally near rows
+    the first are taken. The groups of a segment stand in its place.
     """
     rows = np.ascontiguousarray(features)
     bounds = np.ascontiguousarray(segments, dtype=np.int64)

@@ -92,9 +92,9 @@ def _pass(held: Arrangement, features: NDArray[Any], rules: Rules, draw: np.rand
 
 
 def _exchange(held: Arrangement, features: NDArray[Any], draw: np.random.Generator) -> int:
+    from timeveil.kernels.arrangement import refresh_group  # noqa: PLC0415
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.exchanging import edges_of, exchange  # noqa: PLC0415
-    from timeveil.kernels.arrangement import refresh_group  # noqa: PLC0415
 
     places = held.places
     edges = np.empty((len(places.size), 2, held.rows.values.shape[1]))
