@@ -1,6 +1,7 @@
 """Adoption: series moved one by one to cells whose pattern is their own, where the value loss falls.
 
-A cell is a subgroup; the cells of a leaf have one level and one pattern. `u` and `values` have a row per series.
+A cell is a subgroup; the cells of a leaf have one level and one pattern. `u`, `values` and `shapes` have a row
+per series.
 """
 
 from __future__ import annotations
@@ -10,29 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.symbol_tree import EMPTY, HALF, PRIME, SEED
+from timeveil.kernels.group_formation import width_of
+from timeveil.kernels.pattern_lookup import find_leaf, fits, window_of
+from timeveil.kernels.similar_leaves import shape_distance
+from timeveil.kernels.symbol_tree import EMPTY
 
-WINDOW = 32  # cells of a leaf that are looked at, those whose groups are nearest to the series in mean
 
 TRIED = 4  # cells a series tries to change places with somebody in
 MOST = 4  # times k: groups of so many take no more
-
-
-class Leaves(NamedTuple):
-    """Patterns: symbols and unit shape of each, its level, and the levels there are.
-
-    cells[begin[f]:begin[f+1]]: the cells of leaf f by the mean of their groups, `mean`. table: leaves by the hash
-    of pattern and level.
-    """
-
-    symbols: np.ndarray
-    shape: np.ndarray
-    level: np.ndarray
-    present: np.ndarray
-    cells: np.ndarray
-    begin: np.ndarray
-    mean: np.ndarray
-    table: np.ndarray
 
 
 class Places(NamedTuple):
@@ -42,27 +28,12 @@ class Places(NamedTuple):
     group_of: np.ndarray
     leaf_of: np.ndarray
     size: np.ndarray
-    count: np.ndarray
+    series: np.ndarray
     low: np.ndarray
     high: np.ndarray
     width: np.ndarray
     head: np.ndarray
     after: np.ndarray
-
-
-@njit(cache=True, nogil=True)
-def table_of(symbols, level):  # type: ignore[no-untyped-def]
-    """Leaves by the hash of their pattern and level."""
-    room = 4
-    while room < 2 * len(level):
-        room *= 2
-    table = np.full(room, EMPTY, np.int64)
-    for leaf in range(len(level)):
-        slot = _slot(symbols[leaf], level[leaf], room)
-        while table[slot] != EMPTY:
-            slot = (slot + 1) & (room - 1)
-        table[slot] = leaf
-    return table
 
 
 @njit(cache=True, nogil=True)
@@ -75,30 +46,30 @@ def chain_up(places):  # type: ignore[no-untyped-def]
             places.after[row] = places.head[g]
             places.head[g] = row
     for g in range(len(places.width)):
-        places.width[g] = _width(places.low[g], places.high[g])
+        places.width[g] = width_of(places.low[g], places.high[g])
 
 
 @njit(cache=True, nogil=True)
-def adopt(values, u, shapes, leaves, places, k, p, price, first, last):  # type: ignore[no-untyped-def]
-    """Move series first to last - 1 where that lowers the value loss and no pattern loss rises; returns how many moved.
+def adopt(values, u, shapes, leaves, places, k, p, price, rows):  # type: ignore[no-untyped-def]
+    """Move these series where that lowers value loss plus `price` times pattern loss; returns how many moved.
 
-    A series in no cell joins the one it costs least in.
+    No group falls below k and no cell below p. A series in no cell joins the one it costs least in.
     """
     width = values.shape[1]
     low, high = np.empty(width), np.empty(width)
     symbols = np.empty(width, np.uint8)
     moved = 0
-    for row in range(first, last):
+    for row in rows:
         here = places.cell[row]
         gain = np.inf
         if here >= 0:
             g = places.group_of[here]
-            if places.count[g] <= k or places.size[here] <= p:
+            if places.series[g] <= k or places.size[here] <= p:
                 continue
             _without(values, row, places, g, low, high)
-            n = places.count[g]
-            gain = n * places.width[g] - (n - 1) * _width(low, high)
-            gain += price * _distance(shapes[row], leaves.shape[places.leaf_of[here]])
+            n = places.series[g]
+            gain = n * places.width[g] - (n - 1) * width_of(low, high)
+            gain += price * shape_distance(shapes[row], leaves.shape[places.leaf_of[here]])
         there = _best(values, u, shapes, leaves, places, row, symbols, gain, price, MOST * k)
         if there >= 0:
             if here >= 0:
@@ -118,16 +89,18 @@ def _best(values, u, shapes, leaves, places, row, symbols, gain, price, full):  
     for level in leaves.present:
         for t in range(len(symbols)):
             symbols[t] = min(np.int64(u[row, t] * level), level - 1)
-        leaf = _find(leaves, symbols, level)
+        leaf = find_leaf(leaves, symbols, level)
         if leaf < 0:
             continue
-        pattern = price * _distance(shapes[row], leaves.shape[leaf])
-        begin, end = _window(leaves, leaf, mean)
+        pattern = price * shape_distance(shapes[row], leaves.shape[leaf])
+        if pattern >= least:
+            continue
+        begin, end = window_of(leaves, leaf, mean)
         for i in range(begin, end):
             g = places.group_of[leaves.cells[i]]
-            if g == home or places.width[g] + pattern >= least or places.count[g] >= full:
+            if g == home or places.width[g] + pattern >= least or places.series[g] >= full:
                 continue
-            n = places.count[g]
+            n = places.series[g]
             united = _width_with(places.low[g], places.high[g], values[row])
             cost = (n + 1) * united - n * places.width[g] + pattern
             if cost < least * (1 - 1e-9):
@@ -140,9 +113,9 @@ def _leave(row, here, places, low, high):  # type: ignore[no-untyped-def]
     """Take a series out of its cell; its group then has this envelope."""
     g = places.group_of[here]
     places.size[here] -= 1
-    places.count[g] -= 1
+    places.series[g] -= 1
     places.low[g], places.high[g] = low, high
-    places.width[g] = _width(low, high)
+    places.width[g] = width_of(low, high)
     if places.head[g] == row:
         places.head[g] = places.after[row]
         return
@@ -157,33 +130,33 @@ def _enter(values, row, there, places):  # type: ignore[no-untyped-def]
     g = places.group_of[there]
     places.cell[row] = there
     places.size[there] += 1
-    places.count[g] += 1
+    places.series[g] += 1
     for t in range(values.shape[1]):
         places.low[g, t] = min(places.low[g, t], values[row, t])
         places.high[g, t] = max(places.high[g, t], values[row, t])
-    places.width[g] = _width(places.low[g], places.high[g])
+    places.width[g] = width_of(places.low[g], places.high[g])
     places.after[row] = places.head[g]
     places.head[g] = row
 
 
 @njit(cache=True, nogil=True)
-def exchange(values, u, shapes, leaves, places, price, first, last):  # type: ignore[no-untyped-def]
-    """Let series first to last - 1 change places with others where that lowers the value loss; returns how many did.
+def exchange(values, u, shapes, leaves, places, price, rows):  # type: ignore[no-untyped-def]
+    """Let these series change places with others where that lowers the same sum; returns how many did.
 
-    Each of the two takes a pattern that is its own, and their pattern losses together do not rise.
+    Each of the two takes a pattern that is its own.
     """
     width = values.shape[1]
     low, high, symbols = np.empty(width), np.empty(width), np.empty(width, np.uint8)
     near, score = np.empty(TRIED, np.int64), np.empty(TRIED)
     done = 0
-    for row in range(first, last):
+    for row in rows:
         here = places.cell[row]
         if here < 0:
             continue
         g = places.group_of[here]
         _without(values, row, places, g, low, high)
-        _nearest(values, u, leaves, places, row, symbols, near, score)
-        other, gain = np.int64(-1), 1e-9 * places.count[g] * places.width[g]
+        _nearest(values, u, shapes, leaves, places, price, row, symbols, near, score)
+        other, gain = np.int64(-1), 1e-9 * places.series[g] * places.width[g]
         for there in near:
             if there >= 0:
                 other, gain = _partner(
@@ -202,24 +175,27 @@ def exchange(values, u, shapes, leaves, places, price, first, last):  # type: ig
 
 
 @njit(cache=True, nogil=True)
-def _nearest(values, u, leaves, places, row, symbols, near, score):  # type: ignore[no-untyped-def]
+def _nearest(values, u, shapes, leaves, places, price, row, symbols, near, score):  # type: ignore[no-untyped-def]
     """Write the cells with a pattern of the series' own whose groups it would widen least."""
     near[:], score[:] = -1, np.inf
-    home = places.group_of[places.cell[row]]
+    here = places.cell[row]
+    home = places.group_of[here]
+    most = places.series[home] * places.width[home]
+    most += price * shape_distance(shapes[row], leaves.shape[places.leaf_of[here]])
     mean = values[row].mean()
     for level in leaves.present:
         for t in range(len(symbols)):
             symbols[t] = min(np.int64(u[row, t] * level), level - 1)
-        leaf = _find(leaves, symbols, level)
-        if leaf < 0:
+        leaf = find_leaf(leaves, symbols, level)
+        if leaf < 0 or price * shape_distance(shapes[row], leaves.shape[leaf]) > most:
             continue
-        begin, end = _window(leaves, leaf, mean)
+        begin, end = window_of(leaves, leaf, mean)
         for i in range(begin, end):
             g = places.group_of[leaves.cells[i]]
-            if g == home or places.count[g] == 0:
+            if g == home or places.series[g] == 0:
                 continue
             grown = _width_with(places.low[g], places.high[g], values[row]) - places.width[g]
-            grown *= places.count[g]
+            grown *= places.series[g]
             if grown < score[-1]:
                 at = len(near) - 1
                 while at > 0 and grown < score[at - 1]:
@@ -252,8 +228,10 @@ def _partner(values, u, shapes, leaves, places, price, row, there, low, high, ot
             elif v > ends[3, t]:
                 ends[3, t] = v
         s = places.after[s]
-    now = places.count[g] * places.width[g] + places.count[h] * places.width[h]
-    now += price * (_distance(shapes[row], leaves.shape[mine]) - _distance(shapes[row], leaves.shape[theirs]))
+    now = places.series[g] * places.width[g] + places.series[h] * places.width[h]
+    now += price * (
+        shape_distance(shapes[row], leaves.shape[mine]) - shape_distance(shapes[row], leaves.shape[theirs])
+    )
     s = places.head[h]
     while s != EMPTY:
         if places.cell[s] == there:
@@ -264,35 +242,14 @@ def _partner(values, u, shapes, leaves, places, price, row, there, low, high, ot
                 bottom = ends[1, t] if v == ends[0, t] else ends[0, t]
                 top = ends[3, t] if v == ends[2, t] else ends[2, t]
                 two += (max(top, r) - min(bottom, r)) ** 2
-            then = places.count[g] * np.sqrt(one / width) + places.count[h] * np.sqrt(two / width)
+            then = places.series[g] * np.sqrt(one / width) + places.series[h] * np.sqrt(two / width)
             if mine != theirs:
-                then += price * _distance(shapes[s], leaves.shape[mine])
-                then -= price * _distance(shapes[s], leaves.shape[theirs])
-            if now - then > gain and (mine == theirs or _fits(u, leaves, s, mine)):
+                then += price * shape_distance(shapes[s], leaves.shape[mine])
+                then -= price * shape_distance(shapes[s], leaves.shape[theirs])
+            if now - then > gain and (mine == theirs or fits(u, leaves, s, mine)):
                 other, gain = s, now - then
         s = places.after[s]
     return other, gain
-
-
-@njit(cache=True, nogil=True)
-def _fits(u, leaves, row, leaf):  # type: ignore[no-untyped-def]
-    """Whether the pattern of a leaf is a series' own."""
-    level = leaves.level[leaf]
-    for t in range(u.shape[1]):
-        if min(np.int64(u[row, t] * level), level - 1) != leaves.symbols[leaf, t]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _window(leaves, leaf, mean):  # type: ignore[no-untyped-def]
-    """Which of a leaf's cells are looked at."""
-    begin, end = leaves.begin[leaf], leaves.begin[leaf + 1]
-    if end - begin > WINDOW:
-        at = begin + np.searchsorted(leaves.mean[begin:end], mean)
-        begin = max(begin, min(at - WINDOW // 2, end - WINDOW))
-        end = begin + WINDOW
-    return begin, end
 
 
 @njit(cache=True, nogil=True)
@@ -302,16 +259,16 @@ def dissolve(values, u, shapes, leaves, places, k, price, groups):  # type: igno
     symbols = np.empty(width, np.uint8)
     gone = 0
     for g in groups:
-        if places.count[g] == 0 or places.count[g] > MOST * k or places.width[g] == 0:
+        if places.series[g] == 0 or places.series[g] > MOST * k or places.width[g] == 0:
             continue
-        total = places.count[g] * places.width[g]
-        rows = np.empty(places.count[g], np.int64)
-        came = np.empty(places.count[g], np.int64)
-        old = np.empty((2, places.count[g], width))
+        total = places.series[g] * places.width[g]
+        rows = np.empty(places.series[g], np.int64)
+        came = np.empty(places.series[g], np.int64)
+        old = np.empty((2, places.series[g], width))
         number, row = 0, places.head[g]
         while row != EMPTY:
             rows[number] = row
-            total += price * _distance(shapes[row], leaves.shape[places.leaf_of[places.cell[row]]])
+            total += price * shape_distance(shapes[row], leaves.shape[places.leaf_of[places.cell[row]]])
             number += 1
             row = places.after[row]
         spent, placed = 0.0, 0
@@ -323,13 +280,13 @@ def dissolve(values, u, shapes, leaves, places, k, price, groups):  # type: igno
                 break
             into = places.group_of[there]
             old[0, placed], old[1, placed] = places.low[into], places.high[into]
-            before = places.count[into] * places.width[into]
+            before = places.series[into] * places.width[into]
             _enter(values, row, there, places)
-            spent += places.count[into] * places.width[into] - before
-            spent += price * _distance(shapes[row], leaves.shape[places.leaf_of[there]])
+            spent += places.series[into] * places.width[into] - before
+            spent += price * shape_distance(shapes[row], leaves.shape[places.leaf_of[there]])
             placed += 1
         if placed == number and spent < total:
-            places.count[g], places.head[g], places.width[g] = 0, EMPTY, np.inf
+            places.series[g], places.head[g], places.width[g] = 0, EMPTY, np.inf
             for i in range(number):
                 places.size[came[i]] = 0
             gone += 1
@@ -345,10 +302,10 @@ def _undo(rows, came, old, placed, places, g):  # type: ignore[no-untyped-def]
         there = places.cell[rows[i]]
         into = places.group_of[there]
         places.size[there] -= 1
-        places.count[into] -= 1
+        places.series[into] -= 1
         places.head[into] = places.after[rows[i]]
         places.low[into], places.high[into] = old[0, i], old[1, i]
-        places.width[into] = _width(places.low[into], places.high[into])
+        places.width[into] = width_of(places.low[into], places.high[into])
         places.cell[rows[i]] = came[i]
     for i in range(len(rows)):
         places.after[rows[i]] = rows[i + 1] if i + 1 < len(rows) else EMPTY
@@ -366,55 +323,6 @@ def _without(values, row, places, g, low, high):  # type: ignore[no-untyped-def]
                 low[t] = min(low[t], values[other, t])
                 high[t] = max(high[t], values[other, t])
         other = places.after[other]
-
-
-@njit(cache=True, nogil=True)
-def _find(leaves, symbols, level):  # type: ignore[no-untyped-def]
-    """The leaf with this pattern and level, or -1."""
-    room = len(leaves.table)
-    slot = _slot(symbols, level, room)
-    while leaves.table[slot] != EMPTY:
-        leaf = leaves.table[slot]
-        if leaves.level[leaf] == level and _equal(leaves.symbols[leaf], symbols):
-            return leaf
-        slot = (slot + 1) & (room - 1)
-    return np.int64(-1)
-
-
-@njit(cache=True, nogil=True)
-def _slot(symbols, level, room):  # type: ignore[no-untyped-def]
-    mixed = SEED + np.uint64(level)
-    for t in range(len(symbols)):
-        mixed = (mixed ^ np.uint64(symbols[t])) * PRIME
-    mixed = (mixed ^ (mixed >> HALF)) * SEED
-    return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(room - 1))
-
-
-@njit(cache=True, nogil=True)
-def _equal(one, other):  # type: ignore[no-untyped-def]
-    for t in range(len(one)):
-        if one[t] != other[t]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _distance(one, other):  # type: ignore[no-untyped-def]
-    """Half the squared distance of unit shapes; 1 where exactly one of them is zero."""
-    total, mine, theirs = 0.0, False, False
-    for t in range(len(one)):
-        total += (one[t] - other[t]) ** 2
-        mine |= one[t] != 0
-        theirs |= other[t] != 0
-    return 1.0 if mine != theirs else total / 2
-
-
-@njit(cache=True, nogil=True)
-def _width(low, high):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for t in range(len(low)):
-        total += (high[t] - low[t]) ** 2
-    return np.sqrt(total / len(low))
 
 
 @njit(cache=True, nogil=True)

@@ -42,7 +42,7 @@ def _form(low, high, size, inside, k, group, first):  # type: ignore[no-untyped-
     bottom, top = np.empty((len(inside), width)), np.empty((len(inside), width))
     count = np.zeros(len(inside), np.int64)
     free = np.empty(len(inside), np.int64)
-    alone = np.empty(len(inside))
+    alone = np.empty(len(inside))  # total value loss of the free ones
     made, waiting, left = 0, 0, 0
     for s in inside:
         if size[s] >= k:
@@ -51,19 +51,18 @@ def _form(low, high, size, inside, k, group, first):  # type: ignore[no-untyped-
             made += 1
         else:
             free[waiting] = s
+            alone[waiting] = size[s] * width_of(low[s], high[s])
             waiting += 1
             left += size[s]
     while left >= k:
-        best, least = -1, np.inf
-        for i in range(waiting):
-            loss = size[free[i]] * _width(low[free[i]], high[free[i]])
-            if loss < least:
-                best, least = i, loss
+        best = np.argmin(alone[:waiting])
         bottom[made], top[made] = low[free[best]], high[free[best]]
-        waiting = _take(free, waiting, best, low, high, size, group, first, made, bottom, top, count)
+        waiting = _take(free, alone, waiting, best, low, high, size, group, first, made, bottom, top, count)
         while count[made] < k:
             best = _nearest(low, high, size, free, waiting, bottom[made], top[made], count[made])
-            waiting = _take(free, waiting, best, low, high, size, group, first, made, bottom, top, count)
+            waiting = _take(
+                free, alone, waiting, best, low, high, size, group, first, made, bottom, top, count
+            )
         left -= count[made]
         made += 1
     for i in range(waiting):
@@ -72,7 +71,7 @@ def _form(low, high, size, inside, k, group, first):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _take(free, waiting, at, low, high, size, group, first, into, bottom, top, count):  # type: ignore[no-untyped-def]
+def _take(free, alone, waiting, at, low, high, size, group, first, into, bottom, top, count):  # type: ignore[no-untyped-def]
     """Put a free subgroup into a group; returns how many are still free, in their order."""
     s = free[at]
     group[s] = first + into
@@ -82,13 +81,14 @@ def _take(free, waiting, at, low, high, size, group, first, into, bottom, top, c
         top[into, t] = max(top[into, t], high[s, t])
     for i in range(at, waiting - 1):
         free[i] = free[i + 1]
+        alone[i] = alone[i + 1]
     return waiting - 1
 
 
 @njit(cache=True, nogil=True)
 def _nearest(low, high, size, free, waiting, bottom, top, count):  # type: ignore[no-untyped-def]
     """The free subgroup that makes the group's total value loss least, the first of equal ones."""
-    best, least = -1, np.inf
+    best, least = 0, np.inf
     for i in range(waiting):
         s = free[i]
         loss = (count + size[s]) * _united(bottom, top, low[s], high[s])
@@ -103,7 +103,7 @@ def _join(low, high, size, s, group, first, made, bottom, top, count):  # type: 
     best, least = 0, np.inf
     for g in range(made):
         united = _united(bottom[g], top[g], low[s], high[s])
-        grown = (count[g] + size[s]) * united - count[g] * _width(bottom[g], top[g])
+        grown = (count[g] + size[s]) * united - count[g] * width_of(bottom[g], top[g])
         if grown < least:
             best, least = g, grown
     group[s] = first + best
@@ -114,7 +114,7 @@ def _join(low, high, size, s, group, first, made, bottom, top, count):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def _width(bottom, top):  # type: ignore[no-untyped-def]
+def width_of(bottom, top):  # type: ignore[no-untyped-def]
     """Root mean square width of an envelope (eq. 2)."""
     total = 0.0
     for t in range(len(bottom)):

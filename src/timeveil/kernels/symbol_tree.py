@@ -94,7 +94,7 @@ def _number(symbols, size, table, child, first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _same(symbols, one, other):  # type: ignore[no-untyped-def]
-    for t in range(symbols.shape[1]):
+    for t in range(symbols.shape[1]):  # noqa: SIM110
         if symbols[one, t] != symbols[other, t]:
             return False
     return True

@@ -1,9 +1,9 @@
 """Adoption: a series may move to any cell whose pattern is truly its own (beyond the paper).
 
-Levels do not nest and leaves are few, so most series have a pattern in common with cells far from their leaf. A group
-whose series all fit better elsewhere is dissolved; a series moves on where k and p allow; two series change places.
-Each step lowers value loss plus `WEIGHT` times pattern loss, value loss counted in what a series loses on average.
-Series that recycling left out join the cell they cost least in, if there is one.
+Levels do not nest and leaves are few, so most series have a pattern in common with cells far from their leaf.
+A group whose series all fit better elsewhere is dissolved; a series moves on where k and p allow; two series
+change places. Each step lowers value loss plus `WEIGHT` times pattern loss, value loss counted in what a series
+loses on average. Series that recycling left out join the cell they cost least in, if there is one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from timeveil.symbols.shape import unit_shapes
 
 WEIGHT = 100.0
 PASSES = 4
-MANY = 200_000
-"""From so many series on there is one pass, and nobody changes places."""
+MANY = 30_000
+"""Above so many series there is one pass, only the widest groups are tried, and nobody changes places."""
+WIDEST = 8
 AT_ONCE = 1 << 14  # series a call, so that an interrupt is heard
 
 
@@ -42,28 +43,27 @@ class Cells:
         return replace(self, of=of, leaf=self.leaf[used]), used
 
 
-def adopt_series(
-    matrix: Matrix, u: Matrix, cells: Cells, group_of: Labels, k: int, p: int, effort: int | None = None
-) -> Cells:
+def adopt_series(matrix: Matrix, u: Matrix, cells: Cells, group_of: Labels, k: int, p: int) -> Cells:
     """The cells after adoption, given the group of each; those of a group that is dissolved are empty."""
     from timeveil.kernels.adoption import adopt, dissolve, exchange  # noqa: PLC0415
 
     leaves, places = _arranged(matrix, cells, group_of)
     shapes = unit_shapes(matrix)
-    price = WEIGHT * float((places.width * places.count).sum() / places.count.sum())
-    series = len(matrix)
+    price = WEIGHT * float((places.width * places.series).sum() / places.series.sum())
+    many = len(matrix) > MANY
     desk = (matrix, u, shapes, leaves, places)
-    passes = effort or (1 if series > MANY else PASSES)
-    for _ in range(passes):
+    rows = np.argsort(cells.of, kind="stable")  # neighbours after each other
+    for _ in range(1 if many else PASSES):
         moved = 0
         widest = np.argsort(-places.width, kind="stable")
+        widest = widest[: len(widest) // WIDEST] if many else widest
         for first in range(0, len(widest), AT_ONCE):
             moved += dissolve(*desk, k, price, widest[first : first + AT_ONCE])
-        for first in range(0, series, AT_ONCE):
-            last = min(first + AT_ONCE, series)
-            moved += adopt(*desk, k, p, price, first, last)
-            if series <= MANY:
-                moved += exchange(*desk, price, first, last)
+        for first in range(0, len(matrix), AT_ONCE):
+            some = rows[first : first + AT_ONCE]
+            moved += adopt(*desk, k, p, price, some)
+            if not many:
+                moved += exchange(*desk, price, some)
         if not moved:
             break
     return replace(cells, of=places.cell)
@@ -71,7 +71,8 @@ def adopt_series(
 
 def _arranged(matrix: Matrix, cells: Cells, group_of: Labels) -> tuple[Any, Any]:
     """Leaves that can be looked up by pattern, and who is where."""
-    from timeveil.kernels.adoption import Leaves, Places, chain_up, table_of  # noqa: PLC0415
+    from timeveil.kernels.adoption import Places, chain_up  # noqa: PLC0415
+    from timeveil.kernels.pattern_lookup import Leaves, table_of  # noqa: PLC0415
 
     inside = cells.of >= 0
     group = np.where(inside, group_of[cells.of], -1)
@@ -87,8 +88,6 @@ def _arranged(matrix: Matrix, cells: Cells, group_of: Labels) -> tuple[Any, Any]
     count = np.bincount(group[inside], minlength=len(low))
     size = np.bincount(cells.of[inside], minlength=len(group_of))
     chain = np.empty(len(low), np.int64), np.full(len(matrix), -1, np.int64)
-    places = Places(
-        cells.of.copy(), group_of, cells.leaf, size, count, low, high, np.empty(len(low)), *chain
-    )
+    places = Places(cells.of.copy(), group_of, cells.leaf, size, count, low, high, np.empty(len(low)), *chain)
     chain_up(places)
     return leaves, places

@@ -48,7 +48,6 @@ def kapra(
     values = matrix / power_of_two(matrix.min(), matrix.max())  # squares of huge values must not overflow
     progress("cutting by value", 0.3)
     cells = _cells(values, u, leaves, p)
-    before = cells.of
     if adoption:
         progress("adopting", 0.4)
         alone = np.arange(len(cells.leaf))
@@ -63,8 +62,6 @@ def kapra(
     progress("done", 1.0)
     levels = np.repeat(cells.level[cells.leaf][:, None], matrix.shape[1], axis=1)
     facts = {"patterns": len(cells.level), "suppressed": int(np.count_nonzero(cells.of < 0))}
-    if adoption:
-        facts["adopted"] = int(np.count_nonzero(before != cells.of))
     group = np.where(cells.of >= 0, group_of[cells.of], -1)
     return Partition(group, cells.of, cells.symbols[cells.leaf], levels, True, facts)
 

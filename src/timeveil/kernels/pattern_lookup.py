@@ -1,0 +1,95 @@
+"""Patterns that can be looked up: which leaf has the pattern a series has at some level."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from timeveil.kernels.symbol_tree import EMPTY, HALF, PRIME, SEED
+
+WINDOW = 32  # cells of a leaf that are looked at, those whose groups are nearest to the series in mean
+
+
+class Leaves(NamedTuple):
+    """Patterns: symbols and unit shape of each, its level, and the levels there are.
+
+    cells[begin[f]:begin[f+1]]: the cells of leaf f by the mean of their groups, `mean`. table: leaves by the
+    hash of pattern and level.
+    """
+
+    symbols: np.ndarray
+    shape: np.ndarray
+    level: np.ndarray
+    present: np.ndarray
+    cells: np.ndarray
+    begin: np.ndarray
+    mean: np.ndarray
+    table: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def table_of(symbols, level):  # type: ignore[no-untyped-def]
+    """Leaves by the hash of their pattern and level."""
+    room = 4
+    while room < 2 * len(level):
+        room *= 2
+    table = np.full(room, EMPTY, np.int64)
+    for leaf in range(len(level)):
+        slot = _slot(symbols[leaf], level[leaf], room)
+        while table[slot] != EMPTY:
+            slot = (slot + 1) & (room - 1)
+        table[slot] = leaf
+    return table
+
+
+@njit(cache=True, nogil=True)
+def find_leaf(leaves, symbols, level):  # type: ignore[no-untyped-def]
+    """The leaf with this pattern and level, or -1."""
+    room = len(leaves.table)
+    slot = _slot(symbols, level, room)
+    while leaves.table[slot] != EMPTY:
+        leaf = leaves.table[slot]
+        if leaves.level[leaf] == level and _equal(leaves.symbols[leaf], symbols):
+            return leaf
+        slot = (slot + 1) & (room - 1)
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def fits(u, leaves, row, leaf):  # type: ignore[no-untyped-def]
+    """Whether the pattern of a leaf is a series' own."""
+    level = leaves.level[leaf]
+    for t in range(u.shape[1]):
+        if min(np.int64(u[row, t] * level), level - 1) != leaves.symbols[leaf, t]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def window_of(leaves, leaf, mean):  # type: ignore[no-untyped-def]
+    """Which of a leaf's cells are looked at."""
+    begin, end = leaves.begin[leaf], leaves.begin[leaf + 1]
+    if end - begin > WINDOW:
+        at = begin + np.searchsorted(leaves.mean[begin:end], mean)
+        begin = max(begin, min(at - WINDOW // 2, end - WINDOW))
+        end = begin + WINDOW
+    return begin, end
+
+
+@njit(cache=True, nogil=True)
+def _slot(symbols, level, room):  # type: ignore[no-untyped-def]
+    mixed = SEED + np.uint64(level)
+    for t in range(len(symbols)):
+        mixed = (mixed ^ np.uint64(symbols[t])) * PRIME
+    mixed = (mixed ^ (mixed >> HALF)) * SEED
+    return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(room - 1))
+
+
+@njit(cache=True, nogil=True)
+def _equal(one, other):  # type: ignore[no-untyped-def]
+    for t in range(len(one)):  # noqa: SIM110
+        if one[t] != other[t]:
+            return False
+    return True
