@@ -10,7 +10,7 @@ texts as a JSON array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,10 @@ class CsvSink:
         self._writer.close()
 
 
-def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a CSV table in the types of the schema."""
+def read_batches(
+    path: Path, schema: pa.Schema, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a CSV table in the types of the schema; of some columns only, if named."""
     names = guarded(pa.array(schema.names, pa.string())).to_pylist()
     reader = pcsv.open_csv(
         path,
@@ -85,9 +87,12 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     )
     if reader.schema.names != names:
         raise pa.ArrowInvalid("the header is not that of the table")
+    wanted = schema.names if columns is None else columns
+    places = [schema.get_field_index(name) for name in wanted]
+    chosen = pa.schema([schema.field(place) for place in places])
     for batch in reader:
-        columns = [_typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        typed = [_typed(batch.column(place), schema.field(place).type) for place in places]
+        yield pa.RecordBatch.from_arrays(typed, schema=chosen)
 
 
 def _refuse_beyond(name: str, column: pa.ChunkedArray) -> None:

@@ -204,7 +204,7 @@ def _manifest(
             "pattern": [instants[place] for place in pattern],
             "center": settings.center,
             "levels": "one" if settings.one_level else "each",
-            "own_patterns": partition.own,
+            "own_patterns": partition.own and settings.own_patterns,
             "perturbed": list(perturbed),
         },
         "columns": [

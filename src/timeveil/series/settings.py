@@ -43,6 +43,11 @@ class Settings:
         """Whether a pattern has one level for all of its instants."""
         return self.method != "adaptive"
 
+    @property
+    def own_patterns(self) -> bool:
+        """Whether the method gives nobody a pattern but their own."""
+        return self.method in ("adaptive", "kapra")
+
     def published(self) -> dict[str, Any]:
         """What a manifest tells of the parameters; null where the method does not use one."""
         weighted, formed = self.method in ("adaptive", "representative"), self.method == "kapra"
