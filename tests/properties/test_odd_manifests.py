@@ -6,11 +6,13 @@ import contextlib
 import copy
 import datetime as dt
 import json
+import random
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges as oracle
+from tests.oracles import judges_series
 from tests.unit.bundle.making import plain_release
 
 from timeveil.bundle import damage, open_release, write
@@ -75,6 +77,24 @@ def mutated(manifest, data):
 @SOME
 @given(st.sampled_from(cases()), st.data())
 def test_an_odd_manifest_gets_a_verdict(pair, data):
+    release, ledger = pair
+    odd = replace(release, manifest=mutated(release.manifest, data))
+    for private in (None, ledger):
+        verdict = verify(odd, private)
+        assert verdict or all(violation.message for violation in verdict.violations)
+
+
+def series_cases():
+    people = judges_series.people(random.Random(4), 14, 3)  # noqa: S311
+    return [
+        judges_series.build(judges_series.Case(people, 3, 2, long=long, method=method, l=promise))
+        for long, method, promise in [(False, "adaptive", None), (True, "kapra", 2), (False, "naive", 2)]
+    ]
+
+
+@SOME
+@given(st.sampled_from(series_cases()), st.data())
+def test_an_odd_manifest_of_series_gets_a_verdict(pair, data):
     release, ledger = pair
     odd = replace(release, manifest=mutated(release.manifest, data))
     for private in (None, ledger):

@@ -47,7 +47,7 @@ def limits(breach: SeriesBreach) -> list[str]:
 
 def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
     shares = (
-        ("people with a single candidate", before.pinned, after.pinned),
+        ("people pinned down to one row", before.pinned, after.pinned),
         ("chance of naming the row, worst", before.worst, after.worst),
         ("chance of naming the row, mean", before.mean, after.mean),
         ("people out of reach", before.out_of_reach, after.out_of_reach),
