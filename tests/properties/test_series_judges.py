@@ -16,6 +16,7 @@ from tests.oracles import judges_series as oracle
 from timeveil.attack import SeriesAdversary, attack
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.release import Release
+from timeveil.series import anonymize_series
 from timeveil.verify import verify
 
 FEW = settings(max_examples=15, deadline=None)
@@ -499,3 +500,22 @@ def test_who_is_alone_in_the_original_hides_in_the_release():
     assert breach.unique_after == 0.0
     assert breach.distribution["0"] >= 3
     assert breach.as_dict()["share_above_one_in_p"] == 0
+
+
+@pytest.mark.parametrize("method", ["adaptive", "kapra", "naive", "representative"])
+def test_what_the_methods_publish_holds_and_keeps_everyone_below_one_in_p(method):
+    """Walks, ties and constants; with and without l, rounding, a part of the instants, and long rows."""
+    for seed in range(6):
+        rng = random.Random(seed)  # noqa: S311
+        rows = oracle.people(rng, 60, 5, ("walk", "coarse", "flat")[seed % 3])
+        case = oracle.Case(rows, long=seed % 2 == 1)
+        original = oracle.relation(case)
+        part = None if seed < 4 else case.instants[1:4]
+        release, ledger = anonymize_series(
+            original, original.roles, k=6, p=3, l=(None, 2)[seed % 2], method=method, seed=seed,
+            round_outward=(3, None)[seed // 2 % 2], publish_values=part, effort=0,
+        )  # fmt: skip
+        assert verify(release).violations == ()
+        assert verify(release, ledger).violations == ()
+        for adversary in (None, SeriesAdversary(2, 0.5), SeriesAdversary(None, pattern=True)):
+            assert attack(release, ledger, adversary).worst <= 1 / 3 + 1e-12
