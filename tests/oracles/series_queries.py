@@ -199,12 +199,12 @@ def distance(one, other, features="differences"):
     return 1 - math.fsum(a * b for a, b in zip(mine, theirs, strict=True)) / (lengths[0] * lengths[1])
 
 
-def extreme(low, high, below, above, target, sign):
+def extreme(low, high, below, above, target, sign, span=None):
     """The highest (sign 1) or lowest (-1) value of centre + deviation * target, by a general solver.
 
     No deviation is above half of the span of the values (Popoviciu).
     """
-    span = max(high) - min(low)
+    span = max(high) - min(low) if span is None else span
     rows, limits = [], []
     for least, most, under, over in zip(low, high, below, above, strict=True):
         if math.isfinite(least):

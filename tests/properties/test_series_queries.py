@@ -235,11 +235,12 @@ def test_the_two_variable_program_is_solved_as_by_a_general_solver(seed):
     low, high = value - rng.exponential(size=size), value + rng.exponential(size=size) * rng.integers(0, 2)
     below, above = z - rng.exponential(size=size) * rng.integers(0, 2), z + rng.exponential(size=size)
     low[rng.random(size) < 0.2], high[rng.random(size) < 0.2] = -np.inf, np.inf
-    span = float(max(high) - min(low))
+    span = max(float(max(high) - min(low)), 2.1 * deviation)
     scale = scaling(*(side[None, :] for side in (low, high, below, above)), span=np.array([span]))
     target = np.sort(rng.normal(size=2))
     found = scale.between(target[:1], target[1:])
-    expected = [oracle.extreme(low, high, below, above, t, s) for t, s in zip(target, (-1, 1), strict=True)]
+    sides = low, high, below, above
+    expected = [oracle.extreme(*sides, t, s, span) for t, s in zip(target, (-1, 1), strict=True)]
     assert [float(bound[0]) for bound in found] == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
