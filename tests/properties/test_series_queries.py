@@ -162,6 +162,7 @@ def test_questions_about_shapes_hold(data):
     release, _ = oracle.release_of(case)
     found = answer(release, query)
     assert found.low <= sum(fit) <= found.high
+    assert found.low <= found.value <= found.high
     if not case.own:
         assert (found.low, found.high) == (0, len(case.series))
 

@@ -59,7 +59,8 @@ def count_series(release: Release, query: SeriesQuery) -> Estimate:
     known = published_series(release)
     fit = fits(known, query)
     value, low, high = (float(known.rows @ part) for part in (fit.share, fit.sure, fit.possible))
-    return Estimate(value, low=low, high=high + known.suppressed)
+    # a reconstructed shape need not have mean 0 and deviation 1, so that it may fit where no series can
+    return Estimate(min(max(value, low), high), low=low, high=high + known.suppressed)
 
 
 def fits(known: Published, query: SeriesQuery) -> Fit:
