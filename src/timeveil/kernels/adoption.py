@@ -1,7 +1,7 @@
 """Adoption: series moved one by one to cells whose pattern is their own, where the value loss falls.
 
-A cell is a subgroup; the cells of a leaf have one level and one pattern. `u`, `values` and `shapes` have a row
-per series.
+A cell is a subgroup; the cells of a leaf have one level and one pattern. `u`, `values` and `shapes` have a
+row per series.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from timeveil.kernels.group_formation import width_of
 from timeveil.kernels.pattern_lookup import find_leaf, fits, window_of
 from timeveil.kernels.similar_leaves import shape_distance
 from timeveil.kernels.symbol_tree import EMPTY
-
 
 TRIED = 4  # cells a series tries to change places with somebody in
 MOST = 4  # times k: groups of so many take no more

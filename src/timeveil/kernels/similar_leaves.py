@@ -11,7 +11,8 @@ def most_similar(shape, size, undersized, leaves, bounds):  # type: ignore[no-un
     """The leaf that each leaf ends in, itself unless it is undersized.
 
     `leaves` between two bounds are those of one group, with a good one among them; `shape` has the unit
-    centred reconstruction of each. The smallest goes first; of equally similar leaves the smaller one takes it.
+    centred reconstruction of each.
+    The smallest goes first; of equally similar leaves the smaller one takes it.
     """
     size = size.copy()
     ends_in = np.arange(len(size))

@@ -2,8 +2,8 @@
 
 Levels do not nest and leaves are few, so most series have a pattern in common with cells far from their leaf.
 A group whose series all fit better elsewhere is dissolved; a series moves on where k and p allow; two series
-change places. Each step lowers value loss plus `WEIGHT` times pattern loss, value loss counted in what a series
-loses on average. Series that recycling left out join the cell they cost least in, if there is one.
+change places. Each step lowers value loss plus `WEIGHT` times pattern loss, value loss counted in what a
+series loses on average. Series that recycling left out join the cell they cost least in, if there is one.
 """
 
 from __future__ import annotations

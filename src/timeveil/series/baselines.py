@@ -1,9 +1,9 @@
 """Baselines of the experiments: our reading of what Shou et al. 2013 compare with; not to publish with.
 
 `xu_groups` is the top-down search of Xu et al. (2006), which the paper uses where we use a balanced k-d cut.
-`tga` reads Nergiz et al. (2008): groups grown greedily by a cost of log-widths, then every series is published
-as a random series inside its group's envelope. `bfp2ka` reads Pensa et al. (2008): a prefix tree of symbol
-strings whose branches below k are pruned, each pruned string counted for the frequent string most like it.
+`tga` reads Nergiz et al. (2008): groups grown greedily by a cost of log-widths, then every series is
+published as a random series inside its group's envelope. `bfp2ka` reads Pensa et al. (2008): a prefix tree of
+symbol strings whose branches below k are pruned, each pruned one counted for the frequent one most like it.
 """
 
 from __future__ import annotations

@@ -79,17 +79,28 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int, *, exact: bool 
 
 
 def _formed_in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
+    """The better of two ways to cut buckets: by the middles of subgroups, and by their widths too."""
+    ways = [_formed(low, high, size, k, share) for share in (0.0, WIDTH_SHARE)]
+    return min(ways, key=lambda group: _united_loss(low, high, size, group))
+
+
+def _formed(low: Matrix, high: Matrix, size: Labels, k: int, share: float) -> Labels:
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.group_formation import form_in_buckets  # noqa: PLC0415
 
     least = max(BUCKET, 4 * -(-k // max(int(size.min()), 1)))
     whole = np.array([0, len(size)], np.int64)
-    breadth = WIDTH_SHARE * np.sqrt(low.shape[1]) * _width(low, high)
-    near = np.column_stack([(low + high) / 2, breadth])
-    order, bounds, _ = balanced_cut(near, whole, least)
+    breadth = share * np.sqrt(low.shape[1]) * _width(low, high)
+    order, bounds, _ = balanced_cut(np.column_stack([(low + high) / 2, breadth]), whole, least)
     group = np.full(len(size), -1, np.int64)
     form_in_buckets(low, high, size, order, bounds, k, group)
     return group
+
+
+def _united_loss(low: Matrix, high: Matrix, size: Labels, group: Labels) -> float:
+    """Total value loss of groups of subgroups."""
+    width = _width(ranges(low, group)[0], ranges(high, group)[1])
+    return float((np.bincount(group, size) * width).sum())
 
 
 def _formed_clearly(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
