@@ -26,8 +26,8 @@ class QueryError:
     """How far off random questions of one kind are, over `queries` of them.
 
     `mean` and `median` are of the relative error of the count. Where the answer is a set of rows,
-    `precision` is the share of it that truly fits and `recall` the share of those that fit that are in it,
-    on average over the questions with an answer that is not empty, which are a share of `answered`.
+    `recall` is the share of those that fit that are in it, and `precision` the share of it that truly
+    fits, on average over the questions with an answer that is not empty, which are a share of `answered`.
     """
 
     kind: str
@@ -183,8 +183,6 @@ def _told(kind: str, found: Outcome) -> QueryError:
     if found.hits is None or found.told is None:
         return QueryError(kind, *numbers)
     some = found.told > 0
-    if not some.any():
-        return QueryError(kind, *numbers, None, None, 0.0)
-    precision = float((found.hits[some] / found.told[some]).mean())
-    recall = float((found.hits[some] / np.maximum(found.truth[some], 1.0)).mean())
+    recall = float((found.hits / np.maximum(found.truth, 1.0)).mean())
+    precision = float((found.hits[some] / found.told[some]).mean()) if some.any() else None
     return QueryError(kind, *numbers, precision, recall, float(some.mean()))
