@@ -14,16 +14,19 @@ AT_ONCE = 1 << 16  # segments a call, so that an interrupt is heard
 SMALL = 600  # rows below which sampling a pivot does not pay
 
 
-def balanced_cut(features: np.ndarray, segments: np.ndarray, minimum: int) -> tuple[np.ndarray, ...]:
+def balanced_cut(
+    features: np.ndarray, segments: np.ndarray, minimum: int, *, in_place: bool = False
+) -> tuple[np.ndarray, ...]:
     """Cut the rows of each segment into parts of [minimum, 2 * minimum) rows; a smaller segment stays whole.
 
     `segments` holds the bounds of contiguous runs of rows, from 0 to n. Returns `order` (rows, part by part),
     `offsets` (the bounds of the parts in it) and `came` (the segment of each part). The parts of a segment
-    stand together, in its place; an empty segment has none.
+    stand together, in its place; an empty segment has none. `in_place` saves a copy and leaves the features
+    in the order of the parts.
     """
     bounds = np.ascontiguousarray(segments, dtype=np.int64)
     sizes = np.diff(bounds)
-    rows = np.array(features, order="C")  # a copy: its rows are moved about
+    rows = np.ascontiguousarray(features) if in_place else np.array(features, order="C")
     order = np.arange(len(rows), dtype=np.int64)
     half = int(sizes.max(initial=0)) * 2 // 3 + 1
     spare, places = np.empty((half, rows.shape[1]), rows.dtype), np.empty(half, np.int64)

@@ -13,8 +13,7 @@ together, by one number: `value loss / unit + shape_weight * pattern loss`.
 `shape_weight` is the knob: 2 is for values, 10 for both, 50 and up for the shape. `effort` 0 stops after the
 start, each unit adds passes. Since the loss of a pattern is one minus a correlation, the least loss of a
 subgroup is its size less the length of the sum of its members' unit shapes, and a swap is scored in one walk
-over the instants. Cost: O(n log n) for the start and O(n) a pass, both times the instants; for the principal
-axes the square of the instants, times a few thousand rows.
+over the instants. Cost: O(n log n) for the start and O(n) a pass, both times the instants.
 """
 
 from __future__ import annotations

@@ -53,7 +53,12 @@ def arrange(
     subgroup = np.empty(len(matrix), np.int64)
     subgroup[order] = places.block
     return Partition(
-        places.group[subgroup], subgroup, symbols, levels, level == 0, _facts(held, begun, before)
+        places.group[subgroup],
+        subgroup,
+        symbols,
+        levels,
+        level == 0,
+        _facts(held, begun, begun.unit * series.scale, before),
     )
 
 
@@ -84,8 +89,10 @@ def _patterns(held: Arrangement) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return symbols, levels
 
 
-def _facts(held: Arrangement, begun: Start, before: float) -> dict[str, float]:
+def _facts(held: Arrangement, begun: Start, unit: float, before: float) -> dict[str, float]:
+    """What was done; the objective is value loss / value_unit + weight * pattern loss."""
     return {
+        "value_unit": unit,
         "start_lean": -1.0 if begun.lean is None else begun.lean,
         **held.done,
         "objective_before": before,

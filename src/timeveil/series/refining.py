@@ -60,10 +60,16 @@ def refine(
     held: Arrangement, features: NDArray[Any], effort: int, draw: np.random.Generator, progress: Progress
 ) -> None:
     """Passes by the bound, then for each unit of effort an exchange of subgroups and exact passes."""
+    before, kept = held.objective(), [place.copy() for place in held.places]
     for number in range(FIRST):
         progress("first passes", 0.3 * number / FIRST)
         _pass(held, features, held.rules._replace(weight=MORE * held.rules.weight, tries=0), draw)
     held.update(held.rules)
+    if held.objective() > before:  # what the bound promised did not come true
+        for place, was in zip(held.places, kept, strict=True):
+            place[:] = was
+        held.update(held.rules)
+    del kept
     for number in range(effort):
         progress("refining", 0.3 + 0.7 * number / effort)
         changed = _exchange(held, features, draw)
@@ -79,7 +85,9 @@ def _pass(held: Arrangement, features: NDArray[Any], rules: Rules, draw: np.rand
     from timeveil.kernels.refining import improve  # noqa: PLC0415
 
     n, d = held.rows.values.shape
-    order, offsets, _ = balanced_cut(features @ turn(features.shape[1], draw), np.array([0, n]), LEAF)
+    order, offsets, _ = balanced_cut(
+        features @ turn(features.shape[1], draw), np.array([0, n]), LEAF, in_place=True
+    )
     if rules.tries == 0:
         held.update(rules)
     tally = np.zeros(2, np.int64)

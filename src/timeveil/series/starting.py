@@ -25,6 +25,8 @@ FEW = 200_000
 CELLS, CELL = 12, 4096
 """How many rows, in pieces as dense as the whole, are tried of more."""
 SEGMENT, SMALL_SEGMENT = 512, 96
+SAMPLE, POOLS = 8192, 64
+"""Principal axes come from so many rows; of more instants, from means over so many runs of them."""
 AT_ONCE = 1 << 16
 
 Floats = NDArray[Any]
@@ -33,15 +35,19 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The matrix ready for work: values of deviation 1 over all, unit centred shapes, which are constant."""
+    """The matrix ready for work: values of deviation 1 over all, unit centred shapes, which are constant.
+
+    `scale` brings values back.
+    """
 
     values: Floats
     shapes: Floats
     flat: NDArray[np.int64]
+    scale: float
 
     def take(self, rows: Places) -> Series:
         """Some rows, or all in another order."""
-        return Series(self.values[rows], self.shapes[rows], self.flat[rows])
+        return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +69,15 @@ class Start:
 def series_of(matrix: Floats) -> Series:
     """Scale values so that none overflows, and work out the shapes."""
     n, d = matrix.shape
-    values = matrix / power_of_two(matrix.min(), matrix.max())
-    deviation = float(values.std())
-    if deviation > 0:
-        values /= deviation
+    power = power_of_two(matrix.min(), matrix.max())
+    values = matrix / power
+    deviation = float(values.std()) or 1.0
+    values /= deviation
     shapes = np.empty((n, d), np.float32)
     for first in range(0, n, AT_ONCE):
         shapes[first : first + AT_ONCE] = unit_shapes(matrix[first : first + AT_ONCE])
     flat = np.asarray(~shapes.any(axis=1), dtype=np.int64)
-    return Series(values, shapes, flat)
+    return Series(values, shapes, flat, float(power) * deviation)
 
 
 def start(series: Series, axes: Axes, k: int, p: int, weight: float, progress: Progress) -> Start:
@@ -82,7 +88,7 @@ def start(series: Series, axes: Axes, k: int, p: int, weight: float, progress: P
         from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
 
         progress("looking around", 0.0)
-        order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, n]), CELL)
+        order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, n]), CELL, in_place=True)
         some = np.linspace(0, len(cells) - 2, CELLS).astype(np.int64)
         tried = series.take(np.concatenate([order[cells[c] : cells[c + 1]] for c in some]))
         known = Axes(tried)
@@ -108,14 +114,14 @@ def _arranged(series: Series, axes: Axes, lean: float | None, k: int, p: int) ->
     n = len(series.values)
     whole = np.array([0, n])
     if lean is None:
-        order, groups, _ = balanced_cut(series.values.astype(np.float32), whole, k)
+        order, groups, _ = balanced_cut(series.values.astype(np.float32), whole, k, in_place=True)
     else:
         features = axes.features(series, lean)
         segment = SEGMENT if n <= FEW else SMALL_SEGMENT
-        order, segments, _ = balanced_cut(features, whole, max(segment, 4 * k))
-        nearest, groups = gather_nearest(features[order], segments, k)
+        order, segments, _ = balanced_cut(features, whole, max(segment, 4 * k), in_place=True)
+        nearest, groups = gather_nearest(features, segments, k)  # now in order
         order = order[nearest]
-    inner, blocks, came = balanced_cut(axes.of_shapes(series.shapes)[order], groups, p)
+    inner, blocks, came = balanced_cut(axes.of_shapes(series.shapes)[order], groups, p, in_place=True)
     return Start(order[inner], groups, blocks, came, 0.0, lean)
 
 
@@ -139,43 +145,48 @@ class Axes:
     """Principal axes of values and shapes together, for any share of the shapes."""
 
     def __init__(self, series: Series) -> None:
-        n, self._d = series.values.shape
-        some = np.unique(np.linspace(0, n - 1, min(n, 4 * AT_ONCE // max(self._d, 16))).astype(np.int64))
-        both = np.concatenate([series.values[some], series.shapes[some]], axis=1)
-        self._mean = both.mean(axis=0)
-        both -= self._mean
+        n, d = series.values.shape
+        some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+        pools = min(d, POOLS)
+        self._starts = np.arange(pools) * d // pools
+        self._lengths = np.diff(self._starts, append=d)
+        values, shapes = (self._pooled(part[some]) for part in (series.values, series.shapes))
+        both = np.concatenate([values, shapes], axis=1)
+        both -= both.mean(axis=0)
         self._moments = both.T @ both
 
     def features(self, series: Series, lean: float) -> Floats:
         """Each row on the axes along which most happens."""
-        share = np.repeat([1.0, lean * np.sqrt(self._d)], self._d)
+        pools, d = len(self._lengths), series.values.shape[1]
+        share = np.repeat([1.0, lean * np.sqrt(d)], pools)
         turn = share[:, None] * _principal(self._moments * np.outer(share, share))
-        return self._turned(turn, series.values, series.shapes)
+        return _turned(
+            [(series.values, self._spread(turn[:pools])), (series.shapes, self._spread(turn[pools:]))]
+        )
 
     def of_shapes(self, shapes: Floats) -> Floats:
         """The same of the shapes alone."""
-        turn = _principal(self._moments[self._d :, self._d :])
-        return self._turned(np.concatenate([np.zeros_like(turn), turn]), None, shapes)
+        pools = len(self._lengths)
+        return _turned([(shapes, self._spread(_principal(self._moments[pools:, pools:])))])
 
-    def _turned(self, turn: Floats, values: Floats | None, shapes: Floats) -> Floats:
-        d, shift = self._d, self._mean @ turn
-        out = np.empty((len(shapes), turn.shape[1]), np.float32)
-        for first in range(0, len(out), AT_ONCE):
-            rows = slice(first, first + AT_ONCE)
-            turned = shapes[rows] @ turn[d:] - shift
-            if values is not None:
-                turned += values[rows] @ turn[:d]
-            out[rows] = turned
-        return out
+    def _pooled(self, rows: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(rows, self._starts, axis=1, dtype=np.float64) / self._lengths)
+
+    def _spread(self, turn: Floats) -> Floats:
+        """Axes of means over instants as axes of the instants."""
+        return np.repeat(turn / self._lengths[:, None], self._lengths, axis=0)
 
 
 def _principal(moments: Floats) -> Floats:
-    """The axes of the most variance, the most first; by repeated multiplication where there are many."""
-    d = len(moments)
-    if d <= 512:
-        return np.linalg.eigh(moments)[1][:, ::-1][:, :AXES]
-    axes = np.random.default_rng(0).standard_normal((d, 2 * AXES))
-    for _ in range(8):
-        axes = np.linalg.qr(moments @ axes)[0]
-    inner = np.linalg.eigh(axes.T @ moments @ axes)[1][:, ::-1][:, :AXES]
-    return np.asarray(axes @ inner)
+    """The axes of the most variance, the most first."""
+    return np.linalg.eigh(moments)[1][:, ::-1][:, :AXES]
+
+
+def _turned(parts: list[tuple[Floats, Floats]]) -> Floats:
+    """The sum of rows times turns, some rows at a time."""
+    rows, width = len(parts[0][0]), parts[0][1].shape[1]
+    out = np.empty((rows, width), np.float32)
+    for first in range(0, rows, AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        out[some] = sum(part[some] @ turn for part, turn in parts)
+    return out

@@ -38,6 +38,13 @@ def test_parts_are_of_the_promised_size() -> None:
         assert ((sizes >= minimum) | (sizes == whole)).all()
 
 
+def test_in_place_the_rows_end_in_order() -> None:
+    features = np.random.default_rng(6).random((90, 3))
+    moved = features.copy()
+    order, _, _ = balanced_cut(moved, np.array([0, 40, 90]), 4, in_place=True)
+    assert (moved == features[order]).all()
+
+
 def test_input_is_left_alone() -> None:
     features = np.random.default_rng(3).random((50, 2))
     before = features.copy()
