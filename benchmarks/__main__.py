@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import stream, whole_catalogue
+from benchmarks.speed import series_adaptive, stream, whole_catalogue
 
-NAMES = ("catalogue", "stream")
+NAMES = ("catalogue", "stream", "adaptive")
 
 
 def main() -> None:
@@ -30,6 +30,10 @@ def main() -> None:
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))
         print(stream.table(results["stream"], results["stream_growth"]))
+    if arguments.only in (None, "adaptive"):  # needs the extra `bench`
+        results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
+        results["adaptive_long"] = series_adaptive.long_series()
+        print(series_adaptive.table(results["adaptive"], results["adaptive_long"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -27,6 +27,7 @@ from timeveil.series.refining import FIRST, THEN
 
 K, P = 10, 5
 INSTANTS = 10
+SIZES = (100_000, 1_000_000)
 SHAPES = ((100_000, 100), (10_000, 1_000))
 
 
