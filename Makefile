@@ -32,6 +32,7 @@ docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 experiments: setup
