@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import series_adaptive, stream, whole_catalogue
+from benchmarks.speed import series, series_adaptive, stream, whole_catalogue
 
-NAMES = ("catalogue", "stream", "adaptive")
+NAMES = ("catalogue", "stream", "series", "adaptive")
 
 
 def main() -> None:
@@ -30,6 +30,9 @@ def main() -> None:
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))
         print(stream.table(results["stream"], results["stream_growth"]))
+    if arguments.only in (None, "series"):
+        results["series"] = series.run([min(arguments.rows)], arguments.repeat)
+        print(series.table(results["series"]))
     if arguments.only in (None, "adaptive"):  # needs the extra `bench`
         results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
         results["adaptive_long"] = series_adaptive.long_series()
