@@ -78,6 +78,13 @@ def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
             "envelopes are not rounded, so every bound is somebody's exact value, and whoever is in the "
             "group learns it. Round them outward unless that is harmless."
         )
+    exact, wide = numbers.loss.value_loss_unrounded, numbers.loss.value_loss
+    if exact and wide and wide / exact > 1 + MUCH:
+        digits = parameters["round_outward"]
+        said.append(
+            f"rounding outward to {counted(digits, 'significant digit')} made envelopes "
+            f"{share(wide / exact - 1)} wider, as values lie close together. One digit more costs less."
+        )
     if k < FEW or p < 3:
         small = f"k is {k}" if k < FEW else f"p is {p}"
         said.append(

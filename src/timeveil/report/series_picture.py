@@ -137,10 +137,13 @@ def _names(area: Area, instants: Sequence[str]) -> Iterator[str]:
     room = max(len(name) for name in instants) * 6.5 + 14
     every = max(1, math.ceil(len(instants) * room / area.width))
     last = len(instants) - 1
-    for place in [*range(0, max(last - every + 1, 1), every), *([last] if last else [])]:
+    at_end = "end" if len(instants[last]) > 6 else "middle"
+    free = room * (1.5 if at_end == "end" else 1.0)
+    places = [place for place in range(0, last, every) if area.x(last) - area.x(place) >= free or not place]
+    for place in [*places, last]:
         x = area.x(place)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{base:.1f}" y2="{base + 4:.1f}"/>'
-        anchor = "end" if place == last and last and len(instants[place]) > 6 else "middle"
+        anchor = at_end if place == last and last else "middle"
         yield (
             f'<text class="soft" x="{x:.1f}" y="{base + 17:.1f}" text-anchor="{anchor}">'
             f"{escape(instants[place])}</text>"
