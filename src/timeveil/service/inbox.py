@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from timeveil.service.trouble import said_plainly
 
 QUARANTINE = "quarantine"
 UNFINISHED = (".tmp", ".part")
+SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,15 @@ class Arrival:
         return _look(self.path) != self
 
 
-def arrivals_in(inbox: Path) -> tuple[list[Arrival], int]:
+def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
     """The snapshots of a folder in the order of their names, and how many files are none by their name.
 
-    Files that are still being written have a dot before their name, or `.tmp` or `.part` after it.
+    Files that are still being written have a dot before their name, or `.tmp` or `.part` after it. Each is
+    looked at when its turn comes; until then no more than its name is held.
     """
     try:
-        names = sorted(path.name for path in inbox.iterdir())
+        with os.scandir(inbox) as entries:
+            names = [entry.name for entry in entries if not _unfinished(entry.name)]
     except OSError:
         names = None
     if names is None:
@@ -58,18 +63,13 @@ def arrivals_in(inbox: Path) -> tuple[list[Arrival], int]:
             hint="name the folder that snapshots are put into",
             code="folder-missing",
         )
-    found, others = [], 0
-    for name in names:
-        if name.startswith(".") or name.lower().endswith(UNFINISHED):
-            continue
-        arrival = _look(inbox / name)
-        if arrival is None:
-            continue
-        if name.lower().endswith((*CSV_SUFFIXES, *PARQUET_SUFFIXES)):
-            found.append(arrival)
-        else:
-            others += 1
-    return found, others
+    found = sorted(name for name in names if name.lower().endswith(SNAPSHOTS))
+    others = sum((inbox / name).is_file() for name in set(names).difference(found))
+    return (arrival for name in found if (arrival := _look(inbox / name)) is not None), others
+
+
+def _unfinished(name: str) -> bool:
+    return name.startswith(".") or name.lower().endswith(UNFINISHED)
 
 
 def _look(path: Path) -> Arrival | None:
