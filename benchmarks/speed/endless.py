@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def _served(home: Path, slots: int) -> list[dict[str, Any]]:
             spent += time.perf_counter() - begin
             file.unlink()
             shutil.rmtree(home / "published" / "slots")  # the claim is about the publisher, not the disk
-            if number * FILE in _marks(slots):
+            if number in _marks(slots // FILE):
                 size = round(state.stat().st_size / 1000, 1)
                 found.append(_look(number * FILE, spent, state_kb=size))
                 spent = 0.0
@@ -105,10 +106,9 @@ def _look(slots: int, seconds: float, **more: Any) -> dict[str, Any]:
 
 def _a_slot(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Seconds since the look before as milliseconds a slot."""
-    steps = zip(found, found[1:], strict=False)
     return [
         {**now, "ms_a_slot": now["seconds"] * 1000 / (now["slots"] - before["slots"])}
-        for before, now in steps
+        for before, now in pairwise(found)
     ]
 
 
@@ -129,7 +129,8 @@ def table(results: dict[str, Sequence[dict[str, Any]]]) -> str:
     for name, found in results.items():
         lines.append(f"{name:>12} {'resident':>10} {'state':>10} {'a slot':>9}")
         lines += [
-            f"{r['slots']:>12,} {r['resident_mb']:>7.1f} MB {r['state_kb']:>7.1f} kB {r['ms_a_slot']:>6.2f} ms"
+            f"{r['slots']:>12,} {r['resident_mb']:>7.1f} MB {r['state_kb']:>7.1f} kB "
+            f"{r['ms_a_slot']:>6.2f} ms"
             for r in found
         ]
     return "\n".join(lines)

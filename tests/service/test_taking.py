@@ -53,6 +53,30 @@ def test_the_folders_are_the_release_of_the_whole(tmp_path: Path, form: str) -> 
         assert set(release.manifest["parameters"]) == set(whole.manifest["parameters"])
 
 
+def test_a_slot_from_python_is_written_as_in_service(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream")
+    fill(place.inbox, 8)
+    place.run(close=True)
+    (tmp_path / "alone" / "slots").mkdir(parents=True)
+    publisher = tv.StreamPublisher(place.parameters.roles, l=2, window=3, seed=7)
+    slots = [slot for file in sorted(place.inbox.iterdir()) for slot in publisher.push(str(file))]
+    for slot in slots + publisher.close():
+        tv.write(slot.release, tmp_path / "alone" / "slots" / str(slot.slot))
+    assert tree(tmp_path / "alone") == tree(place.out)
+
+
+def test_a_stream_of_one_slot_is_described_as_its_slot() -> None:
+    roles = tv.Roles(time="day", quasi=["age"], sensitive=["ill"])
+    table = pa.table({"day": [4, 4, 4], "age": [1, 2, 3], "ill": ["a", "b", "c"]})
+    publisher = tv.StreamPublisher(roles, l=2, window=3, seed=7)
+    publisher.push(table)
+    (slot,) = publisher.close()
+    whole, _ = publish_stream(table, roles, l=2, window=3, seed=7)
+    assert slot.release.manifest == whole.manifest
+    assert slot.release.tables == whole.tables
+    assert tv.verify(slot.release)
+
+
 def test_one_file_at_a_time_gives_the_same_as_all_at_once(tmp_path: Path) -> None:
     once, often = Place(tmp_path / "once"), Place(tmp_path / "often")
     fill(once.inbox, 6)
@@ -181,14 +205,14 @@ def test_a_wrong_command_puts_no_file_aside(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(place.inbox, 3)
     with place.service() as service:
-        push, growing = service._push, place.inbox / f"{day(1)}.csv"
+        push, growing = tv.StreamPublisher.push, place.inbox / f"{day(1)}.csv"
 
-        def push_slowly(name: str, relation: tv.Relation) -> object:
+        def push_slowly(publisher: tv.StreamPublisher, relation: tv.Relation) -> object:
             if relation.source == growing.name and not place.said:
                 growing.write_text(growing.read_text() + f"{day(1)},44,e,north\n")
-            return push(name, relation)
+            return push(publisher, relation)
 
-        monkeypatch.setattr(service, "_push", push_slowly)
+        monkeypatch.setattr(tv.StreamPublisher, "push", push_slowly)
         tally = service.run()
         assert (tally.taken, tally.left) == (1, 1)
         assert place.said == [f"`{day(1)}.csv` changed while it was read: it is left for the next look."]

@@ -163,7 +163,11 @@ class _Ways:
 
 
 def information_loss(release: Release, ledger: Ledger, journeys: Journeys) -> float:
-    """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1)."""
+    """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1); rows with a gap cost nothing.
+
+    Costs of moves stand in the manifest. What it cost to withhold is private and stands in the ledger: a
+    number, or numbers by value, where a value that is not named costs as much as moving by a window.
+    """
     parameters = release.manifest["parameters"]
     distance = journeys.distance[journeys.published]
     if distance.min(initial=0) < 0:

@@ -86,7 +86,7 @@ def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
 def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
     """What no window cures, and what a larger one would."""
     parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
-    withheld = facts["withheld"] - facts.get("duplicates", 0)
+    withheld = facts["withheld"] - facts.get("duplicates", 0) - facts.get("incomplete", 0)
     if facts["values_above_share"]:
         return [
             f"a sensitive value makes up {share(facts['largest_share'])} of all records, more than 1 in {l}: "
@@ -154,13 +154,13 @@ def _moved(ledger: Ledger) -> Iterator[str]:
 def _withheld(facts: Mapping[str, Any], total: int) -> str:
     incomplete, duplicates = facts.get("incomplete", 0), facts.get("duplicates", 0)
     withheld = facts["withheld"]
-    if not withheld + incomplete:
+    if not withheld:
         return "No record was withheld."
     reasons = []
     if duplicates:
         reasons.append(f"{duplicates:,} of people who stand in that slot already")
     if incomplete:
-        reasons.append(f"{counted(incomplete, 'row')} more without a time, a person or a value")
+        reasons.append(f"{incomplete:,} without a time, a person or a value")
     said = f" ({'; '.join(reasons)})" if reasons else ""
     return f"Withheld {counted(withheld, 'record')}, {share(withheld / total)} of all{said}."
 
@@ -228,7 +228,7 @@ def _facts(
         "source": ledger.original.source,
         "guarantee": manifest["guarantee"],
         **{name: manifest[name] for name in ("time", "parameters", "counts")},
-        **{name: value for name, value in ledger.facts.items() if name != "seed"},
+        **{name: value for name, value in ledger.facts.items() if name not in ("seed", "withhold_cost")},
         "slots_with_records": slots.with_records,
         "slots_not_eligible": slots.not_eligible,
         "dropped": list(ledger.original.dropped),

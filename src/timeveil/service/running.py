@@ -15,11 +15,9 @@ from timeveil.errors import (
     RolesError,
     TimeveilError,
 )
-from timeveil.model.relation import Relation
 from timeveil.service.inbox import Arrival, arrivals_in, quarantine
 from timeveil.service.interruption import Stop, boundary
 from timeveil.service.lock import Lock
-from timeveil.service.manifest import slot_manifest, time_section
 from timeveil.service.parameters import Parameters
 from timeveil.service.sink import Sink, packed
 from timeveil.service.snapshots import check_streams_roles, snapshots_of
@@ -80,7 +78,6 @@ class Service:
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._publishers: dict[str, StreamPublisher] = {}
-        self._times: dict[str, dict[str, Any]] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally = Tally()
         self._lock = Lock(state)
@@ -219,7 +216,7 @@ class Service:
             rows, final = 0, []
             for name, relation in snapshots_of(arrival.path, self._parameters):
                 rows += relation.rows
-                final.append((name, self._push(name, relation)))
+                final.append((name, self._publisher(name).push(relation)))
         except (InputError, RolesError, ParameterError) as error:
             self._forget()
             self._put_aside(arrival, record, error)
@@ -255,24 +252,15 @@ class Service:
         self.tally.quarantined += 1
         self._say(f"`{arrival.name}` was put into `{place.parent.name}`: {error.message}")
 
-    def _push(self, name: str, relation: Relation) -> list[PublishedSlot]:
-        final = self._publisher(name).push(relation)
-        if name not in self._times and relation.rows:
-            self._times[name] = time_section(relation, self._parameters)
-        return final
-
     def _forget(self) -> None:
         """Nothing in memory goes beyond what was committed."""
         self._publishers.clear()
-        self._times.clear()
 
     def _publisher(self, name: str) -> StreamPublisher:
         """The publisher of a stream as it was last committed, or a new one."""
         if name not in self._publishers:
             record = self._store.stream(name)
             state = None if record is None else record.state
-            if record is not None and record.facts["time"] is not None:
-                self._times[name] = record.facts["time"]
             try:
                 self._publishers[name] = self._parameters.publisher(name, self._seed, state)
             except BundleError:
@@ -283,14 +271,10 @@ class Service:
         """The state of a stream and what it made final, for the transaction at hand."""
         publisher = self._publisher(name)
         facts = {key: value for key, value in publisher.facts.items() if key != "seed"}
-        facts["time"] = self._times.get(name)
         number = self._store.put_stream(name, publisher.state(), facts)
         for slot in slots:
-            tables = {"data": slot.data}
-            if slot.sensitive is not None:
-                tables["sensitive"] = slot.sensitive
-            manifest = slot_manifest(slot, self._times[name], self._parameters)
-            self._store.add_pending(number, slot.index, slot.slot, manifest, packed(tables))
+            release = slot.release
+            self._store.add_pending(number, slot.index, slot.slot, release.manifest, packed(release.tables))
 
     def _publish(self) -> None:
         """Write every stored slot to its folder, in order, and mark it."""

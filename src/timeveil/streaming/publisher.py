@@ -20,9 +20,11 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.errors import InputError, InternalError, ParameterError
+from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.streaming.arrivals import Arrivals, arrivals, refuse_wide_gap
 from timeveil.streaming.costs import MoveCost, WithholdCost
+from timeveil.streaming.manifest import counts_of, manifest_of
 from timeveil.streaming.published import (
     PublishedSlot,
     data_columns,
@@ -251,24 +253,30 @@ class StreamPublisher:
             )
 
     def _published(self, final: Final) -> PublishedSlot:
-        slot, rows, codes, bucket = final
+        slot, _, codes, bucket = final
         settings, slots, schema = self._settings, self._slots, self._schema
         if slots is None or schema is None:
             raise InternalError(
                 "a slot became final before any record came", hint="please report it", code="internal"
             )
+        tables = self._tables(final, slots, schema)
+        counts = counts_of(len(codes), max(bucket, default=-1) + 1, slots, slot, slot)
+        manifest = manifest_of(settings, settings.roles, slots, schema, counts)
+        return PublishedSlot(slots.label(slot), slot, Release(settings.promise, manifest, tables))
+
+    def _tables(self, final: Final, slots: Slots, schema: pa.Schema) -> dict[str, pa.Table]:
+        slot, rows, codes, bucket = final
+        settings, bucketed = self._settings, self._settings.buckets == "anatomy"
         columns = data_columns(settings.roles, slots, schema, settings.buckets)
-        label = slots.label(slot)
-        bucketed = settings.buckets == "anatomy"
         if not codes:
-            counts = empty_table(sensitive_columns(settings.roles, slots, schema)) if bucketed else None
-            return PublishedSlot(label, slot, empty_table(columns), counts)
+            tables = {"data": empty_table(columns)}
+            if bucketed:
+                tables["sensitive"] = empty_table(sensitive_columns(settings.roles, slots, schema))
+            return tables
         copied = [name for name, role, _ in columns if role not in ("slot", "bucket")]
         index = np.full(len(codes), slot)
-        data = data_table(rows.select(copied), index, bucket, settings, slots)
-        if not bucketed:
-            return PublishedSlot(label, slot, data, None)
-        values = pa.array(self._stream.values, schema.field(settings.sensitive).type)
-        return PublishedSlot(
-            label, slot, data, sensitive_table(index, bucket, codes, values, settings, slots)
-        )
+        tables = {"data": data_table(rows.select(copied), index, bucket, settings, slots)}
+        if bucketed:
+            values = pa.array(self._stream.values, schema.field(settings.sensitive).type)
+            tables["sensitive"] = sensitive_table(index, bucket, codes, values, settings, slots)
+        return tables

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges_stream as oracle
 
+import timeveil as tv
 from timeveil.errors import InputError
 from timeveil.measure import StreamLoss, measure
 from timeveil.measure.alternatives import Snapshots, largest_level, merged, suppress_only
@@ -130,6 +131,30 @@ def test_costs_are_those_of_the_manifest_and_the_ledger(pair):
     assert loss("linear", withhold_cost=10) == straight + 10 * away
     named = sum({"flu": 7}.get(value, 4) * n for value, n in withheld.items())
     assert loss("linear", withhold_cost={"flu": 7}) == straight + named
+
+
+@pytest.mark.parametrize("withhold_cost", [None, 0, 2.5, {"flu": 9}, {"flu": 0.5, "tbc": 11}])
+@pytest.mark.parametrize("jitter", [0, 3])
+def test_the_loss_is_the_one_that_the_method_counted(tmp_path, withhold_cost, jitter):
+    table = pa.Table.from_pylist(stream())
+    roles = tv.Roles(time="step", quasi=["zip"], sensitive=["ill"], drop="rest")
+    rule = lambda distance: distance**2 + distance  # noqa: E731
+    for move_cost in ("linear", rule):
+        release, ledger = tv.publish_stream(
+            table,
+            roles,
+            l=3,
+            window=3,
+            seed=1,
+            jitter=jitter,
+            move_cost=move_cost,
+            withhold_cost=withhold_cost,
+        )
+        assert ledger.facts["withheld"]
+        assert measure(release, ledger).information_loss == pytest.approx(ledger.facts["information_loss"])
+    tv.write(ledger, tmp_path / "ledger")
+    opened = tv.open_ledger(tmp_path / "ledger")
+    assert measure(release, opened).information_loss == measure(release, ledger).information_loss
 
 
 def test_a_list_of_costs_goes_on_with_its_last_step():

@@ -57,7 +57,7 @@ def test_what_is_withheld_has_reasons() -> None:
     told = said(table, roles, nulls="withhold")
     (sentence,) = (text for text in told.sentences if text.startswith("Withheld"))
     assert "of people who stand in that slot already" in sentence
-    assert "1 row more without a time, a person or a value" in sentence
+    assert "; 1 without a time, a person or a value" in sentence
     assert "Left out: `name`." in told.sentences
 
 

@@ -109,6 +109,9 @@ def test_null_values_are_refused_or_withheld(kind: pa.DataType) -> None:
     publisher.push(table)
     assert publisher.close()[0].data.num_rows == 3
     assert publisher.facts["incomplete"] == publisher.facts["withheld"] == 1
+    assert ledger.facts["incomplete"] == ledger.facts["withheld"] == 1
+    assert ledger.facts["rows"] == publisher.facts["rows_read"] == 4
+    assert tv.measure(release, ledger).suppressed == 1
 
 
 def test_a_sensitive_nan_is_a_null() -> None:
