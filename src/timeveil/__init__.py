@@ -4,7 +4,7 @@ read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · 
 """
 
 import timeveil.starting  # noqa: F401
-from timeveil.attack import Adversary, Breach, attack
+from timeveil.attack import Adversary, Breach, StreamAdversary, StreamBreach, attack
 from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
@@ -22,7 +22,7 @@ from timeveil.errors import (
 )
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
-from timeveil.measure import Loss, Profile, measure, profile
+from timeveil.measure import Loss, Profile, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
 from timeveil.model.guarantee import Guarantee, KAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
@@ -59,6 +59,9 @@ __all__ = [
     "Release",
     "Roles",
     "RolesError",
+    "StreamAdversary",
+    "StreamBreach",
+    "StreamLoss",
     "StreamPublisher",
     "TimeveilError",
     "Verdict",
