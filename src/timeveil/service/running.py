@@ -75,6 +75,7 @@ class Service:
         parameters.check()
         check_streams_roles(parameters.roles, parameters.stream_by)
         _refuse_public(inbox, out, state)
+        state = state.resolve()
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._publishers: dict[str, StreamPublisher] = {}

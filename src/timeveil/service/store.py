@@ -85,12 +85,12 @@ class Store:
     """An open state file. Everything that changes it happens inside `transaction`."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()
+        self._file = self._its_file()
         with sqlite_plainly(path.name):
-            self._base = sqlite3.connect(
-                path.absolute().as_uri() + "?mode=rw", uri=True, isolation_level=None
-            )
+            self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
             self._prepare()
+            self._revision = self.meta("revision") or 0
 
     def _prepare(self) -> None:
         """Look at what it is before anything is changed."""
@@ -109,14 +109,40 @@ class Store:
         with sqlite_plainly(self.path.name):
             self._base.close()
 
+    def _its_file(self) -> tuple[int, int]:
+        """Which file it is. Under two names it would have two locks and two write-ahead logs."""
+        with said_plainly(self.path.name):
+            found = self.path.stat()
+        if found.st_nlink > 1:
+            raise BundleError(
+                f"`{self.path.name}` is one file with {found.st_nlink} names (hard links), and under each "
+                "of them a publisher could be at work",
+                hint="take the other names away; a copy or a symbolic link is fine",
+                code="state-locked",
+            )
+        return found.st_dev, found.st_ino
+
+    def _refuse_changed(self) -> None:
+        """What is in memory follows from what was stored last, by nobody but us."""
+        if self._its_file() == self._file and (self.meta("revision") or 0) == self._revision:
+            return
+        raise BundleError(
+            f"`{self.path.name}` was changed by somebody else since this publisher began",
+            hint="see that no other publisher or program writes to it, then start again",
+            code="state-locked",
+        )
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, and on the disk when it ends."""
         with sqlite_plainly(self.path.name):
             self._base.execute("begin immediate")
             try:
+                self._refuse_changed()
                 yield
+                self.set_meta("revision", self._revision + 1)
                 self._base.execute("commit")
+                self._revision += 1
             except BaseException:
                 if self._base.in_transaction:
                     self._base.execute("rollback")
