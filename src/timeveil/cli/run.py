@@ -15,7 +15,7 @@ def run(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Run a saved job: a TOML file with the options of generalize-time.
+    """Run a saved job: a TOML file with the options of generalize-time or publish-stream.
 
     Paths in it are relative to the file, and keys that are not known are refused.
 
@@ -24,5 +24,8 @@ def run(
     from timeveil.cli.job import read_job  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.cli.perform import perform  # noqa: PLC0415
+    from timeveil.cli.stream import perform_stream  # noqa: PLC0415
+    from timeveil.report.stream_run import StreamRun  # noqa: PLC0415
 
-    return perform(read_job(Path(job)), Output(as_json=as_json, quiet=quiet))
+    saved, output = read_job(Path(job)), Output(as_json=as_json, quiet=quiet)
+    return perform_stream(saved, output) if isinstance(saved, StreamRun) else perform(saved, output)

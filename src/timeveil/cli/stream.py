@@ -16,7 +16,46 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 
 
-def once(run: StreamRun, output: Output) -> int:
+def perform_stream(run: StreamRun, output: Output) -> int:
+    """Do what a run says: publish a table, or work on a folder in service."""
+    return _in_service(run, output) if _is_service(run) else _once(run, output)
+
+
+def _is_service(run: StreamRun) -> bool:
+    """Whether a folder is watched over; options that belong to the other way of working are refused."""
+    serving, folder = run.serving, Path(run.source).is_dir()
+    used = [name for name in ("state", "follow", "close", "stream_by") if getattr(serving, name)]
+    if not folder and used:
+        raise ParameterError(
+            f"--{used[0].replace('_', '-')} goes with a folder that snapshots come in by, and IN is not a "
+            "folder",
+            hint="name that folder, or leave the option out to publish one table at once",
+            code="bad-parameter",
+        )
+    if not folder:
+        return False
+    if serving.state is None:
+        raise ParameterError(
+            "IN is a folder, and --state is missing",
+            hint="name a private file that remembers where the stream is: --state stream.db",
+            code="bad-parameter",
+        )
+    if run.ledger is not None:
+        raise ParameterError(
+            "a stream in service has no ledger; its state file is what is private",
+            hint="leave --ledger out",
+            code="bad-parameter",
+        )
+    if serving.follow and serving.close:
+        raise ParameterError(
+            "--follow waits for more and --close ends the stream",
+            hint="stop the one that follows, then run once with --close",
+            code="bad-parameter",
+        )
+    return True
+
+
+def _once(run: StreamRun, output: Output) -> int:
     """Publish a table, verify it against the original, write and explain. Nothing is written on failure."""
     from timeveil.report.stream import explain_stream  # noqa: PLC0415
     from timeveil.streaming import publish_stream  # noqa: PLC0415
@@ -54,28 +93,28 @@ def once(run: StreamRun, output: Output) -> int:
     return 0
 
 
-def in_service(
-    run: StreamRun, state: Path, stream_by: str | None, output: Output, *, poll: float | None, close: bool
-) -> int:
-    """Work on a folder: once, or with `poll` until a signal comes."""
+def _in_service(run: StreamRun, output: Output) -> int:
+    """Work on a folder: once, or until a signal comes."""
     from timeveil.service import Parameters, Service  # noqa: PLC0415
     from timeveil.service.interruption import stopped_by_signals  # noqa: PLC0415
 
-    if poll is not None and not 0 < poll <= 86_400:
+    serving = run.serving
+    if not 0 < serving.poll <= 86_400:
         raise ParameterError(
             "--poll is not a number of seconds above 0 and up to a day",
             hint="give how often to look for new files: --poll 60",
             code="bad-parameter",
         )
-    parameters = Parameters(run.roles, run.options(), stream_by, run.format)
+    parameters = Parameters(run.roles, run.options(), serving.stream_by, run.format)
+    state = Path(str(serving.state))
     service = Service(Path(run.source), Path(run.out), state, parameters, seed=run.seed, say=output.say)
     with service:
-        if poll is None:
-            service.run()
-        else:
+        if serving.follow:
             with stopped_by_signals() as stop:
-                service.follow(stop, poll)
-        if close:
+                service.follow(stop, serving.poll)
+        else:
+            service.run()
+        if serving.close:
             service.close_streams()
         tally = service.tally
     output.result(_told(tally), tally.as_dict())
