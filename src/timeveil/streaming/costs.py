@@ -73,7 +73,7 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     """Check costs and bring them to one unit."""
     furthest = 2 * window + jitter
     moves = _moves(move_cost, window, furthest)
-    _check_conditions(moves[: 2 * window + 1])
+    _check_conditions(moves)
     by_value: dict[Any, Fraction] = {}
     usual = moves[window]
     if isinstance(withhold_cost, Mapping):

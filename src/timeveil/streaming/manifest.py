@@ -33,7 +33,7 @@ def manifest_of(
             "slot_definition": None if rule is None else rule.as_dict(),
         },
         "columns": _described(data_columns(roles, slots, schema, settings.buckets)),
-        "parameters": settings.published(),
+        "parameters": {**settings.published(), "slot": None if rule is None else rule.name},
         "counts": counts,
     }
     if settings.buckets == "anatomy":

@@ -54,7 +54,8 @@ def assemble(
     parts: dict[str, Any] = {"data": Deferred(partial(_data, arrived, settings, fate))}
     if settings.buckets == "anatomy":
         parts["sensitive"] = Deferred(partial(_sensitive, arrived, settings, fate))
-    ledger = Ledger("stream", _entries(arrived, settings, fate), relation, facts=dict(facts))
+    told = {**facts, "parameters": manifest["parameters"]}
+    ledger = Ledger("stream", _entries(arrived, settings, fate), relation, facts=told)
     return Release(settings.promise, manifest, parts), ledger
 
 
