@@ -77,7 +77,7 @@ def test_a_state_file_with_two_names_is_refused(place: Place) -> None:
 
 def test_a_second_name_made_under_way_stops_both(place: Place) -> None:
     fill(place.inbox, 3)
-    with pytest.raises(BundleError, match="2 names"), place.service() as service:
+    with pytest.raises(BundleError, match="2 names"), place.service() as service:  # noqa: PT012
         os.link(place.state, place.root / "second.db")
         service.run()
     assert not place.out.exists()
@@ -86,7 +86,7 @@ def test_a_second_name_made_under_way_stops_both(place: Place) -> None:
 def test_what_is_in_memory_is_what_was_stored(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody gets past the lock: nothing that they stored is written over."""
     fill(place.inbox, 2)
-    with pytest.raises(BundleError) as refused, place.service() as first:
+    with pytest.raises(BundleError) as refused, place.service() as first:  # noqa: PT012
         first.run()
         monkeypatch.setattr(running, "Lock", lambda _: io.BytesIO())
         with place.service() as second:
@@ -104,7 +104,7 @@ def test_a_state_file_that_was_replaced_under_way_is_refused(place: Place) -> No
     place.run()
     backup = place.state.read_bytes()
     fill(place.inbox, 4)
-    with pytest.raises(BundleError) as refused, place.service() as service:
+    with pytest.raises(BundleError) as refused, place.service() as service:  # noqa: PT012
         place.state.unlink()
         place.state.write_bytes(backup)
         service.run()
@@ -228,7 +228,7 @@ def test_a_corrupt_state_file_is_refused(place: Place, damage: Any) -> None:
     with pytest.raises(BundleError) as refused:
         place.run()
     assert refused.value.code == "state-damaged"
-    assert "run-a-stream-in-service" in refused.value.hint
+    assert "`Recover` in `Run a stream in service`" in refused.value.hint
     assert "canary" not in str(refused.value)
     assert tree(place.out) == before
     if damage in (corrupt_head, truncated, emptied):

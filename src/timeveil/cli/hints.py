@@ -25,6 +25,7 @@ _NAMES = {
         "l",
         "late",
         "memory_limit",
+        "max_gap",
         "move_cost",
         "nulls",
         "respondent",

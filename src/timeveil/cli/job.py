@@ -128,8 +128,9 @@ class StreamJob(BaseModel):
     state: str | None = None
     stream_by: str | None = None
     follow: bool = False
-    poll: Number = 5.0
+    poll: Number | None = None
     close: bool = False
+    max_gap: int | None = None
 
     def run(self, path: Path) -> StreamRun:
         """The run that the file at `path` describes; paths in it are relative to its folder."""
@@ -152,7 +153,9 @@ class StreamJob(BaseModel):
             ledger=_beside(path, self.ledger),
             roles=roles,
             move_cost=self.move_cost if isinstance(self.move_cost, str) else tuple(self.move_cost),
-            serving=Serving(_beside(path, self.state), self.stream_by, self.follow, self.poll, self.close),
+            serving=Serving(
+                _beside(path, self.state), self.stream_by, self.follow, self.poll, self.close, self.max_gap
+            ),
             job=str(path),
             **{name: getattr(self, name) for name in alike},
         )

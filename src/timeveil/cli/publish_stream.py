@@ -94,7 +94,13 @@ def publish_stream(
             metavar="refuse|move", help="Records whose slot has come in already: --late move them on"
         ),
     ] = "refuse",
-    nulls: given.Nulls = "error",
+    nulls: Annotated[
+        str,
+        typer.Option(
+            metavar="error|withhold",
+            help="Rows without a time, a person or a sensitive value: refuse, or --nulls withhold them",
+        ),
+    ] = "error",
     zone: given.Zone = None,
     unit: given.Unit = None,
     file_format: Annotated[
@@ -116,9 +122,11 @@ def publish_stream(
         bool, typer.Option("--follow", help="In service: keep watching the folder: --follow")
     ] = False,
     poll: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="With --follow: how often to look for new files: --poll 60"),
-    ] = 5.0,
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="With --follow: how often to look for new files; default 5: --poll 60"
+        ),
+    ] = None,
     close: Annotated[
         bool,
         typer.Option(
@@ -129,6 +137,14 @@ def publish_stream(
         str | None,
         typer.Option(
             metavar="C", help="In service: a window of its own for each value: --stream-by hospital"
+        ),
+    ] = None,
+    max_gap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="In service: put a file aside that leaves out more slots; default 31 or the window: "
+            "--max-gap 60",
         ),
     ] = None,
     as_json: given.Json = False,
@@ -177,7 +193,7 @@ def publish_stream(
         unit=unit,
         format=file_format,
         ledger=ledger,
-        serving=Serving(state, stream_by, follow, poll, close),
+        serving=Serving(state, stream_by, follow, poll, close, max_gap),
     )
     try:
         return perform_stream(run, Output(as_json=as_json, quiet=quiet))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from timeveil.service import Tally
 
 BAD_INPUT = 2
+POLL = 5.0
 
 
 def perform_stream(run: StreamRun, output: Output) -> int:
@@ -24,7 +26,7 @@ def perform_stream(run: StreamRun, output: Output) -> int:
 def _is_service(run: StreamRun) -> bool:
     """Whether a folder is watched over; options that belong to the other way of working are refused."""
     serving, folder = run.serving, Path(run.source).is_dir()
-    used = [name for name in ("state", "follow", "close", "stream_by") if getattr(serving, name)]
+    used = [f.name for f in fields(serving) if getattr(serving, f.name) not in (None, False)]
     if not folder and used:
         raise ParameterError(
             f"--{used[0].replace('_', '-')} goes with a folder that snapshots come in by, and IN is not a "
@@ -50,6 +52,12 @@ def _is_service(run: StreamRun) -> bool:
         raise ParameterError(
             "--follow waits for more and --close ends the stream",
             hint="stop the one that follows, then run once with --close",
+            code="bad-parameter",
+        )
+    if serving.poll is not None and not serving.follow:
+        raise ParameterError(
+            "--poll says how often to look, and without --follow the folder is looked at once",
+            hint="add --follow, or leave --poll out",
             code="bad-parameter",
         )
     return True
@@ -99,7 +107,8 @@ def _in_service(run: StreamRun, output: Output) -> int:
     from timeveil.service.interruption import stopped_by_signals  # noqa: PLC0415
 
     serving = run.serving
-    if not 0 < serving.poll <= 86_400:
+    poll = POLL if serving.poll is None else serving.poll
+    if not 0 < poll <= 86_400:
         raise ParameterError(
             "--poll is not a number of seconds above 0 and up to a day",
             hint="give how often to look for new files: --poll 60",
@@ -107,11 +116,19 @@ def _in_service(run: StreamRun, output: Output) -> int:
         )
     parameters = Parameters(run.roles, run.options(), serving.stream_by, run.format)
     state = Path(str(serving.state))
-    service = Service(Path(run.source), Path(run.out), state, parameters, seed=run.seed, say=output.say)
+    service = Service(
+        Path(run.source),
+        Path(run.out),
+        state,
+        parameters,
+        seed=run.seed,
+        max_gap=serving.max_gap,
+        say=output.say,
+    )
     with service:
         if serving.follow:
             with stopped_by_signals() as stop:
-                service.follow(stop, serving.poll)
+                service.follow(stop, poll)
         else:
             service.run()
         if serving.close:
@@ -137,6 +154,8 @@ def _told(tally: Tally) -> str:
         "neither CSV nor Parquet by name, left alone": tally.not_snapshots,
     }
     lines += [f"{counted(number, 'file')} {what}." for what, number in others.items() if number]
+    if tally.held:
+        lines.append(f"{counted(tally.held, 'slot')} held back.")
     if tally.found_published:
         lines.append(f"{counted(tally.found_published, 'slot')} stood in place from an earlier run.")
     return "\n".join(lines)

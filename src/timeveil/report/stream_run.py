@@ -36,8 +36,9 @@ class Serving:
     state: str | None = None
     stream_by: str | None = None
     follow: bool = False
-    poll: float = 5.0
+    poll: float | None = None
     close: bool = False
+    max_gap: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,13 @@ class StreamRun:
     ledger: str | None = None
     serving: Serving = Serving()
     job: str | None = None
+
+    @property
+    def again(self) -> str:
+        """What to say before the command; which records move is drawn by the seed."""
+        if self.seed is not None:
+            return "To do it again (add the --seed that you gave, to move the same records):"
+        return "To do it again (a new seed is drawn, so other records may move):"
 
     def options(self) -> dict[str, Any]:
         """The parameters of `publish_stream` and `StreamPublisher`, the seed and roles aside."""

@@ -13,6 +13,7 @@ from timeveil.intake.files import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.trouble import said_plainly
 
 QUARANTINE = "quarantine"
+LONGEST_NAME = 200
 UNFINISHED = (".tmp", ".part")
 SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
 
@@ -30,6 +31,16 @@ class Arrival:
         """Its name in the inbox."""
         return self.path.name
 
+    @property
+    def shown(self) -> str:
+        """Its name, fit to be printed."""
+        return "".join(letter if letter.isprintable() else "?" for letter in self.name)
+
+    @property
+    def is_named_in_unicode(self) -> bool:
+        """Whether the bytes of its name are UTF-8."""
+        return not any("\ud800" <= letter <= "\udfff" for letter in self.path.name)
+
     def digest(self) -> str:
         """SHA-256 of what is in it."""
         try:
@@ -37,13 +48,12 @@ class Arrival:
         except OSError:
             pass
         raise InputError(
-            f"`{self.name}` cannot be read", hint="see that the file is yours", code="file-unreadable"
+            f"`{self.shown}` cannot be read", hint="see that the file is yours", code="file-unreadable"
         )
 
-    @property
-    def touched(self) -> bool:
-        """Whether the file is no longer the one that was looked at."""
-        return _look(self.path) != self
+    def touched(self, sha256: str) -> bool:
+        """Whether the file is no longer the one that was looked at, by its looks or by what is in it."""
+        return _look(self.path) != self or self.digest() != sha256 or _look(self.path) != self
 
 
 def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
@@ -88,12 +98,30 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
     folder = arrival.path.parent / QUARANTINE
     with said_plainly(QUARANTINE):
         folder.mkdir(mode=0o700, exist_ok=True)
-        place = folder / arrival.name
+        name = _short(arrival, sha256)
+        place = folder / name
         if place.exists():
-            place = folder / f"{sha256[:16]}-{arrival.name}"
+            place = folder / f"{sha256[:16]}-{name}"
         reason = f"{error.message}\n\nhint: {error.hint}\n\ncode: {error.code}\nsha256: {sha256}\n"
         hidden = folder / f".{place.name}.partial"
-        hidden.write_text(reason, encoding="utf-8")
+        hidden.unlink(missing_ok=True)
+        with open(hidden, "x", encoding="utf-8", opener=_own) as file:
+            file.write(reason)
         hidden.rename(folder / f"{place.name}.reason.txt")
         arrival.path.rename(place)
     return place
+
+
+def _own(path: str, flags: int) -> int:
+    """A file that only its owner may read: what is wrong with private data is private."""
+    return os.open(path, flags, 0o600)
+
+
+def _short(arrival: Arrival, sha256: str) -> str:
+    """The name of a file that leaves room for what is put before and after it, or most of it and a digest."""
+    whole = arrival.name if arrival.is_named_in_unicode else arrival.shown
+    name, suffix = whole.encode(), arrival.path.suffix
+    if len(name) <= LONGEST_NAME:
+        return whole
+    begin = name[: LONGEST_NAME - 30].decode("utf-8", "ignore")
+    return f"{begin}~{sha256[:16]}{suffix}"

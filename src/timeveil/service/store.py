@@ -42,6 +42,7 @@ create table outbox (
     tables blob not null, primary key (stream, slot)
 ) without rowid;
 """
+_VALUES_OF_STREAMS = "select json_extract(facts, '$.values') from streams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +175,9 @@ class Store:
         return None if found is None else _stream(found)
 
     def streams(self) -> list[StreamRecord]:
-        """Every stream, by name."""
-        return [_stream(row) for row in self._all("select * from streams order by name")]
+        """Every stream, by name, without its state."""
+        wanted = "select id, name, x'', facts, published, last_published from streams order by name"
+        return [_stream(row) for row in self._all(wanted)]
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; returns its number."""
@@ -229,16 +231,21 @@ class Store:
             tables,
         )
 
-    def pending(self) -> Pending | None:
-        """The next slot to publish."""
+    def pending(self, least_values: int = 0) -> Pending | None:
+        """The next slot to publish, of a stream that so many values have come in."""
         found = self._one(
             "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
-            "order by stream, slot limit 1"
+            "where json_extract(facts, '$.values') >= ? order by stream, slot limit 1",
+            least_values,
         )
         if found is None:
             return None
         stream, name, slot, label, manifest, tables = found
         return Pending(stream, name, slot, json.loads(label), json.loads(manifest), tables)
+
+    def values(self) -> list[int]:
+        """How many sensitive values have come in each stream that has any record."""
+        return [int(row[0]) for row in self._all(_VALUES_OF_STREAMS) if row[0]]
 
     def pending_by_stream(self) -> dict[int, int]:
         """How many slots of each stream are final and not yet known to stand in their folder."""

@@ -35,7 +35,7 @@ from timeveil.streaming.published import (
     shown_type,
 )
 from timeveil.streaming.reposition import Filler
-from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from
+from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from, whole_number
 from timeveil.streaming.slots import Ints, Slots
 from timeveil.streaming.state import dump, load
 from timeveil.streaming.stream import Final, Stream
@@ -139,6 +139,7 @@ class StreamPublisher:
             "late": tally["late"],
             "incomplete": tally["incomplete"],
             "duplicates": tally["duplicates"],
+            "values": len(stream.values),
             "slots_published": tally["slots"],
             "slots_in_window": 0 if last is None or stream.emitted is None else last - stream.emitted,
             "last_slot": None if last is None or slots is None else slots.label(last),
@@ -147,15 +148,30 @@ class StreamPublisher:
             "seed": self._settings.seed,
         }
 
-    def push(self, snapshot: Any) -> list[PublishedSlot]:
+    @property
+    def latest(self) -> int | None:
+        """The number of the latest slot that has come in, None before the first."""
+        return self._stream.last
+
+    def push(
+        self, snapshot: Any, *, max_gap: int | None = None, since: int | None = None
+    ) -> list[PublishedSlot]:
         """Take the records of the next slot or slots, whole; slots that are left out are empty.
 
-        Nothing is taken if anything is wrong with the snapshot.
+        Nothing is taken if anything is wrong with the snapshot. One that leaves out more than `max_gap` slots
+        is wrong: a single date far ahead would end all slots before it. With `since` they are counted from
+        there, if that is later than what has come in.
         """
         self._refuse_closed()
         arrived = arrivals(snapshot, self._settings)
         rows = self._rows(arrived)
         rows, slot, came_from = self._in_order(rows, arrived)
+        last = self._stream.last
+        refuse_wide_gap(slot, last)
+        if max_gap is not None:
+            whole_number("max_gap", max_gap, 0, "it is how many slots in a row may be empty")
+            known = [begin for begin in (last, since) if begin is not None]
+            refuse_wide_gap(slot, max(known, default=None), max_gap)
         if len(slot) and self._slots is None:
             self._slots, self._schema = arrived.slots, rows.schema
         tally = self._stream.tally
@@ -238,7 +254,6 @@ class StreamPublisher:
         if np.any(np.diff(slot) < 0):
             order = np.argsort(slot, kind="stable")
             rows, slot, came_from = rows.take(pa.array(order)), slot[order], came_from[order]
-        refuse_wide_gap(slot, last)
         return rows, slot, came_from
 
     def _held_rows(self) -> int:
