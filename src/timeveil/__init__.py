@@ -4,7 +4,15 @@ read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · 
 """
 
 import timeveil.starting  # noqa: F401
-from timeveil.attack import Adversary, Breach, SeriesAdversary, SeriesBreach, attack
+from timeveil.attack import (
+    Adversary,
+    Breach,
+    SeriesAdversary,
+    SeriesBreach,
+    StreamAdversary,
+    StreamBreach,
+    attack,
+)
 from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
@@ -22,7 +30,7 @@ from timeveil.errors import (
 )
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
-from timeveil.measure import Loss, Profile, SeriesLoss, measure, profile
+from timeveil.measure import Loss, Profile, SeriesLoss, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
 from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
@@ -77,6 +85,9 @@ __all__ = [
     "SeriesAdversary",
     "SeriesBreach",
     "SeriesLoss",
+    "StreamAdversary",
+    "StreamBreach",
+    "StreamLoss",
     "StreamPublisher",
     "TimeveilError",
     "Verdict",

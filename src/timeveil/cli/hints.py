@@ -31,6 +31,7 @@ _NAMES = {
         "late",
         "max_level",
         "memory_limit",
+        "max_gap",
         "method",
         "move_cost",
         "nulls",

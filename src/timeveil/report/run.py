@@ -59,6 +59,11 @@ class Run:
         values = {name: getattr(self, name) for name in _ARGUMENTS}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
+    @property
+    def again(self) -> str:
+        """What to say before the command."""
+        return "To do it again:"
+
     def command(self) -> str:
         """The command line, quoted for a shell."""
         if self.job is not None:

@@ -80,6 +80,13 @@ class SeriesRun:
         values = {name: getattr(self, name) for name in _ARGUMENTS}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
+    @property
+    def again(self) -> str:
+        """What stands above the command."""
+        if self.l is None:
+            return "To do it again:"
+        return "To do it again (sensitive numbers will be moved anew, by other amounts):"
+
     def command(self) -> str:
         """The command line, quoted for a shell."""
         if self.job is not None:

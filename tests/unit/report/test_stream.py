@@ -37,6 +37,27 @@ def said(table: pa.Table | None = None, roles: Roles = ROLES, **more: Any) -> Ex
     return explain_stream(*publish_stream(cases() if table is None else table, roles, **options))
 
 
+@pytest.mark.parametrize(
+    ("values", "promise", "cure"),
+    [
+        ("aaab", 2, "It is too common for any l: take another column"),
+        ("aaabcd", 4, "Choose a smaller l, of 2 at most."),
+        ("aaaabc", 3, "It is too common for any l"),
+        ("aabcde", 4, "Choose a smaller l, of 3 at most."),
+    ],
+)
+def test_a_value_too_common_names_an_l_that_helps(values: str, promise: int, cure: str) -> None:
+    table = pa.table({"day": [1] * len(values), "age": [1] * len(values), "ill": list(values)})
+    [warning] = said(table, l=promise).facts["warnings"]
+    assert cure in warning
+
+
+def test_a_jitter_longer_than_the_stream_is_told() -> None:
+    assert said(jitter=3).facts["warnings"] == []
+    [warning] = said(jitter=4).facts["warnings"]
+    assert warning.startswith("a jitter of 4 is no less than the 4 slots that records came in")
+
+
 def test_the_whole() -> None:
     assert said().sentences == (
         "Read 9 rows in 4 numbered slots, with 3 values of `ill`, the commonest 44.4 % of all.",
@@ -57,7 +78,7 @@ def test_what_is_withheld_has_reasons() -> None:
     told = said(table, roles, nulls="withhold")
     (sentence,) = (text for text in told.sentences if text.startswith("Withheld"))
     assert "of people who stand in that slot already" in sentence
-    assert "1 row more without a time, a person or a value" in sentence
+    assert "; 1 without a time, a person or a value" in sentence
     assert "Left out: `name`." in told.sentences
 
 
