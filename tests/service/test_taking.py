@@ -15,6 +15,7 @@ import pytest
 from tests.service.inboxes import HEAD, Place, day, fill, text, tree
 
 import timeveil as tv
+from timeveil.bundle import damage
 from timeveil.errors import BundleError, InputError, ParameterError, PrivateArtifactError, RolesError
 from timeveil.model.roles import Roles
 from timeveil.service import Service, running, status
@@ -551,3 +552,58 @@ def test_a_file_of_the_same_size_and_time_but_other_content_is_left(
     monkeypatch.setattr(running, "snapshots_of", swapped)
     tally = place.run()
     assert (tally.taken, tally.left) == (1, 1)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_all_that_was_published_opens_as_one_release(tmp_path: Path, form: str) -> None:
+    place = Place(tmp_path / "stream", format=form)
+    fill(place.inbox, 12)
+    place.run(close=True)
+    release = tv.open_release(place.out)
+    assert release.table.equals(published(place.out))
+    assert release.manifest["counts"]["slots"] == 12
+    assert tv.verify(release).violations == ()
+    whole = tv.answer(release, tv.WindowCount(between=(day(2), day(7)))).value
+    parts = [tv.open_release(place.out / "slots" / day(number)) for number in range(2, 7)]
+    assert whole == sum(part.table.num_rows for part in parts)
+    assert damage(place.out) == ()
+
+
+def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> None:
+    fill(place.inbox, 8)
+    place.run(close=True)
+    (place.out / "slots" / ".hidden.partial").mkdir()
+    (place.out / "slots" / "notes.txt").write_text("")
+    (place.out / "slots" / day(1) / "README.txt").write_text("")
+    assert [violation.message for violation in damage(place.out)] == [
+        "slot `2024-01-02`: the file `README.txt` was changed since it was written",
+        "`notes.txt` is not the folder of a slot",
+    ]
+    shutil.rmtree(place.out / "slots" / day(3))
+    found = tv.verify(tv.open_release(place.out, check=False)).violations
+    assert [violation.code for violation in found] == ["counts"]
+
+
+def test_slots_of_two_streams_are_not_one(tmp_path: Path) -> None:
+    one, other = Place(tmp_path / "one"), Place(tmp_path / "other", window=4)
+    for place in (one, other):
+        fill(place.inbox, 4)
+        place.run(close=True)
+    shutil.copytree(other.out / "slots" / day(3), one.out / "slots" / "x")
+    with pytest.raises(BundleError, match="slots of different streams"):
+        tv.open_release(one.out)
+    with pytest.raises(BundleError) as refused:
+        tv.open_release(tmp_path / "one")
+    assert refused.value.hint == "it holds 1 stream: name the folder of one"
+
+
+def test_numbered_slots_open_in_the_order_of_time(tmp_path: Path) -> None:
+    slots = tmp_path / "out" / "slots"
+    slots.mkdir(parents=True)
+    publisher = tv.StreamPublisher(Roles(time="step", sensitive=["ill"]), l=2, window=1, seed=1)
+    for number in range(-2, 12):
+        for slot in publisher.push(pa.table({"step": [number] * 2, "ill": ["a", "b"]})):
+            tv.write(slot.release, slots / str(slot.slot))
+    release = tv.open_release(tmp_path / "out")
+    assert tv.verify(release).violations == ()
+    assert release.manifest["counts"]["first_slot"] == -2

@@ -24,9 +24,9 @@ class Fitted:
 
 def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Fitted:
     """Hold roles against the names of a table's columns."""
-    _refuse_twice(names)
     _refuse_missing_roles(roles, needs)
     _refuse_missing(roles, names)
+    _refuse_twice(names)
     dropped = _dropped(roles, names)
     _refuse_clash(roles, dropped)
     derived = tuple(q for q in roles.quasi if isinstance(q, Derived))

@@ -247,7 +247,11 @@ def _facts(
         "source": ledger.original.source,
         "guarantee": manifest["guarantee"],
         **{name: manifest[name] for name in ("time", "parameters", "counts")},
-        **{name: value for name, value in ledger.facts.items() if name not in ("seed", "withhold_cost")},
+        **{
+            name: value
+            for name, value in ledger.facts.items()
+            if name not in ("seed", "withhold_cost", "parameters")
+        },
         "slots_with_records": slots.with_records,
         "slots_not_eligible": slots.not_eligible,
         "dropped": list(ledger.original.dropped),

@@ -78,10 +78,7 @@ def test_a_sample_is_drawn(pair):
 def test_the_report_says_what_was_found_and_what_is_not_protected(pair):
     breach = attack(*pair)
     lines = described(breach)
-    assert (
-        lines[0]
-        == "An outsider who knows the values of all instants and the pattern -> what they find"
-    )
+    assert lines[0] == "An outsider who knows the values of all instants and the pattern -> what they find"
     assert any("nobody is named with a chance above 1 in 3" in line for line in lines)
     assert any("one and the same `income`" in line for line in lines)
 
