@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments format clean
+.PHONY: setup demo test lint types docs bench experiments experiments-series format clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,9 @@ bench: setup
 
 experiments: setup
 	$(BIN)/python -m benchmarks.experiments.stream $(DATA)
+
+experiments-series: setup
+	$(BIN)/python -m benchmarks.experiments.series $(DATA)
 
 format: setup
 	$(BIN)/ruff format .
