@@ -85,7 +85,7 @@ def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generato
     value comes where is drawn at random.
 
     >>> buckets_of(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, np.random.default_rng(0))
-    array([0, 1, 0, 1, 2, 2])
+    array([1, 0, 0, 1, 2, 2])
     """
     order = np.lexsort((rng.random(len(place)), value, place))
     _, begins, sizes = np.unique(place[order], return_index=True, return_counts=True)
