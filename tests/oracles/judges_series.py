@@ -117,10 +117,9 @@ def rounded(bound: float, digits: int | None, how: str) -> float:
     step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     steps = (exact / step).to_integral_value(ROUND_FLOOR if how == "down" else ROUND_CEILING)
     near = float(steps * step)
-    while near > bound if how == "down" else near < bound:
-        steps += -1 if how == "down" else 1
-        near = float(steps * step)
-    return near
+    inward = 1 if how == "down" else -1
+    further = float((steps + inward) * step)  # a double may stand for a decimal beyond it
+    return further if inward * further <= inward * bound else near
 
 
 def diverse(values: list[float], least: int | None) -> list[float]:

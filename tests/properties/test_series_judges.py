@@ -159,7 +159,7 @@ def test_a_bound_moved_by_one_ulp_is_noticed(found, data):
     )
     inward = math.inf if name.endswith("_lo") else -math.inf
     shrunk = with_some(release, name, lambda v: float(np.nextafter(v, inward)), rows)
-    assert "outside-envelope" in codes(shrunk, ledger)
+    assert codes(shrunk, ledger) & {"outside-envelope", "envelope"}  # the latter where low equals high
     grown = with_some(release, name, lambda v: float(np.nextafter(v, -inward)), rows)
     assert "envelope-wide" in codes(grown, ledger)
     alone = with_some(release, name, lambda v: float(np.nextafter(v, -inward)), rows[:1])
@@ -184,6 +184,26 @@ def test_rounding_is_checked_both_ways(found, data):
         if any(v != round(v, 9) for k, v in line.items() if k == name)
     ]
     assert not moved or "envelope-wide" in codes(raw, ledger)
+
+
+@FEW
+@given(releases(digits=3), st.data(), st.integers(1, 1000))
+def test_no_bit_of_a_rounded_bound_is_free(found, data, ulps):
+    """What lies between two decimals could carry a message; so could the sign of a zero."""
+    _, release, ledger = found
+    rows = data.draw(st.sampled_from(list(group_rows(release).values())))
+    names = [c["name"] for c in release.manifest["columns"] if c["role"] in ("low", "high")]
+    name = data.draw(st.sampled_from(names))
+    outward = -1 if name.endswith("_lo") else 1
+    bound = release.table[name][rows[0]].as_py()
+    assume(bound)
+    assert "rounding" in codes(with_some(release, name, lambda v: v + outward * ulps * np.spacing(v), rows))
+    step = 10.0 ** (math.floor(math.log10(abs(bound))) - 2)
+    further = float(f"{bound + outward * step:.2e}")
+    assert "envelope-wide" in codes(with_some(release, name, lambda _: further, rows), ledger)
+    zero = with_some(release, names[0], lambda _: 0.0, range(release.table.num_rows))
+    assert "envelope" not in codes(with_some(zero, names[1], lambda _: 0.0, range(zero.table.num_rows)))
+    assert "envelope" in codes(with_some(zero, names[1], lambda _: -0.0, range(zero.table.num_rows)))
 
 
 @FEW

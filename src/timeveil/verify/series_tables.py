@@ -11,6 +11,7 @@ from timeveil.query.codes import column_of, distinct_pairs, encode
 from timeveil.query.published import columns_of
 from timeveil.verify.findings import Findings
 from timeveil.verify.row_order import check_row_order
+from timeveil.verify.series_bounds import too_long
 from timeveil.verify.series_cells import Cells, Floats, Mask, cells_of, envelopes_of
 from timeveil.verify.series_manifest import GROUP
 
@@ -34,6 +35,8 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     findings.check("every envelope has finite bounds, none below above the other")
     low, high = envelopes_of(release)
     sound = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    for bound in (low, high):  # a zero has no sign to tell by
+        sound &= (bound != 0) | ~np.signbit(bound)
     wrong = int((~sound.all(axis=1)).sum())
     if wrong:
         findings.refuse(
@@ -42,22 +45,12 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     digits = release.manifest["parameters"]["round_outward"]
     if digits is not None and not wrong:
         findings.check(f"no bound has more than {digits} significant digits")
-        long = int((_rests(low, digits) | _rests(high, digits)).any(axis=1).sum())
+        long = int((too_long(low, digits) | too_long(high, digits)).any(axis=1).sum())
         if long:
             findings.refuse(
                 "rounding", f"{counted(long, 'row')} with a bound of more than {digits} significant digits"
             )
     return not wrong
-
-
-def _rests(bounds: Floats, digits: int) -> Mask:
-    """Where a number has more significant digits; those near the ends of what a float can hold are let be."""
-    size = np.abs(bounds)
-    usual = (size > 1e-290) & (size < 1e290)
-    safe = np.where(usual, size, 1.0)
-    step = np.power(10.0, np.floor(np.log10(safe) + 1e-12) - (digits - 1))
-    parts = safe / step
-    return np.asarray(usual & (np.abs(parts - np.rint(parts)) > 1e-9 * np.maximum(parts, 1.0)))
 
 
 def _check_counts(release: Release, promise: KPAnonymity, cells: Cells, findings: Findings) -> None:
