@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
+from timeveil.series import anonymize_series
 from timeveil.verify import verify
 from timeveil.verify.judge import is_whole
 
@@ -203,3 +205,32 @@ def test_huge_and_tiny_values_are_judged_without_a_warning():
     assert "outside-envelope" in found(
         release, replace(ledger, original=Relation(ledger.original.roles, table))
     )
+
+
+@pytest.mark.parametrize("method", ["adaptive", "kapra"])
+@pytest.mark.parametrize(("offset", "step"), [(1e15, 1.0), (1e9, 1e-6), (1e6, 1e-9)])
+def test_patterns_of_a_small_spread_far_from_0_are_own_and_a_false_one_is_noticed(method, offset, step):
+    matrix = offset + (np.arange(12) + np.random.default_rng(5).integers(0, 3, (60, 12))) * step
+    names = [f"t{n}" for n in range(12)]
+    table = pa.table(dict(zip(names, matrix.T, strict=True)))
+    release, ledger = anonymize_series(
+        table, Roles(series=names), k=6, p=3, effort=0, method=method, round_outward=None
+    )
+    assert verify(release, ledger).violations == ()
+    lines, one = release.table.to_pylist(), release.manifest["series"]["levels"] == "one"
+    shown = [(n["group"], n["pattern"], tuple([n["level"]] * 12 if one else n["level"])) for n in lines]
+    cells = list(dict.fromkeys(shown))
+    for row, cell in zip(matrix.tolist(), ledger.table["subgroup"].to_pylist(), strict=True):
+        _, pattern, levels = cells[cell - 1]
+        z = oracle.z_of([float((Fraction(v) - Fraction(min(row))) / Fraction(step)) for v in row], "mean")
+        for letter, level, at in zip(pattern, levels, z, strict=True):
+            borders = [-np.inf, *oracle.borders(level), np.inf]
+            symbol = oracle.LETTERS.index(letter)
+            assert borders[symbol] - 1e-9 <= at < borders[symbol + 1] + 1e-9
+    turned = [
+        "".join(oracle.LETTERS[v - 1 - oracle.LETTERS.index(c)] for c, v in zip(text, levels, strict=True))
+        for _, text, levels in shown
+    ]
+    place = release.table.schema.get_field_index("pattern")
+    false = replace(release, parts={"data": release.table.set_column(place, "pattern", pa.array(turned))})
+    assert "pattern-not-own" in found(false, ledger)
