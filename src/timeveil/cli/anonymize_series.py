@@ -94,7 +94,8 @@ def anonymize_series(
         typer.Option(
             "--l",
             metavar="N",
-            help="Change sensitive numbers until those who share a pattern have N different ones: --l 3",
+            help="Exchange sensitive numbers for others nearby until no value stands for more than 1 in N of "
+            "those who share a pattern: --l 3",
         ),
     ] = None,
     publish_values: Annotated[

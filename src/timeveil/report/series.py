@@ -47,6 +47,7 @@ def explain_series(
         *_grouped(release, numbers),
         *_lost(numbers),
         *_rounded(release, numbers),
+        *_different(release, ledger),
         *_customised(release),
         *_columns(ledger),
         *([] if verdict is None else _checked(verdict)),
@@ -172,12 +173,18 @@ def _rounded(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
             f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}, which need not be "
             f"anybody's value; without that they would be {exact:.4g} wide."
         )
-    changed = release.manifest["series"]["perturbed"]
+
+
+def _different(release: Release, ledger: Ledger) -> Iterator[str]:
+    changed = ledger.facts["perturbed"]
     if promised_l := release.manifest["guarantee"]["l"]:
-        which = (
-            f"values of {quoted(changed)} were changed a little" if changed else "nothing had to be changed"
+        each = [f"{counted(count, 'value')} of `{name}`" for name, count in changed.items()]
+        which = f"{', '.join(each)} became others that occur nearby" if each else "nothing had to be changed"
+        yield (
+            f"Of those who share a pattern, at most 1 in {promised_l} has the same sensitive value; {which}. "
+            "That hides which value is whose, not where they lie: those of a pattern may be close together, "
+            "and so is a new one to the true one."
         )
-        yield f"Those who share a pattern have at least {promised_l} different sensitive values; {which}."
 
 
 def _customised(release: Release) -> Iterator[str]:

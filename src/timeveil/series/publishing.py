@@ -60,7 +60,7 @@ def anonymize_series(
     patterns are not each member's own. `shape_weight` says what matters: 2 for values, 10 for both, 50 and
     up for the shape; `effort` how often groups are improved. `round_outward` is how many significant digits
     bounds keep.
-    With `l`, sensitive numbers are moved a little where fewer than l differ. `publish_values` and
+    With `l`, sensitive numbers become others nearby where one stands in more than one row in l of a cell. `publish_values` and
     `publish_pattern` name the instants to publish, all by default. `fill` says what a missing value becomes:
     `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for `"kapra"`.
 
@@ -92,7 +92,7 @@ def anonymize_series(
     parts(settings, collection.instants)
     check_names(collection.instants, relation.roles)
     if l is not None:
-        check_numbers(collection.attributes, tuple(relation.roles.sensitive))
+        check_numbers(collection.attributes, tuple(relation.roles.sensitive), l)
     order = settled_order(collection.matrix, collection.attributes, tuple(relation.roles.sensitive))
     partition = partitioned(
         collection.matrix[order], settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)

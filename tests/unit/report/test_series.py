@@ -107,9 +107,14 @@ def test_filled_dropped_long_and_customised() -> None:
 
 def test_different_sensitive_values() -> None:
     roles = Roles(respondent="household", series=INSTANTS, sensitive=["income"], drop="rest")
-    told = said(loads(income=[float(row // 20) for row in range(60)]), roles, l=2)
-    (sentence,) = (text for text in told.sentences if "different sensitive values" in text)
-    assert "values of `income` were changed a little" in sentence
+    income = [float(max(row - 35, 0)) for row in range(60)]
+    release, ledger = anonymize_series(loads(income=income), roles, k=6, p=3, method="kapra", l=2)
+    (sentence,) = (text for text in explain_series(release, ledger).sentences if "sensitive value;" in text)
+    count = ledger.facts["perturbed"]["income"]
+    assert (
+        f"at most 1 in 2 has the same sensitive value; {count} values of `income` became others" in sentence
+    )
+    assert "not where they lie" in sentence
 
 
 def test_the_verdict_is_told() -> None:
