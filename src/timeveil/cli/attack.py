@@ -47,7 +47,8 @@ def attack(
         str,
         typer.Option(
             metavar="N|all|none|C,C,...",
-            help="On series: of how many instants, or of which, the outsider knows the value: --values 3",
+            help="On series: of how many instants, or of which, the outsider knows the value; whoever knows all "
+            "exactly knows the shape, too: --values 3",
         ),
     ] = "all",
     pattern: Annotated[
