@@ -92,9 +92,14 @@ def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
 
 def _floats(column: pa.ChunkedArray) -> Floats:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return np.asarray(
-        pc.fill_null(column.cast(kind).cast(pa.float64(), safe=False), np.nan), dtype=np.float64
-    )
+    column = column.cast(kind)
+    values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
+    if not pa.types.is_floating(kind):
+        large = np.abs(values) >= 2.0**53
+        said = column.filter(pa.array(large)).cast(pa.string()).to_pylist()
+        if any(text.strip().lstrip("+-").isdigit() and int(text) != float(text) for text in said):
+            raise _unreadable("a column of the original has whole numbers that no float can hold exactly")
+    return values
 
 
 def _filled(matrix: Floats, fill: str) -> Floats:

@@ -15,6 +15,8 @@ from timeveil.verify.series_bounds import too_long
 from timeveil.verify.series_cells import Cells, Floats, Mask, cells_of, envelopes_of
 from timeveil.verify.series_manifest import GROUP
 
+_SMALLEST, _LARGEST = 1e-300, 1e300
+
 
 def check_tables(release: Release, promise: KPAnonymity, findings: Findings) -> Cells | None:
     """Judge the table; its cells, where they can be read and every envelope is one."""
@@ -35,8 +37,9 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     findings.check("every envelope has finite bounds, none below above the other")
     low, high = envelopes_of(release)
     sound = np.isfinite(low) & np.isfinite(high) & (low <= high)
-    for bound in (low, high):  # a zero has no sign to tell by
-        sound &= (bound != 0) | ~np.signbit(bound)
+    for bound in (low, high):  # a zero has no sign, and the smallest floats have few digits to look at
+        size = np.abs(bound)
+        sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
     wrong = int((~sound.all(axis=1)).sum())
     if wrong:
         findings.refuse(

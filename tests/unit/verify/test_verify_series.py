@@ -234,3 +234,24 @@ def test_patterns_of_a_small_spread_far_from_0_are_own_and_a_false_one_is_notice
     place = release.table.schema.get_field_index("pattern")
     false = replace(release, parts={"data": release.table.set_column(place, "pattern", pa.array(turned))})
     assert "pattern-not-own" in found(false, ledger)
+
+
+def test_an_original_of_whole_numbers_that_no_float_holds_is_not_judged_by_other_numbers():
+    """The envelope would hold the rounded value and not the true one."""
+    release, ledger = table_3()
+    original = ledger.original
+    income = pa.array([2**53 + 1, 1, 2, 3, 4, 5, 6, 7])
+    data = original.data.set_column(1, "2005", income)
+    assert found(release, replace(ledger, original=Relation(original.roles, data))) == {
+        "ledger": "a column of the original has whole numbers that no float can hold exactly"
+    }
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-307])
+def test_bounds_too_small_to_have_digits_are_refused(tiny):
+    release, _ = table_3()
+    lines = release.table.to_pylist()
+    for line in lines:
+        line["2005_lo"] = tiny
+    parts = {"data": pa.Table.from_pylist(lines, schema=release.table.schema)}
+    assert "envelope" in found(replace(release, parts=parts))
