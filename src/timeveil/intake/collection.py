@@ -59,7 +59,7 @@ class Collection:
     dropped: int = 0
     """How many series were left out because a value was missing."""
     readings: Ints | None = None
-    """How many people have a value at each instant, before any was filled in or left out; None if all have."""
+    """How many people have a value at each instant, before any is filled in or left out; None if all do."""
 
     @property
     def size(self) -> int:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
-from timeveil.errors import InfeasibleError, ParameterError, RolesError
-from timeveil.intake.collection import FILLS, Fill
+import numpy as np
+
+from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
+from timeveil.intake.collection import FILLS, Collection, Fill
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.roles import Roles
 from timeveil.symbols.sax import MOST_LEVELS, Center
@@ -99,7 +101,8 @@ def settings_from(
     _whole("effort", effort, 0, None, "it is how often groups are improved; 0 is fastest, 1 is usual")
     _whole("max_level", max_level, 2, MOST_LEVELS, "symbols are written a to z and A to Z; 20 is usual")
     if round_outward is not None:
-        _whole("round_outward", round_outward, 0, None, "it is how many digits bounds keep; None for all")
+        meaning = "it is how many digits bounds keep; to publish them exact, write round_outward=None"
+        _whole("round_outward", round_outward, 1, None, meaning)
     if method == "representative" and promise.p < LEAST_REPRESENTED:
         raise ParameterError(
             f"the method `representative` needs p of at least {LEAST_REPRESENTED}, got {promise.p}: "
@@ -114,7 +117,7 @@ def settings_from(
         int(effort),
         int(max_level),
         center,  # type: ignore[arg-type]
-        int(round_outward) if round_outward else None,
+        None if round_outward is None else int(round_outward),
         _names("publish_values", publish_values),
         _names("publish_pattern", publish_pattern),
         bool(exact),
@@ -139,9 +142,29 @@ def enough(series: int, k: int) -> None:
         who = "no series" if series == 0 else "one series" if series == 1 else f"{series:,} series"
         raise InfeasibleError(
             f"the table holds {who}, so no envelope can be shared by {k}",
-            hint=f"choose k of at most {series}" if series > 1 else "one alone cannot be hidden",
+            hint=f"choose k of at most {series}"
+            if series > 1
+            else "one alone cannot be hidden"
+            if series
+            else "see that it is the right table",
             code="too-few-people",
             facts={"people": series, "k": k, "best_k": series},
+        )
+
+
+def refuse_rare(collection: Collection, k: int) -> None:
+    """An instant that hardly anybody has tells when those few were seen, and the rest of it is made up."""
+    if collection.readings is None or collection.size + collection.dropped < k:
+        return
+    rare = int(np.count_nonzero(collection.readings < k))
+    if rare:
+        total = len(collection.readings)
+        raise InputError(
+            f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
+            "and every instant is published by its name",
+            hint="bring the times to ones that all share, such as full hours, or leave those readings out",
+            code="rare-instant",
+            facts={"rare": rare, "instants": total, "k": k},
         )
 
 
