@@ -85,8 +85,8 @@ def anonymize_series(
         str,
         typer.Option(
             metavar="N|off",
-            help="Significant digits that envelopes are widened to, so that no bound is somebody's value; "
-            "off publishes exact values: --round-outward 2",
+            help="Significant digits that envelopes are widened to, fewer than values have, so that few "
+            "bounds are somebody's value; off publishes exact values: --round-outward 2",
         ),
     ] = "3",
     l: Annotated[  # noqa: E741

@@ -23,6 +23,11 @@ FEW = 5
 MUCH = 0.1
 """Share of constant or filled series from which on it is worth a word."""
 
+OFTEN = 0.5
+"""Share of bounds that are somebody's exact value from which on rounding is said to do too little."""
+NEARLY = 0.9
+"""So many different values to a row, and a column is like a name."""
+
 _METHODS = {
     "adaptive": "patterns with a level for each instant, every one each member's own",
     "kapra": "patterns first, groups from them (KAPRA)",
@@ -86,6 +91,20 @@ def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
             f"rounding outward to {counted(digits, 'significant digit')} made envelopes "
             f"{share(wide / exact - 1)} wider, as values lie close together. One digit more costs less."
         )
+    if parameters["round_outward"] is not None and numbers.attained > OFTEN:
+        digits = parameters["round_outward"]
+        fewer = f"Round to {digits - 1}" if digits > 1 else "Make values coarser before publishing"
+        said.append(
+            f"{share(numbers.attained)} of the bounds are somebody's exact value in spite of rounding, as "
+            f"values have hardly more than {counted(digits, 'significant digit')}; whoever is in the group "
+            f"learns it. {fewer} unless that is harmless."
+        )
+    for name, part in numbers.different.items():
+        if part >= NEARLY:
+            said.append(
+                f"nearly every row has a `{name}` of its own: whoever knows it finds the row, as by a name. "
+                "Drop the column if it tells who somebody is, or make it coarser."
+            )
     if k < FEW or p < 3:
         small = f"k is {k}" if k < FEW else f"p is {p}"
         said.append(
@@ -170,8 +189,9 @@ def _rounded(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
     digits, exact = release.manifest["parameters"]["round_outward"], numbers.loss.value_loss_unrounded
     if digits is not None:
         yield (
-            f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}, which need not be "
-            f"anybody's value; without that they would be {exact:.4g} wide."
+            f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}; "
+            f"{share(numbers.attained)} of the bounds are somebody's exact value all the same. Without that "
+            f"they would be {exact:.4g} wide."
         )
 
 
