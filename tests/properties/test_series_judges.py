@@ -543,6 +543,7 @@ def test_what_the_methods_publish_holds_and_keeps_everyone_below_one_in_p(method
     for seed in range(6):
         rng = random.Random(seed)  # noqa: S311
         rows = oracle.people(rng, 60, 5, ("walk", "coarse", "flat")[seed % 3])
+        rows = [{**row, "income": n if n < 20 else row["income"]} for n, row in enumerate(rows)]
         case = oracle.Case(rows, long=seed % 2 == 1)
         original = oracle.relation(case)
         part = None if seed < 4 else case.instants[1:4]

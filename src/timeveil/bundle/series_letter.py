@@ -96,8 +96,8 @@ def _perturbed(guarantee: KPAnonymity, manifest: Mapping[str, Any]) -> str:
     if not changed:
         return ""
     return (
-        f"Some values of {', '.join(changed)} were exchanged for others nearby, drawn at random from those that "
-        "occur, so that among those who share envelope and pattern none stands in more than 1 row in "
+        f"Some values of {', '.join(changed)} were exchanged for others nearby, drawn at random from those "
+        "that occur, so that among those who share envelope and pattern none stands in more than 1 row in "
         f"{guarantee.l}. Which ones is not published. Different values may still lie close together."
     )
 

@@ -6,9 +6,9 @@ stands in more, some rows, chosen at random, get another one that is near in ran
 
 Where we depart from the print
     A cell is a group and a pattern, with its level; the paper means the same by PS(r).
-    A new value is one that somebody in the column has, copied as it is written. The paper draws one that nobody
-    has, close by: that stands out, and rounding brings back what it was. The frequency that the paper wants to
-    keep low is counted instead.
+    A new value is one that somebody in the column has, copied as it is written. The paper draws one that
+    nobody has, close by: that stands out, and rounding brings back what it was. The frequency that the paper
+    wants to keep low is counted instead.
     Near is in rank: next to a common zero, the smallest amounts that occur.
     Categories have no neighbourhood, so they are refused, and so are numbers with few different values.
 """
