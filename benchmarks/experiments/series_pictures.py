@@ -115,7 +115,7 @@ def front(sets: dict[str, Any]) -> str:
         plots.append(Panel(SHORT.get(name, name), "value loss", curves, log_x=True, log_y=True))
     words = Words(
         "What the shape weight trades",
-        "Pattern loss (up) by value loss, k = 10, P = 5, logarithmic; down and left is better. Motion: moving.",
+        "Pattern loss (up) by value loss, k = 10, P = 5, logarithmic; down, left is better. Motion: moving.",
         "value loss",
         _told(plots),
     )
