@@ -16,6 +16,7 @@ from tests.oracles import judges_series as oracle
 from timeveil.attack import SeriesAdversary, attack
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.release import Release
+from timeveil.model.roles import Roles
 from timeveil.series import anonymize_series
 from timeveil.verify import verify
 
@@ -555,3 +556,37 @@ def test_what_the_methods_publish_holds_and_keeps_everyone_below_one_in_p(method
         assert verify(release, ledger).violations == ()
         for adversary in (None, SeriesAdversary(2, 0.5), SeriesAdversary(None, pattern=True)):
             assert attack(release, ledger, adversary).worst <= 1 / 3 + 1e-12
+
+
+@FEW
+@given(releases(l=2, least_p=2), st.data())
+def test_l_is_about_how_often_a_value_stands_in_a_cell(found, data):
+    """Two different values are not enough where all rows but one have the same."""
+    _, release, _ = found
+    large = [rows for rows in cell_rows(release) if len(rows) > 3]
+    assume(large)
+    rows = data.draw(st.sampled_from(large))
+    often = with_some(release, "income", lambda _: 1.0, rows)
+    assert "values-below-l" in codes(with_some(often, "income", lambda _: 2.0, rows[-1:]))
+
+
+def test_groups_of_one_envelope_stand_in_the_order_of_their_rows():
+    """Else their order is free, and can tell something."""
+    rows = [{"person": f"p{n}", "values": [v, 1.0], "income": n, "ward": 1}
+            for n, v in enumerate([1.0, 2.0] * 8)]  # fmt: skip
+    matrix = pa.table({"t0": [r["values"][0] for r in rows], "t1": [1.0] * 16, "income": range(16)})
+    for method in ("kapra", "adaptive"):
+        release, ledger = anonymize_series(
+            matrix, Roles(series=["t0", "t1"], sensitive=["income"]), k=4, p=2, method=method, effort=0
+        )
+        assert codes(release, ledger) == set()
+        groups = group_rows(release)
+        bounds = [c["name"] for c in release.manifest["columns"] if c["role"] in ("low", "high")]
+        shown = release.table.select(bounds).to_pylist()
+        tied = [n for n in groups if n + 1 in groups and shown[groups[n][0]] == shown[groups[n + 1][0]]]
+        assert tied
+        other = {tied[0]: tied[0] + 1, tied[0] + 1: tied[0]}
+        numbers = [other.get(n, n) for n in release.table["group"].to_pylist()]
+        order = sorted(range(len(numbers)), key=lambda n: numbers[n])
+        turned = with_column(release.table, "group", numbers).take(pa.array(order))
+        assert codes(with_table(release, turned)) == {"group"}

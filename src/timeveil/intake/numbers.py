@@ -94,7 +94,7 @@ def _refuse_long(name: str, column: pa.ChunkedArray, values: NDArray[np.float64]
             f"which cannot be held exactly, the first in data row {first:,}",
             hint="give them in a larger unit, or less an offset that all share",
             code="bad-number",
-            facts={"column": name, "count": count, "row": first},
+            facts={"column": name, "count": count, "row": first, "long": True},
         )
 
 

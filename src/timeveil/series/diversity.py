@@ -16,7 +16,6 @@ Where we depart from the print
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -82,8 +81,11 @@ def _refuse_few(name: str, different: int, l: int) -> None:  # noqa: E741
 
 def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     found = None
-    with suppress(InputError):
+    try:
         found = numbers(name, column)
+    except InputError as error:
+        if error.facts.get("long"):
+            raise
     if found is None:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",

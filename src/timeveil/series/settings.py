@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -21,6 +20,10 @@ Method = Literal["adaptive", "kapra", "naive", "representative"]
 OWN_COLUMNS = ("group", "pattern", "level")
 LEAST_REPRESENTED = 3
 """Whoever knows all but one of a subgroup gets near the last from a representative; with two, at once."""
+
+MOST_WEIGHT, MOST_EFFORT = 1_000_000, 1_000
+MOST_DIGITS = 15
+"""Decimals of so many digits are all different floats; of more they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +95,17 @@ def settings_from(
     if fill is not None:
         _one_of("fill", fill, FILLS)
     weight = isinstance(shape_weight, Real) and not isinstance(shape_weight, bool)
-    if not weight or not math.isfinite(shape_weight) or shape_weight < 0:
+    if not weight or not 0 <= shape_weight <= MOST_WEIGHT:
         raise ParameterError(
-            "`shape_weight` must be a finite number of at least 0",
+            f"`shape_weight` must be a finite number of at least 0 and at most {MOST_WEIGHT:,}",
             hint="2 is for values, 10 for both, 50 and up for the shape",
             code="bad-parameter",
         )
-    _whole("effort", effort, 0, None, "it is how often groups are improved; 0 is fastest, 1 is usual")
+    _whole("effort", effort, 0, MOST_EFFORT, "it is how often groups are improved; 0 is fastest, 1 is usual")
     _whole("max_level", max_level, 2, MOST_LEVELS, "symbols are written a to z and A to Z; 20 is usual")
     if round_outward is not None:
         meaning = "it is how many digits bounds keep; to publish them exact, write round_outward=None"
-        _whole("round_outward", round_outward, 1, None, meaning)
+        _whole("round_outward", round_outward, 1, MOST_DIGITS, meaning)
     if method == "representative" and promise.p < LEAST_REPRESENTED:
         raise ParameterError(
             f"the method `representative` needs p of at least {LEAST_REPRESENTED}, got {promise.p}: "

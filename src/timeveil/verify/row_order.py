@@ -43,17 +43,22 @@ def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _descents(rows: pa.Table, names: Sequence[str]) -> int:
     """How many rows come before the row that they stand after."""
-    undecided: Mask = np.ones(rows.num_rows - 1, dtype=bool)
-    wrong: Mask = np.zeros(rows.num_rows - 1, dtype=bool)
+    falls, _ = compared_rows(rows.slice(0, rows.num_rows - 1), rows.slice(1), names)
+    return int(falls.sum())
+
+
+def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
+    """Where the row of one table comes after that of the other, and where both say the same."""
+    undecided: Mask = np.ones(before.num_rows, dtype=bool)
+    wrong: Mask = np.zeros(before.num_rows, dtype=bool)
     for name in names:
         if not undecided.any():
             break
-        for part in _parts(rows.column(name)):
-            column = _comparable(part)
-            falls, same = _compared(column.slice(0, len(column) - 1), column.slice(1))
+        for one, other in zip(_parts(before.column(name)), _parts(after.column(name)), strict=True):
+            falls, same = _compared(_comparable(one), _comparable(other))
             wrong |= undecided & falls
             undecided &= same
-    return int(wrong.sum())
+    return wrong, undecided
 
 
 def _parts(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:

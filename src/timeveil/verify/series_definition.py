@@ -137,7 +137,7 @@ def _cells(group: Integers, subgroup: Integers, cells: Cells, findings: Findings
     numbers, dense = np.unique(subgroup[kept], return_inverse=True)
     cell = np.full(len(subgroup), _NONE, dtype=np.int64)
     cell[kept] = dense.ravel()
-    apart = len(numbers) != len(cells.example)
+    apart = not np.array_equal(numbers, np.arange(1, len(cells.example) + 1))
     if not apart:
         sizes = np.bincount(dense.ravel(), minlength=len(numbers))
         elsewhere = cells.cell_group[cell[kept]] != group[kept]

@@ -117,3 +117,9 @@ def test_not_finite_values_and_unknown_columns() -> None:
     refused("3 values not finite .* in `t1`", InputError, "bad-number",
             table=table.set_column(1, "t1", pa.array(values)), roles=roles)  # fmt: skip
     refused("no column `t7`", RolesError, "column-missing", roles=Roles(series=["t7"], drop="rest"))
+
+
+@pytest.mark.parametrize("given", [{"round_outward": 16}, {"effort": 1001}, {"shape_weight": 1e7}])
+def test_no_parameter_is_beyond_what_verify_takes(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        anonymize_series(*table_of(), **{"k": 6, "p": 3, **given})

@@ -255,3 +255,50 @@ def test_bounds_too_small_to_have_digits_are_refused(tiny):
         line["2005_lo"] = tiny
     parts = {"data": pa.Table.from_pylist(lines, schema=release.table.schema)}
     assert "envelope" in found(replace(release, parts=parts))
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("pattern", {"max_level": 2}),
+        ("statements", {"shape_weight": 50}),
+        ("statements", {"effort": 0}),
+        ("statements", {"adoption": None}),
+        ("statements", {"exact": None}),
+        (
+            "statements",
+            {"method": "adaptive", "adoption": None, "exact": None, "shape_weight": 1, "effort": 1},
+        ),
+        ("statements", {"publish_values": [*YEARS[1:], YEARS[0]]}),
+        ("statements", {"publish_pattern": [*YEARS, YEARS[0]]}),
+        ("manifest", {"effort": 10**30}),
+        ("manifest", {"shape_weight": 1e300}),
+        ("manifest", {"round_outward": 0}),
+        ("manifest", {"round_outward": 16}),
+    ],
+)
+def test_parameters_are_those_that_the_method_has_and_within_bounds(code, changed):
+    release, _ = table_3()
+    parameters = {**release.manifest["parameters"], **changed}
+    assert code in found(replace(release, manifest={**release.manifest, "parameters": parameters}))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("group", pa.int64()), ("level", pa.int32()), ("level", pa.uint8())]
+)
+def test_whole_numbers_are_of_one_type(name, kind):
+    release, _ = table_3()
+    place = release.table.schema.get_field_index(name)
+    table = release.table.set_column(place, name, release.table[name].cast(kind))
+    columns = [dict(c, type=str(kind)) if c["name"] == name else c for c in release.manifest["columns"]]
+    manifest = {**release.manifest, "columns": columns}
+    assert "columns" in found(replace(release, manifest=manifest, parts={"data": table}))
+
+
+def test_instants_asked_for_in_another_order_or_twice_are_stated_in_theirs():
+    table = pa.table({f"t{n}": [float(n), 1.0, 2.0, 3.0] for n in range(3)})
+    release, ledger = anonymize_series(
+        table, Roles(series=["t0", "t1", "t2"]), k=2, p=2, effort=0, publish_values=["t2", "t0", "t2"]
+    )
+    assert release.manifest["parameters"]["publish_values"] == ["t0", "t2"]
+    assert verify(release, ledger).violations == ()
