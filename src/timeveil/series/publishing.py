@@ -70,7 +70,8 @@ def anonymize_series(
     bounds keep.
     With `l`, sensitive numbers become others nearby where one stands in more than one row in l of a cell.
     `publish_values` and `publish_pattern` name the instants to publish, all by default. `fill` says what a
-    missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for `"kapra"`.
+    missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for
+    `"kapra"`.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
