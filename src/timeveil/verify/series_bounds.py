@@ -52,5 +52,5 @@ def _next(digits: int) -> Callable[[float], float]:
 def _each(bounds: Floats, ask: Callable[[float], Any], kind: type) -> npt.NDArray[Any]:
     """Ask once for every different number: bounds of few digits are few."""
     different, place = np.unique(bounds, return_inverse=True)
-    answers = np.array([ask(bound) for bound in different.tolist()], dtype=kind)
+    answers: npt.NDArray[Any] = np.array([ask(bound) for bound in different.tolist()], dtype=kind)
     return answers[place.reshape(bounds.shape)]
