@@ -100,12 +100,14 @@ class _Scale:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten inside, or 1, 2 and 5 times them where there are few.
+    """Powers of ten inside, or 1, 2 and 5 times them where there are few, or any round numbers.
 
     >>> _decades(0.02, 30)
     [0.1, 1.0, 10.0]
     >>> _decades(15, 60)
     [20.0, 50.0]
+    >>> _decades(22, 29)
+    [22.0, 24.0, 26.0, 28.0]
     """
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
         found = [
@@ -116,7 +118,7 @@ def _decades(low: float, high: float) -> list[float]:
         inside = [tick for tick in found if low <= tick <= high]
         if len(inside) >= 2:
             return inside
-    return [low, high]
+    return [tick for tick in _round_steps(low, high) if low <= tick <= high]
 
 
 def _round_steps(low: float, high: float) -> list[float]:

@@ -25,7 +25,7 @@ RESULTS = HERE / "results" / "series.json"
 TARGETS = "Walk, given"
 CUSTOMIZED = ("Walk", "Motion by channel, moving", "CDNOW")
 TIMED = {"Uniform": (1_000, 4_000, 16_000, 64_000), "Motion by channel": (1_000, 4_000, 20_352)}
-FRONTS = ("Walk", "Motion by channel, moving", "ICU", "CDNOW")
+FRONTS = ("Walk", TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
 
 
 def main() -> None:
@@ -65,13 +65,13 @@ def study(source: Source, sample: int, questions: int, draws: int) -> dict[str, 
         "constant": int((source.matrix.max(axis=1) == source.matrix.min(axis=1)).sum()),
         "losses": losses(source),
     }
+    if source.name in FRONTS:
+        found["front"] = front(source.matrix)
     if source.name == TARGETS:
         return found
     some = source.sample(sample)
     found["suppressed"] = suppressed(source.matrix)
     found["sweep"] = sweep(some, questions, symbols=source.name.endswith("String"))
-    if source.name in FRONTS:
-        found["front"] = front(source.matrix)
     if source.name in CUSTOMIZED:
         found["customized"] = customized(some, questions, draws)
     if source.name in TIMED:

@@ -27,14 +27,14 @@ STYLE = {
 TUNED = ("Walk", "Motion by channel, moving", "ICU", "CDNOW")
 METRICS = {
     "PL": "pattern loss",
-    "psq_precision": "PSQ precision, own tolerance",
-    "psq_precision_one": "PSQ precision, one tolerance",
+    "psq_precision": "PSQ precision, own tol.",
+    "psq_precision_one": "PSQ precision, one tol.",
     "prq_precision": "PRQ precision",
     "prq_error": "PRQ error",
     "range_error": "range error",
     "complex_error": "complex error",
 }
-SHORT = {"Motion by channel, moving": "Motion by ch., moving", "Motion as String": "Motion as String"}
+SHORT = {"Motion by channel, moving": "Motion"}
 
 
 def draw(results: dict[str, Any], folder: Path = FOLDER) -> None:
@@ -51,7 +51,7 @@ def pictures(results: dict[str, Any]) -> dict[str, str]:
         "series-tuning-p": tuning(sets, "p"),
         "series-tuning-k": tuning(sets, "k"),
         "series-questions-paper": questions(sets, ("Walk", "String", "Uniform"), "the generated sets"),
-        "series-questions-real": questions(sets, TUNED[1:], "real data"),
+        "series-questions-real": questions(sets, TUNED[1:], "real data, Motion by channel, moving"),
         "series-front": front(sets),
         "series-time": times(sets),
         "series-customized": customized(sets),
@@ -75,7 +75,7 @@ def tuning(sets: dict[str, Any], varied: str) -> str:
     letter, other = ("P", "k = 10") if varied == "p" else ("k", "P = 5")
     words = Words(
         f"Losses by {letter}",
-        f"{other}. Means per published series; the number after adaptive is its shape weight.",
+        f"{other}. Means per published series. Motion is by channel, moving.",
         letter,
         _told(plots),
     )
@@ -97,7 +97,7 @@ def questions(sets: dict[str, Any], names: Sequence[str], where: str) -> str:
             plots.append(Panel(title, "k = P", curves, log_x=True, ticks=ticks))
     words = Words(
         f"Pattern loss and answers to questions on {where}",
-        "k = P, so that all methods give the same protection. High precision and low errors are good.",
+        "k = P: all methods protect alike. High precision and low errors are good. Tol.: tolerance.",
         "k = P",
         _told(plots),
     )
@@ -112,10 +112,10 @@ def front(sets: dict[str, Any]) -> str:
         for method in ("Naive", "KAPRA", "KAPRA with adoption", "representative 10"):
             found = one["losses"][method]
             curves.append(Curve(method, STYLE[method], [(found["VL"], found["PL"])]))
-        plots.append(Panel(SHORT.get(name, name), "value loss", curves, log_x=True, top=1.0))
+        plots.append(Panel(SHORT.get(name, name), "value loss", curves, log_x=True, log_y=True))
     words = Words(
         "What the shape weight trades",
-        "Pattern loss (upwards) against value loss at k = 10, P = 5, all series. Down and left is better.",
+        "Pattern loss (up) by value loss, k = 10, P = 5, logarithmic; down, left is better. Motion: moving.",
         "value loss",
         _told(plots),
     )

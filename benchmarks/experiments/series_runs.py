@@ -188,7 +188,7 @@ def timed(matrix: Matrix, sizes: Sequence[int]) -> list[dict[str, Any]]:
         if name not in ("adaptive 2", "adaptive 200")
     }
     ways["adaptive 50, effort 0"] = (10**6, lambda some: adaptive(some, 10, 10, effort=0))
-    ways["Naive, top-down"] = (20_000, lambda some: top_down(some, 10, 10))
+    ways["Naive, top-down"] = (8_000, lambda some: top_down(some, 10, 10))
     ways["TGA"] = (8_000, lambda some: tga(some, 10))
     ways["BFP2KA"] = (8_000, lambda some: bfp2ka(letters_of(some), 10))
     for _, way in ways.values():

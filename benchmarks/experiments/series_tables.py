@@ -84,7 +84,7 @@ def trends(sets: dict[str, Any], asked: Sequence[Trend], head: tuple[str, str]) 
     for trend in asked:
         yes, no = held(trend, sets)
         said = "yes" if not no else "no" if not yes else f"on {len(yes)} of {len(yes) + len(no)}"
-        against = ", ".join(no) if yes else "all" if no else ""
+        against = "; ".join(no) if yes else "all" if no else ""
         rows.append([trend.where, trend.said, said, against])
     return _table([*head, "holds here", "not on"], rows, text=4)
 

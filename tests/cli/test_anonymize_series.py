@@ -338,6 +338,34 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "negative effort": (wide, f"{BAD_WIDE} {SOME} --effort -1", 2, "`effort` must be", "0 is fastest"),
     "rounding of -1": (wide, f"{BAD_WIDE} {SOME} --round-outward=-1", 2, "--round-outward is neither", "3"),
     "rounding of no": (wide, f"{BAD_WIDE} {SOME} --round-outward no", 2, "--round-outward is neither", "3"),
+    "rounding of 0": (
+        wide,
+        f"{BAD_WIDE} {SOME} --round-outward 0",
+        2,
+        "`round_outward` must be a whole number",
+        "--round-outward off",
+    ),
+    "a clock that runs late": (
+        lambda: long(lambda rows: rows.append({**rows[0], "when": 9999})),
+        f"{BAD_LONG} {SOME} --fill linear",
+        2,
+        "1 of 5 instants have values of fewer than",
+        "full hours",
+    ),
+    "few different values and l": (
+        wide,
+        f"{BAD_WIDE} {SOME} --l 2",
+        2,
+        "behaves like categories",
+        "raise p",
+    ),
+    "a dash for a range": (
+        wide,
+        f"{BAD_WIDE.replace('q1..q4', 'q1-q4')} {SOME}",
+        2,
+        "no column `q1-q4`",
+        "two dots: q1..q4",
+    ),
     "no such fill": (
         wide,
         f"{BAD_WIDE} {SOME} --fill zero",
@@ -626,3 +654,22 @@ def test_an_interrupt_in_the_middle_leaves_nothing(here: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted; nothing was written\n")
     assert names() == FILES
     assert signal.SIGINT
+
+
+@pytest.mark.parametrize("end", ["nan", "1e400", "inf"])
+def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
+    assert cli(f"{WIDE} {PROMISE} --quiet").code == 0
+    said = cli(f"query out --range h03={end}:")
+    assert said.code == 2
+    assert said.err == (
+        "error: an end of a range is NaN, infinite or too large for a number\n\n"
+        "hint: give finite numbers; a side left empty is open\n"
+    )
+
+
+def test_an_attack_on_series_takes_the_pattern_as_known_and_asks_for_the_ledger(cli: Cli) -> None:
+    assert cli(f"{WIDE} {PROMISE} --quiet --ledger ledger").code == 0
+    assert "of all instants and the pattern" in cli("attack out --ledger ledger").out
+    assert "the pattern" not in cli("attack out --ledger ledger --values 3").out.split("->")[0]
+    assert "visits" not in cli("attack out").err
+    assert "loads.ledger" in cli("attack --help").out

@@ -25,6 +25,9 @@ from timeveil.model.roles import Roles
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NORMAL = statistics.NormalDist()
 OWN = {"adaptive": True, "kapra": True, "naive": False, "representative": False}
+WEIGHED = {"shape_weight": 50, "effort": 1, "adoption": None, "exact": None}
+FORMED = {"shape_weight": None, "effort": None, "adoption": True, "exact": False}
+USED = {"adaptive": WEIGHED, "representative": WEIGHED, "kapra": FORMED, "naive": dict.fromkeys(FORMED)}
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,9 @@ def rounded(bound: float, digits: int | None, how: str) -> float:
     step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     steps = (exact / step).to_integral_value(ROUND_FLOOR if how == "down" else ROUND_CEILING)
     near = float(steps * step)
-    while near > bound if how == "down" else near < bound:
-        steps += -1 if how == "down" else 1
-        near = float(steps * step)
-    return near
+    inward = 1 if how == "down" else -1
+    further = float((steps + inward) * step)  # a double may stand for a decimal beyond it
+    return further if inward * further <= inward * bound else near
 
 
 def diverse(values: list[float], least: int | None) -> list[float]:
@@ -160,8 +162,14 @@ def build(case: Case) -> tuple[Release, Ledger]:
                     (n, {**bounds, "pattern": "".join(LETTERS[s] for s, _ in shown), "level": level,
                          "income": income, "ward": case.rows[n]["ward"]}, tuple(group))
                 )  # fmt: skip
-    whose = sorted({(tuple(_bounds(line)), group) for _, line, group in lines})
-    number = {group: place for place, (_, group) in enumerate(whose, start=1)}
+    said: dict = {}
+    for _, line, group in lines:
+        said.setdefault(group, []).append(
+            [_comparable(v) for n, v in line.items() if n[-3:] not in ("_lo", "_hi")]
+        )
+    bounds_of = {group: _bounds(line) for _, line, group in lines}
+    whose = sorted(said, key=lambda group: (bounds_of[group], sorted(said[group])))
+    number = {group: place for place, group in enumerate(whose, start=1)}
     lines = [(n, {"group": number[group], **line}) for n, line, group in lines]
     lines.sort(key=lambda line: [_comparable(value) for value in line[1].values()])
     keys: list = []
@@ -208,8 +216,7 @@ def _release(case: Case, lines: list[dict], groups: int, cells: int, suppressed:
         "columns": [{"name": f.name, "role": roles[f.name], "type": str(f.type)} for f in schema],
         "parameters": {
             "k": case.k, "p": case.p, "l": case.l, "method": case.method, "max_level": case.max_level,
-            "center": case.center, "round_outward": case.digits, "shape_weight": None, "effort": None,
-            "adoption": None, "exact": None, "fill": case.fill,
+            "center": case.center, "round_outward": case.digits, **USED[case.method], "fill": case.fill,
             "publish_values": None if case.values is None else names,
             "publish_pattern": None if case.pattern is None else [case.instants[t] for t in case.pattern],
         },

@@ -16,6 +16,7 @@ from tests.oracles import judges_series as oracle
 from timeveil.attack import SeriesAdversary, attack
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.release import Release
+from timeveil.model.roles import Roles
 from timeveil.series import anonymize_series
 from timeveil.verify import verify
 
@@ -159,7 +160,7 @@ def test_a_bound_moved_by_one_ulp_is_noticed(found, data):
     )
     inward = math.inf if name.endswith("_lo") else -math.inf
     shrunk = with_some(release, name, lambda v: float(np.nextafter(v, inward)), rows)
-    assert "outside-envelope" in codes(shrunk, ledger)
+    assert codes(shrunk, ledger) & {"outside-envelope", "envelope"}  # the latter where low equals high
     grown = with_some(release, name, lambda v: float(np.nextafter(v, -inward)), rows)
     assert "envelope-wide" in codes(grown, ledger)
     alone = with_some(release, name, lambda v: float(np.nextafter(v, -inward)), rows[:1])
@@ -184,6 +185,26 @@ def test_rounding_is_checked_both_ways(found, data):
         if any(v != round(v, 9) for k, v in line.items() if k == name)
     ]
     assert not moved or "envelope-wide" in codes(raw, ledger)
+
+
+@FEW
+@given(releases(digits=3), st.data(), st.integers(1, 1000))
+def test_no_bit_of_a_rounded_bound_is_free(found, data, ulps):
+    """What lies between two decimals could carry a message; so could the sign of a zero."""
+    _, release, ledger = found
+    rows = data.draw(st.sampled_from(list(group_rows(release).values())))
+    names = [c["name"] for c in release.manifest["columns"] if c["role"] in ("low", "high")]
+    name = data.draw(st.sampled_from(names))
+    outward = -1 if name.endswith("_lo") else 1
+    bound = release.table[name][rows[0]].as_py()
+    assume(bound)
+    assert "rounding" in codes(with_some(release, name, lambda v: v + outward * ulps * np.spacing(v), rows))
+    step = 10.0 ** (math.floor(math.log10(abs(bound))) - 2)
+    further = float(f"{bound + outward * step:.2e}")
+    assert "envelope-wide" in codes(with_some(release, name, lambda _: further, rows), ledger)
+    zero = with_some(release, names[0], lambda _: 0.0, range(release.table.num_rows))
+    assert "envelope" not in codes(with_some(zero, names[1], lambda _: 0.0, range(zero.table.num_rows)))
+    assert "envelope" in codes(with_some(zero, names[1], lambda _: -0.0, range(zero.table.num_rows)))
 
 
 @FEW
@@ -214,6 +235,7 @@ def test_a_pattern_that_is_not_its_own_is_noticed(found, data):
     table.sort(key=lambda line: [oracle._comparable(v) for v in line.values()])
     swapped = with_table(release, pa.Table.from_pylist(table, schema=release.table.schema))
     assume(len(cell_rows(swapped)) == len(cell_rows(release)))
+    assume(codes(swapped) != {"group"})  # of one envelope, and now in another order
     assert codes(swapped) == set()
     assert codes(swapped, ledger) & {"pattern-not-own", "ledger-groups"}
     assume([len(r) for r in cell_rows(swapped)] == [len(r) for r in cell_rows(release)])
@@ -288,6 +310,7 @@ def test_a_changed_value_is_noticed(found, data):
     changed = with_some(release, name, lambda _: new, [max(rows, key=lambda n: _row(release, n))])
     lines = sorted(changed.table.to_pylist(), key=lambda line: [oracle._comparable(v) for v in line.values()])
     changed = with_table(release, pa.Table.from_pylist(lines, schema=release.table.schema))
+    assume(codes(changed) != {"group"})  # of one envelope, and now in another order
     assert codes(changed) == set()
     [violation] = verify(changed, ledger).violations
     assert violation.code == "row-values"
@@ -435,6 +458,19 @@ def adversaries(draw, case):
     return SeriesAdversary(values, tolerance, values is None or draw(st.booleans()), draw(st.integers(0, 9)))
 
 
+def _all_known(case, adversary):
+    number = {"all": len(case.instants)}.get(adversary.values, adversary.values) if isinstance(
+        adversary.values, str | int) else len(adversary.values or ())  # fmt: skip
+    return adversary.tolerance == 0 and number >= len(case.instants)
+
+
+def _nearest(case, release, value):
+    """As whoever rounds reads it."""
+    if not release.manifest["series"]["perturbed"]:
+        return value
+    return min(sorted({float(row["income"]) for row in case.rows}), key=lambda known: abs(known - value))
+
+
 @SOME
 @given(releases(methods=("adaptive", "kapra")), st.data())
 def test_attacks_on_own_patterns_find_what_the_twin_finds(found, data):
@@ -449,12 +485,14 @@ def test_attacks_on_own_patterns_find_what_the_twin_finds(found, data):
     rows, told, one, alone = [], [], [], []
     for place, n in enumerate(order):
         instants = np.flatnonzero(known[place]).tolist()
-        fit = oracle.candidates(case, release, n, instants, adversary.tolerance, adversary.pattern)
+        pattern = adversary.pattern or _all_known(case, adversary)
+        fit = oracle.candidates(case, release, n, instants, adversary.tolerance, pattern)
+        fit = [{**line, "income": _nearest(case, release, line["income"])} for line in fit]
         rows.append(len(fit) if n in placed else 0)
         true = [line["income"] for line in fit if line["income"] == float(case.rows[n]["income"])]
         told.append(len(true) / len(fit) if fit else 0.0)
         one.append(len({line["income"] for line in fit}) == 1)
-        alone.append(oracle.alike(case, n, instants, adversary.tolerance, adversary.pattern))
+        alone.append(oracle.alike(case, n, instants, adversary.tolerance, pattern))
     assert breach.after.candidates.tolist() == rows
     assert breach.before.candidates.tolist() == alone
     assert breach.told["income"].chance.tolist() == pytest.approx(told)
@@ -484,7 +522,7 @@ def test_a_bet_on_the_nearest_pattern_is_never_better_than_one_in_p(found, data)
     adversary = data.draw(adversaries(case))
     breach = attack(release, ledger, adversary)
     assert breach.worst <= 1 / case.p + 1e-12
-    if adversary.values is not None:
+    if adversary.values is not None and not _all_known(case, adversary):
         plain = attack(release, ledger, replace(adversary, pattern=False))
         assert (breach.after.candidates <= plain.after.candidates).all()
         rows = plain.after.candidates
@@ -508,6 +546,7 @@ def test_what_the_methods_publish_holds_and_keeps_everyone_below_one_in_p(method
     for seed in range(6):
         rng = random.Random(seed)  # noqa: S311
         rows = oracle.people(rng, 60, 5, ("walk", "coarse", "flat")[seed % 3])
+        rows = [{**row, "income": n if n < 20 else row["income"]} for n, row in enumerate(rows)]
         case = oracle.Case(rows, long=seed % 2 == 1)
         original = oracle.relation(case)
         part = None if seed < 4 else case.instants[1:4]
@@ -519,3 +558,37 @@ def test_what_the_methods_publish_holds_and_keeps_everyone_below_one_in_p(method
         assert verify(release, ledger).violations == ()
         for adversary in (None, SeriesAdversary(2, 0.5), SeriesAdversary(None, pattern=True)):
             assert attack(release, ledger, adversary).worst <= 1 / 3 + 1e-12
+
+
+@FEW
+@given(releases(l=2, least_p=2), st.data())
+def test_l_is_about_how_often_a_value_stands_in_a_cell(found, data):
+    """Two different values are not enough where all rows but one have the same."""
+    _, release, _ = found
+    large = [rows for rows in cell_rows(release) if len(rows) > 3]
+    assume(large)
+    rows = data.draw(st.sampled_from(large))
+    often = with_some(release, "income", lambda _: 1.0, rows)
+    assert "values-below-l" in codes(with_some(often, "income", lambda _: 2.0, rows[-1:]))
+
+
+def test_groups_of_one_envelope_stand_in_the_order_of_their_rows():
+    """Else their order is free, and can tell something."""
+    rows = [{"person": f"p{n}", "values": [v, 1.0], "income": n, "ward": 1}
+            for n, v in enumerate([1.0, 2.0] * 8)]  # fmt: skip
+    matrix = pa.table({"t0": [r["values"][0] for r in rows], "t1": [1.0] * 16, "income": range(16)})
+    for method in ("kapra", "adaptive"):
+        release, ledger = anonymize_series(
+            matrix, Roles(series=["t0", "t1"], sensitive=["income"]), k=4, p=2, method=method, effort=0
+        )
+        assert codes(release, ledger) == set()
+        groups = group_rows(release)
+        bounds = [c["name"] for c in release.manifest["columns"] if c["role"] in ("low", "high")]
+        shown = release.table.select(bounds).to_pylist()
+        tied = [n for n in groups if n + 1 in groups and shown[groups[n][0]] == shown[groups[n + 1][0]]]
+        assert tied
+        other = {tied[0]: tied[0] + 1, tied[0] + 1: tied[0]}
+        numbers = [other.get(n, n) for n in release.table["group"].to_pylist()]
+        order = sorted(range(len(numbers)), key=lambda n: numbers[n])
+        turned = with_column(release.table, "group", numbers).take(pa.array(order))
+        assert codes(with_table(release, turned)) == {"group"}

@@ -19,7 +19,8 @@ class SeriesBreach:
     one is one in their number. It is 0 for who was suppressed and, where patterns are not each record's
     own, for whom the adversary, who bets on the nearest, gets wrong. `told` gives per sensitive column
     the chance of each person's true value, as the share of rows that fit and have it; `homogeneous` the
-    share of people whom all rows that fit give one and the same value.
+    share of people whom all rows that fit give one and the same value. Numbers that were changed for l are
+    read as the nearest that somebody has.
     `people` were attacked out of `everyone`; `own_patterns` is what the release says of its patterns.
     """
 

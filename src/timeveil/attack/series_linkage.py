@@ -4,7 +4,7 @@ The adversary knows values at some instants, each to within a tolerance (K_v), o
 A row fits if its envelope meets every known value, and if at every instant its symbol is the one that the
 person's own series has at the published level. Sets of rows are exact, with their true sizes, where the paper
 counts P per group. Choosing one blindly, the adversary names the right row with a chance of one in their
-number.
+number. Whoever knows all values exactly works the pattern out, so it counts as known.
 
 Where patterns are not each record's own, one that differs says nothing for sure. The adversary then bets on
 the rows whose pattern is nearest in shape among those whose envelope fits, and may be wrong.
@@ -16,9 +16,10 @@ finest level there is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from timeveil.attack.boxes import Floats, Pairs
 from timeveil.attack.breach import Risk
@@ -26,7 +27,9 @@ from timeveil.attack.posterior import Posterior
 from timeveil.attack.series_adversary import SeriesAdversary
 from timeveil.attack.series_breach import SeriesBreach
 from timeveil.attack.series_scene import original_side, release_side
+from timeveil.errors import InputError
 from timeveil.intake.collection import Collection, collect
+from timeveil.intake.numbers import numbers
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers, align, column_of, distinct_pairs, encode
@@ -46,6 +49,8 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
     collection = collect(ledger.original, parameters["fill"])
     rng = np.random.default_rng(adversary.seed)
     known = adversary.known(collection.instants, collection.size, rng)
+    if adversary.tolerance == 0 and known.all():
+        adversary = replace(adversary, pattern=True)
     before = original_side(collection, adversary, known, parameters["max_level"], published.center)
     after = release_side(published, collection, adversary, known)
     shapes = _shapes(published, collection) if adversary.pattern and not published.own else None
@@ -126,9 +131,10 @@ class _Column:
 
     def __init__(self, release: Release, collection: Collection, run: Integers, runs: int, name: str) -> None:
         self._run, self._runs, self._name = run, runs, name
-        ours, theirs = align(
-            encode(collection.attributes[name]), encode(column_of(release.parts["data"], name))
-        )
+        shown = column_of(release.parts["data"], name)
+        if name in release.manifest["series"]["perturbed"]:
+            shown = _brought_back(name, shown, collection.attributes[name])
+        ours, theirs = align(encode(collection.attributes[name]), encode(shown))
         self._true, self._size = ours.codes, max(ours.size, 1)
         owner, code, often = distinct_pairs(run, theirs.codes, self._size)
         self._keys, self._often = owner * self._size + code, np.append(often, 0)
@@ -158,6 +164,20 @@ class _Column:
     def homogeneous(self) -> float:
         """Share of people whom all rows that fit give one and the same value."""
         return float(self.one.mean()) if len(self.one) else 0.0
+
+
+def _brought_back(name: str, shown: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Changed numbers as somebody who rounds reads them: each the nearest that somebody has."""
+    try:
+        values, known = numbers(name, shown).values, numbers(name, original).values
+    except InputError:
+        return shown
+    lender = np.argsort(known, kind="stable")
+    known = known[lender]
+    after = np.clip(np.searchsorted(known, values), 0, len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(values - known[before]) <= np.abs(known[after] - values)
+    return original.take(pa.array(lender[np.where(nearer, before, after)]))
 
 
 class _Tally:

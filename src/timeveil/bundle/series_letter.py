@@ -15,7 +15,7 @@ _MEANING = {
     "pattern": "the shape: one letter per instant, a for the lowest values of the series itself",
     "level": "how many letters there are",
     "sensitive": "published as it was; sensitive",
-    "perturbed": "sensitive; some values were moved a little",
+    "perturbed": "sensitive; some values were exchanged for others nearby",
     "keep": "published as it was",
 }
 
@@ -96,8 +96,9 @@ def _perturbed(guarantee: KPAnonymity, manifest: Mapping[str, Any]) -> str:
     if not changed:
         return ""
     return (
-        f"Some values of {', '.join(changed)} were moved a little at random, so that among those who share "
-        f"envelope and pattern none stands in more than 1 row in {guarantee.l}. Which ones is not published."
+        f"Some values of {', '.join(changed)} were exchanged for others nearby, drawn at random from those "
+        "that occur, so that among those who share envelope and pattern none stands in more than 1 row in "
+        f"{guarantee.l}. Which ones is not published. Different values may still lie close together."
     )
 
 

@@ -47,7 +47,8 @@ def attack(
         str,
         typer.Option(
             metavar="N|all|none|C,C,...",
-            help="On series: of how many instants, or of which, the outsider knows the value: --values 3",
+            help="On series: of how many instants, or of which, the outsider knows the value; whoever knows "
+            "all exactly knows the shape, too: --values 3",
         ),
     ] = "all",
     pattern: Annotated[
@@ -65,7 +66,8 @@ def attack(
     The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs; on
     series, some values, the shape, or both.
 
-    Example: timeveil attack published --ledger visits.ledger --tolerance 30m
+    Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
+    published --ledger loads.ledger --values 3 --pattern
     """
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415

@@ -112,7 +112,7 @@ def in_keys(hint: str) -> str:
     """
     text = _ROLE.sub(r"\g<python>", _TWICE.sub(r"\g<python>", hint))
     text = re.sub(_GIVEN, lambda found: f"{found['name']} = {found['value']}", text)
-    text = _BEHIND.sub("", text)
+    text = _BEHIND.sub("", text).replace("round_outward = None", 'round_outward = "off"')
     return re.sub(r"'([\w-]+)'", r'"\1"', text)
 
 

@@ -184,7 +184,10 @@ def _manifest(
     perturbed: Mapping[str, int],
 ) -> dict[str, Any]:
     values, pattern = parts(settings, collection.instants)
-    instants, roles = collection.instants, relation.roles
+    instants, roles, parameters = collection.instants, relation.roles, settings.published()
+    for name, part in (("publish_values", values), ("publish_pattern", pattern)):
+        if parameters[name] is not None:  # in the order of instants, each once, however they were asked for
+            parameters[name] = [instants[place] for place in part]
     by_role = [
         ("group", "group"),
         *((f"{instants[v]}_{end}", role) for v in values for end, role in (("lo", "low"), ("hi", "high"))),
@@ -211,7 +214,7 @@ def _manifest(
             {"name": name, "role": role, "type": _type_name(schema.field(name).type)}
             for name, role in by_role
         ],
-        "parameters": settings.published(),
+        "parameters": parameters,
     }
 
 

@@ -49,20 +49,25 @@ def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _descents(rows: pa.Table, names: Sequence[str], within: str | None = None) -> int:
     """How many rows come before the row that they stand after."""
-    undecided: Mask = np.ones(rows.num_rows - 1, dtype=bool)
-    wrong: Mask = np.zeros(rows.num_rows - 1, dtype=bool)
+    before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
+    falls, _ = compared_rows(before, after, names)
     if within is not None:
-        runs = _comparable(rows.column(within))
-        undecided = _compared(runs.slice(0, len(runs) - 1), runs.slice(1))[1]
+        falls &= compared_rows(before, after, [within])[1]
+    return int(falls.sum())
+
+
+def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
+    """Where the row of one table comes after that of the other, and where both say the same."""
+    undecided: Mask = np.ones(before.num_rows, dtype=bool)
+    wrong: Mask = np.zeros(before.num_rows, dtype=bool)
     for name in names:
         if not undecided.any():
             break
-        for part in _parts(rows.column(name)):
-            column = _comparable(part)
-            falls, same = _compared(column.slice(0, len(column) - 1), column.slice(1))
+        for one, other in zip(_parts(before.column(name)), _parts(after.column(name)), strict=True):
+            falls, same = _compared(_comparable(one), _comparable(other))
             wrong |= undecided & falls
             undecided &= same
-    return int(wrong.sum())
+    return wrong, undecided
 
 
 def _parts(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:

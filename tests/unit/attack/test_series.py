@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.oracles import judges_series as oracle
 
@@ -67,6 +69,32 @@ def test_more_knowledge_never_leaves_more_candidates(pair):
     assert (rows(["t0", "t1"]) <= rows(["t0"])).all()
     assert (rows("all", pattern=True) <= rows("all")).all()
     assert (rows("all") <= rows("all", 2.0)).all()
+
+
+def test_who_knows_all_values_exactly_knows_the_pattern(pair):
+    instants = pair[0].manifest["series"]["instants"]
+    both = attack(*pair, SeriesAdversary("all", pattern=True))
+    for values in ("all", instants, len(instants), 99):
+        breach = attack(*pair, SeriesAdversary(values))
+        assert breach.after.candidates.tolist() == both.after.candidates.tolist()
+        assert breach.adversary.pattern
+        assert "and the pattern" in described(breach)[0]
+    for less in (SeriesAdversary(instants[1:]), SeriesAdversary("all", 0.5)):
+        assert not attack(*pair, less).adversary.pattern
+
+
+def test_numbers_that_rounding_brings_back_do_not_count_as_different():
+    rows = [{**row, "income": n % 2} for n, row in enumerate(oracle.people(random.Random(5), 60, 6))]  # noqa: S311
+    release, ledger = oracle.build(oracle.Case(rows, k=6, p=3, method="kapra"))
+    place = release.table.column_names.index("income")
+    moved = release.table["income"].to_numpy() + np.random.default_rng(1).uniform(-0.04, 0.04, 60)
+    table = release.table.set_column(place, "income", pa.array(moved))
+    series = {**release.manifest["series"], "perturbed": ["income"]}
+    changed = replace(release, parts={"data": table}, manifest={**release.manifest, "series": series})
+    assert len(np.unique(moved)) == 60
+    plain, snapped = attack(release, ledger), attack(changed, ledger)
+    assert snapped.homogeneous == plain.homogeneous
+    assert snapped.told["income"].chance.tolist() == plain.told["income"].chance.tolist()
 
 
 def test_a_sample_is_drawn(pair):

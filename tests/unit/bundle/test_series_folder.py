@@ -56,7 +56,7 @@ def test_the_letter_of_a_usual_release(tmp_path: Path) -> None:
     assert "one number per letter" in said
     assert "each of its series' own" in said
     assert "two releases of the same people" in said
-    assert "moved a little" not in said
+    assert "exchanged" not in said
     assert "groups were formed on all" not in said
 
 
@@ -64,6 +64,6 @@ def test_the_letter_of_an_unusual_release(tmp_path: Path) -> None:
     said = letter(tmp_path, method="representative", round_outward=None, l=3, publish_values=["t1", "t2"])
     assert "the exact value of somebody" in said
     assert "Patterns are not each series' own" in said
-    assert "Some values of ill were moved a little" in said
-    assert "ill (double) sensitive; some values were moved a little" in said
+    assert "Some values of ill were exchanged for others nearby" in said
+    assert "ill (int64) sensitive; some values were exchanged for others nearby" in said
     assert "Values were published of 2 of them and letters of 4" in said

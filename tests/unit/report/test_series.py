@@ -43,7 +43,7 @@ def said(table: pa.Table | None = None, roles: Roles = ROLES, **more: Any) -> Ex
 def test_the_whole() -> None:
     told = said()
     assert told.title == "the table -> 6 share every envelope, 3 every pattern"
-    first, rule, groups, suppressed, values, shapes, rounded, left = told.sentences
+    first, rule, groups, suppressed, values, shapes, rounded, left, _ = told.sentences
     assert first == "Read 60 series of 6 instants."
     assert "every envelope is shared by at least 6 series and every pattern in it by at least 3" in rule
     assert "method `kapra`" in rule
@@ -53,7 +53,9 @@ def test_the_whole() -> None:
     assert "pattern loss" in shapes
     assert "3 significant digits" in rounded
     assert left == "Left out: `household`."
-    assert told.facts["warnings"] == []
+    assert "of the bounds are somebody's exact value all the same" in rounded
+    (warned,) = told.facts["warnings"]
+    assert "in spite of rounding" in warned
 
 
 def test_numbers_are_those_of_the_release() -> None:
@@ -87,6 +89,30 @@ def test_warnings(roles: Roles, options: dict[str, Any], warning: str) -> None:
     assert any(sentence.startswith("Warning: ") and warning in sentence for sentence in told.sentences)
 
 
+def test_bounds_that_rounding_leaves_are_counted() -> None:
+    coarse = load_curves(people=60, instants=6, seed=3)
+    for place, name in enumerate(INSTANTS):
+        coarse = coarse.set_column(place + 1, name, pa.array(np.round(coarse[name].to_numpy(), 1)))
+    release, ledger = anonymize_series(coarse, ROLES, k=6, p=3, method="kapra")
+    told = explain_series(release, ledger)
+    assert told.facts["attained"] == 1.0
+    assert any("100 % of the bounds are somebody's exact value all the same" in one for one in told.sentences)
+    assert any("in spite of rounding" in one and "Round to 2" in one for one in told.facts["warnings"])
+    fine = coarse
+    for place, name in enumerate(INSTANTS):
+        noise = np.random.default_rng(place).uniform(0, 0.1, 60)
+        fine = fine.set_column(place + 1, name, pa.array(coarse[name].to_numpy() + noise))
+    told = explain_series(*anonymize_series(fine, ROLES, k=6, p=3, method="kapra"))
+    assert told.facts["attained"] == 0.0
+    assert not any("in spite of rounding" in one for one in told.facts["warnings"])
+
+
+def test_a_sensitive_column_like_a_name_is_told() -> None:
+    roles = Roles(series=INSTANTS, sensitive=["household"], drop="rest")
+    assert any("`household` of its own" in one for one in said(roles=roles).facts["warnings"])
+    assert not any("of its own" in one for one in said().facts["warnings"])
+
+
 def test_constant_series_are_told() -> None:
     flat = {name: [float(row % 7) for row in range(60)] for name in INSTANTS}
     assert any("100 % of the series are constant" in one for one in said(loads(**flat)).facts["warnings"])
@@ -107,9 +133,14 @@ def test_filled_dropped_long_and_customised() -> None:
 
 def test_different_sensitive_values() -> None:
     roles = Roles(respondent="household", series=INSTANTS, sensitive=["income"], drop="rest")
-    told = said(loads(income=[float(row // 20) for row in range(60)]), roles, l=2)
-    (sentence,) = (text for text in told.sentences if "different sensitive values" in text)
-    assert "values of `income` were changed a little" in sentence
+    income = [float(max(row - 35, 0)) for row in range(60)]
+    release, ledger = anonymize_series(loads(income=income), roles, k=6, p=3, method="kapra", l=2)
+    (sentence,) = (text for text in explain_series(release, ledger).sentences if "sensitive value;" in text)
+    count = ledger.facts["perturbed"]["income"]
+    assert (
+        f"at most 1 in 2 has the same sensitive value; {count} values of `income` became others" in sentence
+    )
+    assert "not where they lie" in sentence
 
 
 def test_the_verdict_is_told() -> None:

@@ -35,10 +35,11 @@ def neighbours(matrix: Matrix, settings: Settings, progress: object = None) -> P
 
 
 def table_of(series: int = 40, instants: int = 4, seed: int = 0) -> tuple[pa.Table, Roles]:
-    """Random walks with a sensitive whole number and a word to keep."""
+    """Random walks with a sensitive number, often the same, and a word to keep."""
     chance = np.random.default_rng(seed)
     matrix = chance.normal(size=(series, instants)).cumsum(axis=1)
     names = [f"t{place}" for place in range(instants)]
     columns = {name: matrix[:, place] for place, name in enumerate(names)}
-    columns |= {"ill": chance.integers(0, 3, series), "town": chance.choice(["=x", "-", "y"], series)}
+    ill = np.where(np.arange(series) < 24, np.arange(series), chance.integers(0, 3, series))
+    columns |= {"ill": ill, "town": chance.choice(["=x", "-", "y"], series)}
     return pa.table(columns), Roles(series=names, sensitive=["ill"], keep=["town"])

@@ -46,6 +46,7 @@ def refused(
         ({"effort": -1}, "`effort`"),
         ({"effort": True}, "`effort` .* got bool"),
         ({"round_outward": -1}, "`round_outward`"),
+        ({"round_outward": 0}, "`round_outward` must be a whole number .*got 0"),
         ({"round_outward": 2.5}, "`round_outward`"),
         ({"method": "best"}, "`method` is one of adaptive, kapra, naive, representative"),
         ({"method": "representative"}, "needs p of at least 3, got 2"),
@@ -85,6 +86,23 @@ def test_l_needs_sensitive_numbers() -> None:
     refused("20 values missing", InputError, "nulls", table=gone, roles=roles, l=2)
 
 
+def test_an_instant_of_hardly_anybody() -> None:
+    """One late clock of one person would be published as an instant of all, made up for all others."""
+    rows = [(who, when, float(who + when)) for who in range(20) for when in (0, 60, 120)]
+    table = pa.Table.from_pylist(
+        [dict(zip(("who", "when", "x"), row, strict=True)) for row in (*rows, (7, 77, 1.5))]
+    )
+    roles = Roles(respondent="who", time="when", value="x")
+    for fill in ("forward", "linear", "drop"):
+        refused("1 of 4 instants have values of fewer than 4 people", InputError, "rare-instant",
+                table=table, roles=roles, fill=fill)  # fmt: skip
+    wide, names = table_of()
+    gone = wide.set_column(0, "t0", pa.array([1.0] * 3 + [None] * 37))
+    refused("1 of 4 instants", InputError, "rare-instant", table=gone, roles=names, fill="linear")
+    enough = wide.set_column(0, "t0", pa.array([1.0] * 4 + [None] * 36))
+    anonymize_series(enough, names, k=4, p=2, fill="linear", method="kapra")
+
+
 @pytest.mark.parametrize("name", ["group", "pattern", "level", "t0_lo", "t1_hi"])
 def test_names_of_the_release_must_be_free(name: str) -> None:
     table, roles = table_of()
@@ -99,3 +117,9 @@ def test_not_finite_values_and_unknown_columns() -> None:
     refused("3 values not finite .* in `t1`", InputError, "bad-number",
             table=table.set_column(1, "t1", pa.array(values)), roles=roles)  # fmt: skip
     refused("no column `t7`", RolesError, "column-missing", roles=Roles(series=["t7"], drop="rest"))
+
+
+@pytest.mark.parametrize("given", [{"round_outward": 16}, {"effort": 1001}, {"shape_weight": 1e7}])
+def test_no_parameter_is_beyond_what_verify_takes(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        anonymize_series(*table_of(), **{"k": 6, "p": 3, **given})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
+from timeveil.series import anonymize_series
 from timeveil.verify import verify
 from timeveil.verify.judge import is_whole
 
@@ -203,3 +205,100 @@ def test_huge_and_tiny_values_are_judged_without_a_warning():
     assert "outside-envelope" in found(
         release, replace(ledger, original=Relation(ledger.original.roles, table))
     )
+
+
+@pytest.mark.parametrize("method", ["adaptive", "kapra"])
+@pytest.mark.parametrize(("offset", "step"), [(1e15, 1.0), (1e9, 1e-6), (1e6, 1e-9)])
+def test_patterns_of_a_small_spread_far_from_0_are_own_and_a_false_one_is_noticed(method, offset, step):
+    matrix = offset + (np.arange(12) + np.random.default_rng(5).integers(0, 3, (60, 12))) * step
+    names = [f"t{n}" for n in range(12)]
+    table = pa.table(dict(zip(names, matrix.T, strict=True)))
+    release, ledger = anonymize_series(
+        table, Roles(series=names), k=6, p=3, effort=0, method=method, round_outward=None
+    )
+    assert verify(release, ledger).violations == ()
+    lines, one = release.table.to_pylist(), release.manifest["series"]["levels"] == "one"
+    shown = [(n["group"], n["pattern"], tuple([n["level"]] * 12 if one else n["level"])) for n in lines]
+    cells = list(dict.fromkeys(shown))
+    for row, cell in zip(matrix.tolist(), ledger.table["subgroup"].to_pylist(), strict=True):
+        _, pattern, levels = cells[cell - 1]
+        z = oracle.z_of([float((Fraction(v) - Fraction(min(row))) / Fraction(step)) for v in row], "mean")
+        for letter, level, at in zip(pattern, levels, z, strict=True):
+            borders = [-np.inf, *oracle.borders(level), np.inf]
+            symbol = oracle.LETTERS.index(letter)
+            assert borders[symbol] - 1e-9 <= at < borders[symbol + 1] + 1e-9
+    turned = [
+        "".join(oracle.LETTERS[v - 1 - oracle.LETTERS.index(c)] for c, v in zip(text, levels, strict=True))
+        for _, text, levels in shown
+    ]
+    place = release.table.schema.get_field_index("pattern")
+    false = replace(release, parts={"data": release.table.set_column(place, "pattern", pa.array(turned))})
+    assert "pattern-not-own" in found(false, ledger)
+
+
+def test_an_original_of_whole_numbers_that_no_float_holds_is_not_judged_by_other_numbers():
+    """The envelope would hold the rounded value and not the true one."""
+    release, ledger = table_3()
+    original = ledger.original
+    income = pa.array([2**53 + 1, 1, 2, 3, 4, 5, 6, 7])
+    data = original.data.set_column(1, "2005", income)
+    assert found(release, replace(ledger, original=Relation(original.roles, data))) == {
+        "ledger": "a column of the original has whole numbers that no float can hold exactly"
+    }
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-307])
+def test_bounds_too_small_to_have_digits_are_refused(tiny):
+    release, _ = table_3()
+    lines = release.table.to_pylist()
+    for line in lines:
+        line["2005_lo"] = tiny
+    parts = {"data": pa.Table.from_pylist(lines, schema=release.table.schema)}
+    assert "envelope" in found(replace(release, parts=parts))
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("pattern", {"max_level": 2}),
+        ("statements", {"shape_weight": 50}),
+        ("statements", {"effort": 0}),
+        ("statements", {"adoption": None}),
+        ("statements", {"exact": None}),
+        (
+            "statements",
+            {"method": "adaptive", "adoption": None, "exact": None, "shape_weight": 1, "effort": 1},
+        ),
+        ("statements", {"publish_values": [*YEARS[1:], YEARS[0]]}),
+        ("statements", {"publish_pattern": [*YEARS, YEARS[0]]}),
+        ("manifest", {"effort": 10**30}),
+        ("manifest", {"shape_weight": 1e300}),
+        ("manifest", {"round_outward": 0}),
+        ("manifest", {"round_outward": 16}),
+    ],
+)
+def test_parameters_are_those_that_the_method_has_and_within_bounds(code, changed):
+    release, _ = table_3()
+    parameters = {**release.manifest["parameters"], **changed}
+    assert code in found(replace(release, manifest={**release.manifest, "parameters": parameters}))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("group", pa.int64()), ("level", pa.int32()), ("level", pa.uint8())]
+)
+def test_whole_numbers_are_of_one_type(name, kind):
+    release, _ = table_3()
+    place = release.table.schema.get_field_index(name)
+    table = release.table.set_column(place, name, release.table[name].cast(kind))
+    columns = [dict(c, type=str(kind)) if c["name"] == name else c for c in release.manifest["columns"]]
+    manifest = {**release.manifest, "columns": columns}
+    assert "columns" in found(replace(release, manifest=manifest, parts={"data": table}))
+
+
+def test_instants_asked_for_in_another_order_or_twice_are_stated_in_theirs():
+    table = pa.table({f"t{n}": [float(n), 1.0, 2.0, 3.0] for n in range(3)})
+    release, ledger = anonymize_series(
+        table, Roles(series=["t0", "t1", "t2"]), k=2, p=2, effort=0, publish_values=["t2", "t0", "t2"]
+    )
+    assert release.manifest["parameters"]["publish_values"] == ["t0", "t2"]
+    assert verify(release, ledger).violations == ()
