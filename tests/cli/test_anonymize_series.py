@@ -167,7 +167,7 @@ def test_a_job_can_say_what_a_run_can() -> None:
         (("p = 3", ""), "lacks the key `p`", "add a line p = ..."),
         (("p = 3", 'p = "3"'), "`p` in `job.toml` should be a valid integer", "numbers do not"),
         (("p = 3", 'p = 3\nround_outward = "no"'), "`round_outward` in `job.toml`", ""),
-        (("anonymize-series", "publish-stream"), "`command` in `job.toml`", "anonymize-series"),
+        (("anonymize-series", "publish-pattern"), "`command` in `job.toml`", "anonymize-series"),
         (("h00..h05", "h00..h09"), "no column `h09`", "did you mean"),
         (("p = 3", "p = 3\nmax_level = 99"), "`max_level` must be a whole number from 2 to 52", "A to Z"),
     ],
