@@ -127,7 +127,7 @@ def test_a_method_changes_nothing_and_draws_nothing(method: str) -> None:
 def table_of(matrix: Floats, chance: np.random.Generator) -> tuple[pa.Table, Roles]:
     names = [f"t{place}" for place in range(matrix.shape[1])]
     columns = {name: matrix[:, place] for place, name in enumerate(names)}
-    columns |= {"ill": chance.integers(0, 4, len(matrix)), "town": chance.choice(["=a", "b"], len(matrix))}
+    columns |= {"ill": np.arange(len(matrix)) % 9, "town": chance.choice(["=a", "b"], len(matrix))}
     return pa.table(columns), Roles(series=names, sensitive=["ill"], keep=["town"])
 
 
@@ -142,7 +142,7 @@ def test_the_whole_is_what_the_verifier_wants(method: str, kind: str) -> None:
         part = [name for name in names if chance.random() < 0.6] or names[:1]
         given: dict[str, Any] = {
             "round_outward": [None, 1, 3][seed % 3],
-            "l": [None, 2, 3][seed // 2],
+            "l": [None, 2, 3][seed // 2] if count >= 6 else None,
             "publish_values": [None, part][seed % 2],
             "publish_pattern": [None, part[:1]][seed // 4],
             "method": method,

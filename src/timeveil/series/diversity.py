@@ -28,8 +28,10 @@ from timeveil.series.partition import Labels
 
 NEAR = 0.05
 """How far a value may be moved at first: the share of the column's different values, up and down."""
-FEW, TIMES = 20, 4
-"""With fewer different values than this, or than so many times l, a column behaves like categories."""
+FEW, TIMES = 4, 2
+"""With fewer different values than this, or than so many times l, a column behaves like categories.
+
+A cell of n rows needs n / floor(n / l) different values, which is below 2 l."""
 _TRIES = 200
 
 
