@@ -243,7 +243,8 @@ def test_a_pattern_that_is_not_its_own_is_noticed(found, data):
     assume(fine)
     t = data.draw(st.sampled_from(fine))
     stated = release.manifest["series"]
-    assume(not on_a_border(case, stated["instants"].index(stated["pattern"][t]), levels[t]))
+    if on_a_border(case, stated["instants"].index(stated["pattern"][t]), levels[t]):
+        return
     other = oracle.LETTERS[(oracle.LETTERS.index(text[t]) + 1) % levels[t]]
     swapped = with_some(release, "pattern", lambda v: v[:t] + other + v[t + 1 :], rows)
     table = swapped.table.to_pylist()
