@@ -353,7 +353,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "full hours",
     ),
     "few different values and l": (
-        wide,
+        lambda: wide(s=[float(NUMBER) + row % 2 for row in range(10)]),
         f"{BAD_WIDE} {SOME} --l 2",
         2,
         "behaves like categories",
