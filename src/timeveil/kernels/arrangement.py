@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from timeveil.kernels.block_patterns import fit, true_choices
+from timeveil.kernels.compiling import kernel, part
 
 
 class Rows(NamedTuple):
@@ -98,19 +98,7 @@ def state_of(places: Places, instants: int) -> State:
     )
 
 
-@njit(cache=True, nogil=True)
-def refresh(rows, places, state, rules, first, last):  # type: ignore[no-untyped-def]
-    """Work out the state of groups [first, last) and of their blocks."""
-    d = rows.values.shape[1]
-    desk = desk_of(d, rules.table.shape[0])
-    for g in range(first, last):
-        refresh_group(rows, places, state, g)
-        for i in range(places.held[g]):
-            refresh_block(rows, places, state, rules, places.blocks[g, i], desk)
-
-
-@njit(cache=True, nogil=True)
-def desk_of(d, most):  # type: ignore[no-untyped-def]
+def desk_of(d: int, most: int) -> tuple[np.ndarray, ...]:
     """Room for one pattern: low, high, V, choices, levels, number, picked."""
     return (
         np.empty(d),
@@ -123,29 +111,46 @@ def desk_of(d, most):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
-def refresh_group(rows, places, state, g):  # type: ignore[no-untyped-def]
+def refresh(rows: Rows, places: Places, state: State, rules: Rules, first: int, last: int) -> None:
+    """Work out the state of groups [first, last) and of their blocks."""
+    desk = desk_of(rows.values.shape[1], len(rules.table))
+    refresh_all(rows, places, state, rules, desk, first, last)
+
+
+@kernel
+def refresh_all(rows, places, state, rules, desk, first, last):  # type: ignore[no-untyped-def]
+    """The same at a given desk."""
+    for g in range(first, last):
+        refresh_group(rows.values, places, state.reach, state.wide, g)
+        for i in range(places.held[g]):
+            refresh_block(rows, places, state, rules, places.blocks[g, i], desk)
+
+
+@kernel
+def refresh_group(values, places, reach, wide, g):  # type: ignore[no-untyped-def]
     """The extremes and the width of a group, from its members."""
-    reach = state.reach[g]
-    _empty(reach)
+    four = reach[g]
+    for j in range(four.shape[1]):
+        four[0, j], four[1, j], four[2, j], four[3, j] = np.inf, np.inf, -np.inf, -np.inf
     for i in range(places.held[g]):
         b = places.blocks[g, i]
         for m in range(places.size[b]):
-            _take(reach, rows.values[places.members[b, m]])
+            _take(four, values[places.members[b, m]])
     square = 0.0
-    for j in range(reach.shape[1]):
-        square += (reach[3, j] - reach[0, j]) ** 2
-    state.wide[g] = np.sqrt(square / reach.shape[1])
+    for j in range(four.shape[1]):
+        square += (four[3, j] - four[0, j]) ** 2
+    wide[g] = np.sqrt(square / four.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@part
 def refresh_block(rows, places, state, rules, b, desk):  # type: ignore[no-untyped-def]
     """The sum, the extremes and the loss of a block, from its members."""
     spread, sums = state.spread[b], state.sums[b]
-    _empty(spread)
-    sums[:] = 0.0
-    flats = 0
-    for m in range(places.size[b]):
+    for j in range(len(sums)):
+        spread[0, j], spread[1, j], spread[2, j], spread[3, j] = np.inf, np.inf, -np.inf, -np.inf
+        sums[j] = 0.0
+    size, flats = places.size[b], np.int64(0)
+    for m in range(size):
         r = places.members[b, m]
         _take(spread, rows.u[r])
         flats += rows.flat[r]
@@ -155,57 +160,64 @@ def refresh_block(rows, places, state, rules, b, desk):  # type: ignore[no-untyp
     norm = 0.0
     for j in range(len(sums)):
         norm += sums[j] * sums[j]
-    size = places.size[b]
     state.bound[b] = size - max(np.sqrt(norm), flats)
     if rules.tries == 0:
         state.lost[b] = state.bound[b]
     else:
-        desk[0][:] = spread[0]
-        desk[1][:] = spread[3]
-        desk[2][:] = sums
-        state.lost[b] = block_loss(size, flats, rules, desk)
+        for j in range(len(sums)):
+            desk[0][j], desk[1][j], desk[2][j] = spread[0, j], spread[3, j], sums[j]
+        state.lost[b] = block_loss(size, flats, rules.level, rules.table, desk)
 
 
-@njit(cache=True, nogil=True)
-def block_loss(size, flats, rules, desk):  # type: ignore[no-untyped-def]
+@part
+def block_loss(size, flats, level, table, desk):  # type: ignore[no-untyped-def]
     """What a block loses under its best pattern; low, high and V stand on the desk."""
     low, high, sums, choices, levels, number, picked = desk
-    if rules.level > 0:
+    if level > 0:
         for j in range(len(low)):
-            number[j] = rules.level
-            for symbol in range(rules.level):
-                choices[j, symbol] = rules.table[rules.level, symbol]
+            number[j] = level
+            for symbol in range(level):
+                choices[j, symbol] = table[level, symbol]
     else:
-        true_choices(low, high, rules.table, choices, levels, number)
+        true_choices(low, high, table, choices, levels, number)
     return size - max(fit(sums, choices, number, picked), flats)
 
 
-@njit(cache=True, nogil=True)
-def write_patterns(places, state, rules, first, last, symbols, levels):  # type: ignore[no-untyped-def]
+def write_patterns(
+    places: Places,
+    state: State,
+    rules: Rules,
+    first: int,
+    last: int,
+    symbols: np.ndarray,
+    levels: np.ndarray,
+) -> None:
     """The best pattern of blocks [first, last): one symbol and one level per instant."""
-    desk = desk_of(symbols.shape[1], rules.table.shape[0])
+    desk = desk_of(symbols.shape[1], len(rules.table))
+    args = (places.size, state.spread, state.sums, state.flats)
+    write_some(*args, rules.level, rules.table, first, last, symbols, levels, desk)
+
+
+@kernel
+def write_some(size, spread, sums, flats, one, table, first, last, symbols, levels, desk):  # type: ignore[no-untyped-def]
+    """The same from what is needed for it; `one` is the one level of patterns that have one."""
     for b in range(first, last):
-        low, high, sums, _, level, _, picked = desk
-        low[:], high[:], sums[:] = state.spread[b, 0], state.spread[b, 3], state.sums[b]
-        kept = places.size[b] - block_loss(places.size[b], state.flats[b], rules, desk)
-        flat = kept <= state.flats[b]
-        for j in range(len(low)):
+        for j in range(sums.shape[1]):
+            desk[0][j], desk[1][j], desk[2][j] = spread[b, 0, j], spread[b, 3, j], sums[b, j]
+        kept = size[b] - block_loss(size[b], flats[b], one, table, desk)
+        flat = kept <= flats[b]
+        for j in range(sums.shape[1]):
+            at = desk[6][j]
             if flat:
                 levels[b, j], symbols[b, j] = 1, 0
-            elif rules.level > 0:
-                levels[b, j], symbols[b, j] = rules.level, picked[j]
+            elif one > 0:
+                levels[b, j], symbols[b, j] = one, at
             else:
-                levels[b, j] = level[j, picked[j]]
-                symbols[b, j] = int(levels[b, j] * low[j])
+                levels[b, j] = desk[4][j, at]
+                symbols[b, j] = int(levels[b, j] * desk[0][j])
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _empty(four):  # type: ignore[no-untyped-def]
-    four[:2] = np.inf
-    four[2:] = -np.inf
-
-
-@njit(cache=True, nogil=True, inline="always")
+@part
 def _take(four, row):  # type: ignore[no-untyped-def]
     """One more row in the two lowest (0, 1) and the two highest (2, 3)."""
     for j in range(len(row)):

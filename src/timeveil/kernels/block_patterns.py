@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from timeveil.kernels.compiling import part
+
 ROUNDS = 4
 SWEEPS = 3
 
 
-@njit(cache=True, nogil=True)
+@part
 def true_choices(low, high, table, choices, levels, number):  # type: ignore[no-untyped-def]
     """Per instant the levels at which all positions between low and high share a symbol."""
     most = table.shape[0] - 1
@@ -30,7 +32,7 @@ def true_choices(low, high, table, choices, levels, number):  # type: ignore[no-
         number[j] = found
 
 
-@njit(cache=True, nogil=True)
+@part
 def fit(V, choices, number, picked):  # type: ignore[no-untyped-def]  # noqa: N803
     """Pick a choice for each instant so that V.r / |r - mean(r)| is large; returns it, 0 where r is flat."""
     d = len(V)
@@ -68,7 +70,7 @@ def fit(V, choices, number, picked):  # type: ignore[no-untyped-def]  # noqa: N8
     return _ascend(V, choices, number, picked)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _ascend(V, choices, number, picked):  # type: ignore[no-untyped-def]  # noqa: N803
     """Change one instant at a time while the fit gets better."""
     d = len(V)
@@ -104,7 +106,7 @@ def _ascend(V, choices, number, picked):  # type: ignore[no-untyped-def]  # noqa
     return best
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _score(dot, total, square, d):  # type: ignore[no-untyped-def]
     spread = square - total * total / d
     return dot / np.sqrt(spread) if dot > 0.0 and spread > 1e-12 * square else 0.0

@@ -8,34 +8,46 @@ shrink.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from timeveil.kernels.arrangement import Places
+from timeveil.kernels.compiling import kernel, part, summing_part
 
 LEAST = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edges_of(values, places, edges):  # type: ignore[no-untyped-def]
     """Write the lowest (0) and highest (1) values of every block."""
     for b in range(len(places.size)):
-        first = values[places.members[b, 0]]
         for j in range(values.shape[1]):
-            edges[b, 0, j] = first[j]
-            edges[b, 1, j] = first[j]
-        for m in range(1, places.size[b]):
-            row = values[places.members[b, m]]
+            edges[b, 0, j], edges[b, 1, j] = np.inf, -np.inf
+        for m in range(places.size[b]):
+            r = places.members[b, m]
             for j in range(values.shape[1]):
-                edges[b, 0, j] = min(edges[b, 0, j], row[j])
-                edges[b, 1, j] = max(edges[b, 1, j], row[j])
+                edges[b, 0, j] = min(edges[b, 0, j], values[r, j])
+                edges[b, 1, j] = max(edges[b, 1, j], values[r, j])
 
 
-@njit(cache=True, nogil=True)
-def exchange(places, edges, wide, k, order, offsets, first, last, changed):  # type: ignore[no-untyped-def]
+def exchange(
+    places: Places,
+    edges: np.ndarray,
+    wide: np.ndarray,
+    k: int,
+    order: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    changed: np.ndarray,
+) -> None:
     """One pass over the leaves [first, last) of blocks; keeps `wide`, counts the changes of each group."""
-    d = edges.shape[2]
-    room = 1
-    for f in range(first, last):
-        room = max(room, offsets[f + 1] - offsets[f])
-    low, high = np.empty((room, d)), np.empty((room, d))
+    room = (int(np.diff(offsets[first : last + 1]).max(initial=1)), edges.shape[2])
+    low, high = np.empty(room), np.empty(room)
+    exchange_leaves(places, edges, wide, k, order, offsets, first, last, changed, low, high)
+
+
+@kernel
+def exchange_leaves(places, edges, wide, k, order, offsets, first, last, changed, low, high):  # type: ignore[no-untyped-def]
+    """The same; `low` and `high` are the envelopes of groups without a block of the leaf."""
     for f in range(first, last):
         leaf = order[offsets[f] : offsets[f + 1]]
         for i in range(len(leaf)):
@@ -52,15 +64,16 @@ def exchange(places, edges, wide, k, order, offsets, first, last, changed):  # t
             changed[g] += 1
             changed[h] += 1
             for o in range(len(leaf)):
-                if places.group[leaf[o]] in (g, h):
+                there = places.group[leaf[o]]
+                if there == g or there == h:  # noqa: PLR1714, SIM109
                     _rest(places, edges, leaf[o], low[o], high[o])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rest(places, edges, b, low, high):  # type: ignore[no-untyped-def]
     """The envelope of a block's group without the block."""
-    low[:] = np.inf
-    high[:] = -np.inf
+    for j in range(len(low)):
+        low[j], high[j] = np.inf, -np.inf
     g = places.group[b]
     for i in range(places.held[g]):
         other = places.blocks[g, i]
@@ -70,7 +83,7 @@ def _rest(places, edges, b, low, high):  # type: ignore[no-untyped-def]
                 high[j] = max(high[j], edges[other, 1, j])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _best(places, edges, wide, k, leaf, i, low, high):  # type: ignore[no-untyped-def]
     """The place in the leaf of the best exchange; -1 if none helps."""
     a = leaf[i]
@@ -93,7 +106,7 @@ def _best(places, edges, wide, k, leaf, i, low, high):  # type: ignore[no-untype
     return at
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@summing_part
 def _width(low, high, edge):  # type: ignore[no-untyped-def]
     square = 0.0
     for j in range(len(low)):
@@ -102,7 +115,7 @@ def _width(low, high, edge):  # type: ignore[no-untyped-def]
     return np.sqrt(square / len(low))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _carry_out(places, a, b):  # type: ignore[no-untyped-def]
     g, h = places.group[a], places.group[b]
     for i in range(places.held[g]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from timeveil.kernels.compiling import kernel, part
 from timeveil.kernels.symbol_tree import EMPTY, HALF, PRIME, SEED
 
 WINDOW = 32  # cells of a leaf that are looked at, those whose groups are nearest to the series in mean
@@ -29,22 +29,25 @@ class Leaves(NamedTuple):
     table: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def table_of(symbols, level):  # type: ignore[no-untyped-def]
+def table_of(symbols: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Leaves by the hash of their pattern and level."""
-    room = 4
-    while room < 2 * len(level):
-        room *= 2
-    table = np.full(room, EMPTY, np.int64)
+    table = np.full(max(4, 1 << max(2 * len(level) - 1, 0).bit_length()), EMPTY, np.int64)
+    fill_table(symbols, level, table)
+    return table
+
+
+@kernel
+def fill_table(symbols, level, table):  # type: ignore[no-untyped-def]
+    """Write every leaf into the first free slot from that of its hash on."""
+    room = len(table)
     for leaf in range(len(level)):
         slot = _slot(symbols[leaf], level[leaf], room)
         while table[slot] != EMPTY:
             slot = (slot + 1) & (room - 1)
         table[slot] = leaf
-    return table
 
 
-@njit(cache=True, nogil=True)
+@part
 def find_leaf(leaves, symbols, level):  # type: ignore[no-untyped-def]
     """The leaf with this pattern and level, or -1."""
     room = len(leaves.table)
@@ -57,7 +60,7 @@ def find_leaf(leaves, symbols, level):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def fits(u, leaves, row, leaf):  # type: ignore[no-untyped-def]
     """Whether the pattern of a leaf is a series' own."""
     level = leaves.level[leaf]
@@ -67,18 +70,24 @@ def fits(u, leaves, row, leaf):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def window_of(leaves, leaf, mean):  # type: ignore[no-untyped-def]
     """Which of a leaf's cells are looked at."""
     begin, end = leaves.begin[leaf], leaves.begin[leaf + 1]
     if end - begin > WINDOW:
-        at = begin + np.searchsorted(leaves.mean[begin:end], mean)
+        at, above = begin, end
+        while at < above:
+            middle = (at + above) // 2
+            if leaves.mean[middle] < mean:
+                at = middle + 1
+            else:
+                above = middle
         begin = max(begin, min(at - WINDOW // 2, end - WINDOW))
         end = begin + WINDOW
     return begin, end
 
 
-@njit(cache=True, nogil=True)
+@part
 def _slot(symbols, level, room):  # type: ignore[no-untyped-def]
     mixed = SEED + np.uint64(level)
     for t in range(len(symbols)):
@@ -87,7 +96,7 @@ def _slot(symbols, level, room):  # type: ignore[no-untyped-def]
     return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(room - 1))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _equal(one, other):  # type: ignore[no-untyped-def]
     for t in range(len(one)):  # noqa: SIM110
         if one[t] != other[t]:

@@ -9,38 +9,55 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.arrangement import block_loss, desk_of, refresh_block, refresh_group
+from timeveil.kernels.arrangement import (
+    Places,
+    Rows,
+    Rules,
+    State,
+    block_loss,
+    desk_of,
+    refresh_block,
+    refresh_group,
+)
+from timeveil.kernels.compiling import LEAN, kernel, part
 
 LEAST = 1e-9  # a gain below this is rounding
 
 
-@njit(cache=True, nogil=True)
-def improve(rows, places, state, rules, order, offsets, first, last, tally):  # type: ignore[no-untyped-def]
+def improve(
+    rows: Rows,
+    places: Places,
+    state: State,
+    rules: Rules,
+    order: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    tally: np.ndarray,
+) -> None:
     """One pass over the leaves [first, last): for each row the best swap or move within its leaf.
 
     `tally` counts swaps and moves.
     """
     d = rows.values.shape[1]
-    room = 1
-    for f in range(first, last):
-        room = max(room, offsets[f + 1] - offsets[f])
-    near = (
-        np.empty((room, d)),
-        np.empty((room, d)),
-        np.empty((room, d)),
-        np.empty((room, d)),
-        np.empty((room, d)),
-        np.empty(room, np.int64),
-    )
-    tries = max(1, rules.tries)
-    best = np.empty((tries, 5))
-    desk = desk_of(d, rules.table.shape[0])
+    room = int(np.diff(offsets[first : last + 1]).max(initial=1))
+    near = (*(np.empty((room, d)) for _ in range(5)), np.empty(room, np.int64))
+    best = np.empty((max(1, rules.tries), 5))
+    desk = desk_of(d, len(rules.table))
+    improve_leaves(rows, places, state, rules, near, best, desk, order, offsets, first, last, tally)
+
+
+@kernel
+def improve_leaves(rows, places, state, rules, near, best, desk, order, offsets, first, last, tally):  # type: ignore[no-untyped-def]
+    """The same; `near` holds the leaf's values, shapes, what is left without each row, and its rows."""
+    d = rows.values.shape[1]
     for f in range(first, last):
         leaf = order[offsets[f] : offsets[f + 1]]
         for i in range(len(leaf)):
             near[5][i] = leaf[i]
-            near[0][i] = rows.values[leaf[i]]
-            near[1][i] = rows.shapes[leaf[i]]
+            for j in range(d):
+                near[0][i, j] = rows.values[leaf[i], j]
+                near[1][i, j] = rows.shapes[leaf[i], j]
             without(rows, places, state, leaf[i], near[2][i], near[3][i], near[4][i])
         for i in range(len(leaf)):
             _rank(rows, places, state, rules, near, i, len(leaf), best)
@@ -56,17 +73,17 @@ def improve(rows, places, state, rules, order, offsets, first, last, tally):  # 
             tally[kind] += 1
             g, h = places.group[b], places.group[c]
             if g != h:
-                refresh_group(rows, places, state, g)
-                refresh_group(rows, places, state, h)
-            refresh_block(rows, places, state, rules, b, desk)
-            refresh_block(rows, places, state, rules, c, desk)
+                for there in (g, h):
+                    refresh_group(rows.values, places, state.reach, state.wide, there)
+            for there in (b, c):
+                refresh_block(rows, places, state, rules, there, desk)
             for o in range(len(leaf)):
                 there = places.group[places.block[leaf[o]]]
-                if there in (g, h):
+                if there == g or there == h:  # noqa: PLR1714, SIM109
                     without(rows, places, state, leaf[o], near[2][o], near[3][o], near[4][o])
 
 
-@njit(cache=True, nogil=True)
+@part
 def without(rows, places, state, r, low, high, sums):  # type: ignore[no-untyped-def]
     """The envelope of a row's group and the sum of its block with the row thought away."""
     b = places.block[r]
@@ -78,7 +95,7 @@ def without(rows, places, state, r, low, high, sums):  # type: ignore[no-untyped
         sums[j] = state.sums[b, j] - rows.shapes[r, j]
 
 
-@njit(cache=True, nogil=True)
+@part
 def swap(places, r, s):  # type: ignore[no-untyped-def]
     """Two rows change places."""
     b, c = places.block[r], places.block[s]
@@ -93,7 +110,7 @@ def swap(places, r, s):  # type: ignore[no-untyped-def]
     places.block[r], places.block[s] = c, b
 
 
-@njit(cache=True, nogil=True)
+@part
 def move(places, r, c):  # type: ignore[no-untyped-def]
     """A row goes over to another block."""
     b = places.block[r]
@@ -110,7 +127,7 @@ def move(places, r, c):  # type: ignore[no-untyped-def]
     places.block[r] = c
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rank(rows, places, state, rules, near, i, number, best):  # type: ignore[no-untyped-def]
     """The best changes of leaf row i by the bound.
 
@@ -118,7 +135,8 @@ def _rank(rows, places, state, rules, near, i, number, best):  # type: ignore[no
     """
     b = places.block[near[5][i]]
     g = places.group[b]
-    best[:, 0] = np.inf
+    for place in range(len(best)):
+        best[place, 0] = np.inf
     may_leave = places.size[b] > rules.p
     for o in range(number):
         c = places.block[near[5][o]]
@@ -143,20 +161,21 @@ def _rank(rows, places, state, rules, near, i, number, best):  # type: ignore[no
         _note(best, change, o, 1, one, two)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _note(best, change, at, kind, one, two):  # type: ignore[no-untyped-def]
     """Keep the best few, in order."""
     place = len(best) - 1
     if change >= best[place, 0]:
         return
     while place > 0 and change < best[place - 1, 0]:
-        best[place] = best[place - 1]
+        for item in range(5):
+            best[place, item] = best[place - 1, item]
         place -= 1
     best[place, 0], best[place, 1], best[place, 2] = change, at, kind
     best[place, 3], best[place, 4] = one, two
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(**LEAN, no_cpython_wrapper=True, fastmath=True)
 def _swapped(rows, places, state, near, i, o):  # type: ignore[no-untyped-def]
     """The bounds of both blocks, and the widths of both groups times their sizes, after a swap."""
     values, shapes, low, high, sums, leaf = near
@@ -180,7 +199,7 @@ def _swapped(rows, places, state, near, i, o):  # type: ignore[no-untyped-def]
     return mine, theirs, (places.counts[g] * np.sqrt(one) + places.counts[h] * np.sqrt(two)) / root
 
 
-@njit(cache=True, nogil=True)
+@part
 def _moved(rows, places, state, near, i, o):  # type: ignore[no-untyped-def]
     """The same after row i went over to the block of row o."""
     values, shapes, low, high, sums, leaf = near
@@ -206,7 +225,7 @@ def _moved(rows, places, state, near, i, o):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@part
 def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no-untyped-def]
     """Change of loss, place in the leaf and kind of the best of the best, scored exactly where asked to.
 
@@ -226,16 +245,18 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
         if change >= least:
             continue
         taken = np.int64(-1) if best[t, 2] == 1 else s
-        change += rules.weight * (_changed(rows, places, state, rules, r, taken, b, desk) - one)
-        if change >= least:
-            continue
-        change += rules.weight * (_changed(rows, places, state, rules, taken, r, c, desk) - two)
+        for side in range(2):
+            if change < least:
+                gone, new, at_bound = (r, taken, one) if side == 0 else (taken, r, two)
+                there = b if side == 0 else c
+                exact = _changed(rows, places, state, rules, gone, new, there, desk)
+                change += rules.weight * (exact - at_bound)
         if change < least:
             least, at, kind = change, o, int(best[t, 2])
     return least, at, kind
 
 
-@njit(cache=True, nogil=True)
+@part
 def _changed(rows, places, state, rules, gone, new, b, desk):  # type: ignore[no-untyped-def]
     """What block b loses exactly with one row gone and another new; -1 is no row."""
     low, high, sums = desk[0], desk[1], desk[2]
@@ -260,4 +281,4 @@ def _changed(rows, places, state, rules, gone, new, b, desk):  # type: ignore[no
             v = rows.u[new, j]
             low[j], high[j] = min(low[j], v), max(high[j], v)
             sums[j] += rows.shapes[new, j]
-    return block_loss(size, flats, rules, desk)
+    return block_loss(size, flats, rules.level, rules.table, desk)

@@ -45,13 +45,13 @@ class Cells:
 
 def adopt_series(matrix: Matrix, u: Matrix, cells: Cells, group_of: Labels, k: int, p: int) -> Cells:
     """The cells after adoption, given the group of each; those of a group that is dissolved are empty."""
-    from timeveil.kernels.adoption import adopt, dissolve, exchange  # noqa: PLC0415
+    from timeveil.kernels.adoption import adopt, desk_of, dissolve, exchange  # noqa: PLC0415
 
     leaves, places = _arranged(matrix, cells, group_of)
     shapes = unit_shapes(matrix)
     price = WEIGHT * float((places.width * places.series).sum() / places.series.sum())
     many = len(matrix) > MANY
-    desk = (matrix, u, shapes, leaves, places)
+    desk = (matrix, u, shapes, leaves, places, desk_of(matrix.shape[1], k))
     rows = np.argsort(cells.of, kind="stable")  # neighbours after each other
     for _ in range(1 if many else PASSES):
         moved = 0

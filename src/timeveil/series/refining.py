@@ -116,7 +116,7 @@ def _exchange(held: Arrangement, features: NDArray[Any], draw: np.random.Generat
     for first, last in spans(len(offsets) - 1, edges.size * LEAF):
         exchange(places, edges, held.state.wide, held.rules.k, order, offsets, first, last, changed)
     for group in np.flatnonzero(changed):
-        refresh_group(held.rows, places, held.state, group)
+        refresh_group(held.rows.values, places, held.state.reach, held.state.wide, group)
     number = int(changed.sum()) // 2
     held.done["exchanges"] += number
     return number

@@ -6,10 +6,13 @@ import itertools
 
 import numpy as np
 from tests.oracles import adaptive as slow
+from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels.block_patterns import fit, true_choices
+from timeveil.kernels import block_patterns
 from timeveil.symbols.sax import positions, reconstructed, symbols_at, z_normalised
 from timeveil.symbols.shape import unit_shapes
+
+fit, true_choices = in_python(block_patterns.fit), in_python(block_patterns.true_choices)
 
 
 def table(most: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from tests.unit.kernels.parts import in_python
 
 from timeveil.kernels import arrangement as a
 from timeveil.kernels import refining as r
@@ -61,7 +62,7 @@ def neighbours(rows: a.Rows, places: a.Places, state: a.State) -> tuple[np.ndarr
         np.arange(n),
     )
     for row in range(n):
-        r.without(rows, places, state, row, near[2][row], near[3][row], near[4][row])
+        in_python(r.without)(rows, places, state, row, near[2][row], near[3][row], near[4][row])
     return near
 
 
@@ -85,14 +86,14 @@ def test_a_swap_and_a_move_are_scored_as_if_worked_out_anew() -> None:
         for kind in kinds:
             after = copied(places)
             if kind == "swap":
-                mine, theirs, wide = r._swapped(rows, places, state, near, one, other)
+                mine, theirs, wide = in_python(r._swapped)(rows, places, state, near, one, other)
                 gone = np.int64(other)
-                r.swap(after, one, other)
+                in_python(r.swap)(after, one, other)
                 swaps += 1
             else:
-                mine, theirs, wide = r._moved(rows, places, state, near, one, other)
+                mine, theirs, wide = in_python(r._moved)(rows, places, state, near, one, other)
                 gone = np.int64(-1)
-                r.move(after, one, c)
+                in_python(r.move)(after, one, c)
                 moves += 1
             anew = worked_out(rows, after, rules)
             assert np.allclose([mine, theirs], anew.bound[[b, c]], atol=1e-6)
@@ -101,8 +102,8 @@ def test_a_swap_and_a_move_are_scored_as_if_worked_out_anew() -> None:
                 assert np.isclose(wide, after.counts[g] * anew.wide[g] + after.counts[h] * anew.wide[h])
             if rules.tries:
                 exact = [
-                    r._changed(rows, places, state, rules, np.int64(one), gone, b, desk),
-                    r._changed(rows, places, state, rules, gone, np.int64(one), c, desk),
+                    in_python(r._changed)(rows, places, state, rules, np.int64(one), gone, b, desk),
+                    in_python(r._changed)(rows, places, state, rules, gone, np.int64(one), c, desk),
                 ]
                 assert np.allclose(exact, anew.lost[[b, c]], atol=1e-9)
     assert swaps > 200
