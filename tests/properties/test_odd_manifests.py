@@ -23,7 +23,7 @@ from timeveil.verify import verify
 from timeveil.verify.shape import faults
 from timeveil.verify.time_manifest import TIME_MANIFEST
 
-SOME = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ODD = st.recursive(
     st.none()
     | st.booleans()

@@ -115,7 +115,7 @@ CELLS = (
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(CELLS, CELLS, st.none() | st.integers(-5, 5)), max_size=8))
 def test_parquet_and_csv_open_equal(tmp_path_factory, rows):
     """Formula cells, quotes, line breaks, apostrophes, nulls and empty text survive both formats."""
