@@ -69,7 +69,7 @@ def test_a_signal_ends_it_and_leaves_nothing(here: Path, number: int, code: int,
     program = (
         "import signal, sys, time\nimport timeveil.generalization\nfrom timeveil.cli import main\n"
         "from timeveil.model.stored import PrivateFolder\n"
-        f"signal.signal({number}, signal.SIG_DFL if {number} != signal.SIGINT else signal.default_int_handler)\n"
+        f"signal.signal({number}, signal.default_int_handler if {number} == 2 else signal.SIG_DFL)\n"
         "def wait(*_, **__):\n"
         "    folder = PrivateFolder()\n"
         "    print('waiting', file=sys.stderr, flush=True)\n"

@@ -151,7 +151,9 @@ def build(case: Case) -> tuple[Release, Ledger]:
         ]
         parts["sensitive"] = pa.Table.from_pylist(lines, schema=pa.schema(kinds))
     release = Release(LDiversity(case.l), _manifest(case, parts, slots), parts)
-    return release, _ledger(case, slots, buckets, release.manifest["parameters"])
+    return release, _ledger(
+        case, slots, buckets, {key: release.manifest[key] for key in ("parameters", "time")}
+    )
 
 
 def _data(case: Case, slots: list, buckets: list, kept: list) -> pa.Table:
@@ -206,7 +208,7 @@ def relation(case: Case) -> Relation:
     return Relation(ROLES, pa.Table.from_pylist(rows, schema=schema), case.axis)
 
 
-def _ledger(case: Case, slots: list, buckets: list, parameters: dict) -> Ledger:
+def _ledger(case: Case, slots: list, buckets: list, facts: dict) -> Ledger:
     kind = pa.int64() if case.axis is NUMBERS else pa.string()
     table = pa.table(
         {
@@ -216,7 +218,7 @@ def _ledger(case: Case, slots: list, buckets: list, parameters: dict) -> Ledger:
             "bucket": pa.array(buckets, pa.int32()),
         }
     )
-    return Ledger("stream", table, relation(case), facts={"parameters": parameters})
+    return Ledger("stream", table, relation(case), facts=facts)
 
 
 def groups(case: Case) -> dict:

@@ -189,7 +189,7 @@ def test_a_record_moved_backwards_or_too_far_is_noticed(found, data):
         original = replace(ledger, original=oracle.relation(replace(case, rows=rows)))
         assert codes(release, original) >= {code, "origin"}
         noted = [oracle.label_of(case, row["step"]) for row in rows]
-        assert codes(release, with_entries(original, origin=noted)) == {code}
+        assert codes(release, with_entries(original, origin=noted)) - {"slot"} == {code}
 
 
 @FEW

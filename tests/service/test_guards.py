@@ -20,11 +20,13 @@ import pytest
 from tests.service.inboxes import HEAD, OPTIONS, Place, day, fill, parameters, text, tree
 from tests.service.processes import Nursery, nursery
 
+import timeveil as tv
 from timeveil.bundle import writing
+from timeveil.bundle.naming import folder_name
 from timeveil.errors import BundleError, ParameterError
+from timeveil.model.roles import Roles
 from timeveil.service import running, status
 from timeveil.service.interruption import Stop
-from timeveil.service.naming import folder_name
 
 
 @pytest.fixture
@@ -235,6 +237,45 @@ def test_a_corrupt_state_file_is_refused(place: Place, damage: Any) -> None:
         assert place.state.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "update outbox set tables = replace(hex(tables), '61', '62')",
+        "update outbox set tables = substr(tables, 1, 100)",
+        "update outbox set manifest = '{'",
+        "update outbox set manifest = replace(manifest, '\"l\": 9', '\"l\": 8')",
+        "update outbox set slot = slot + 100",
+        "delete from outbox",
+        "update streams set facts = '{'",
+        "update streams set state = x'00'",
+        "update streams set published = published + 1",
+        "delete from streams",
+        "delete from files",
+        "update files set outcome = 'bad'",
+        "delete from meta where key = 'seed'",
+        "update meta set value = '5' where key = 'seed'",
+        "delete from meta where key = 'parameters'",
+        "update meta set value = '{' where key = 'closed'",
+        "delete from meta where key = 'seal'",
+        "update streams set seal = 'x'",
+    ],
+)
+def test_a_row_that_was_changed_is_noticed(tmp_path: Path, command: str) -> None:
+    """Nine values never come, so final slots wait in the state file, where they can be damaged."""
+    place = Place(tmp_path / "stream", l=9)
+    fill(place.inbox, 6)
+    place.run()
+    base = sqlite3.connect(place.state, isolation_level=None)
+    assert base.execute("select count(*) from outbox").fetchone()[0] > 1
+    assert base.execute(command).rowcount
+    base.close()
+    for act in (place.run, lambda: status(place.state)):
+        with pytest.raises(BundleError) as refused:
+            act()
+        assert refused.value.code == "state-damaged"
+    assert not place.out.exists()
+
+
 def test_what_is_left_of_a_state_file_is_not_taken_for_a_new_one(place: Place) -> None:
     place.state.with_name("s.db-wal").write_bytes(b"left over")
     with pytest.raises(BundleError) as refused:
@@ -348,6 +389,24 @@ def test_folder_names_are_safe(text: str) -> None:
     assert "/" not in name
     assert "\n" not in name
     assert len(os.fsencode(name)) < 200
+
+
+def test_a_stream_called_slots_is_no_folder_of_slots(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", stream_by="site")
+    place.inbox.joinpath("1.csv").write_text(
+        HEAD + "".join(f"{day(n)},30,{ill},slots\n" for n in range(4) for ill in "ab")
+    )
+    place.run(close=True)
+    assert [path.name for path in place.out.iterdir()] == ["%73lots"]
+    assert tv.verify(tv.open_release(place.out / "%73lots"))
+    assert [stream.folder for stream in status(place.state).streams] == ["%73lots"]
+
+
+def test_streams_are_not_told_apart_by_what_is_private() -> None:
+    roles = Roles(respondent="who", time="day", sensitive=["ill"])
+    for column in ("who", "day", "ill"):
+        with pytest.raises(ParameterError, match="is published"):
+            parameters(roles=roles, stream_by=column).check()
 
 
 def test_folder_names_differ() -> None:

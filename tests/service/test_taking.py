@@ -577,11 +577,58 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     (place.out / "slots" / day(1) / "README.txt").write_text("")
     assert [violation.message for violation in damage(place.out)] == [
         "slot `2024-01-02`: the file `README.txt` was changed since it was written",
+        "`.hidden.partial` is still being written, or was left by a run that was killed",
         "`notes.txt` is not the folder of a slot",
     ]
     shutil.rmtree(place.out / "slots" / day(3))
     found = tv.verify(tv.open_release(place.out, check=False)).violations
     assert [violation.code for violation in found] == ["counts"]
+
+
+def test_nothing_lies_beside_the_slots(place: Place) -> None:
+    fill(place.inbox, 8)
+    place.run(close=True)
+    assert damage(place.out) == ()
+    (place.out / "ledger.csv").write_text("")
+    assert [violation.code for violation in damage(place.out)] == ["file-extra"]
+    (place.out / "ledger.csv").unlink()
+    (place.out / "slots" / ".secret").mkdir()
+    assert [violation.code for violation in damage(place.out)] == ["file-extra"]
+
+
+def test_a_folder_holds_the_slot_that_it_is_named_after(place: Place) -> None:
+    """An empty release of another slot in its place keeps all sums as they are."""
+    fill(place.inbox, 8)
+    place.run(close=True)
+    lost, twin = place.out / "slots" / day(4), place.out / "slots" / day(3)
+    release = tv.open_release(twin)
+    counts = {**release.manifest["counts"], "rows": 0, "buckets": 0}
+    told = {key: value for key, value in release.manifest.items() if key != "tables"} | {"counts": counts}
+    shutil.rmtree(lost)
+    empty = {name: table.slice(0, 0) for name, table in release.tables.items()}
+    tv.write(tv.Release(release.guarantee, told, empty), lost)
+    assert [violation.code for violation in damage(place.out)] == ["slot"]
+
+
+def test_a_file_that_cannot_be_read_is_put_aside(place: Place) -> None:
+    fill(place.inbox, 4)
+    (place.inbox / f"{day(1)}.csv").unlink()
+    (place.inbox / f"{day(1)}.csv").symlink_to("/proc/self/mem")
+    tally = place.run()
+    assert (tally.taken, tally.quarantined) == (3, 1)
+    reason = (place.inbox / "quarantine" / f"{day(1)}.csv.reason.txt").read_text()
+    assert "cannot be read" in reason
+    assert "sha256" not in reason
+
+
+def test_a_copy_that_is_given_content_of_its_own_is_taken(place: Place) -> None:
+    fill(place.inbox, 3)
+    twin = place.inbox / "z.csv"
+    twin.write_bytes((place.inbox / f"{day(2)}.csv").read_bytes())
+    assert place.run().copies == 1
+    twin.write_text(HEAD + f"{day(3)},40,a,north\n{day(3)},41,b,north\n")
+    tally = place.run()
+    assert (tally.taken, tally.changed, tally.copies) == (1, 0, 0)
 
 
 def test_slots_of_two_streams_are_not_one(tmp_path: Path) -> None:

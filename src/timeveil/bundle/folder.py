@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from timeveil.bundle.form import oddity
 from timeveil.bundle.letter import letter
-from timeveil.bundle.slots import SLOTS, joined, slot_folders
+from timeveil.bundle.naming import SLOTS, folder_name
+from timeveil.bundle.slots import joined, slot_folders
 from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
 from timeveil.bundle.types import type_named
 from timeveil.errors import BundleError, instead_of
@@ -71,12 +72,29 @@ def _slots_damage(place: Path, slots: list[Path]) -> tuple[Violation, ...]:
     found = [
         Violation(violation.code, f"slot `{slot.name}`: {violation.message}")
         for slot in slots
-        for violation in damage(slot)
+        for violation in (*damage(slot), *_name_damage(slot))
     ]
-    files = sorted(file for file in (place / SLOTS).iterdir() if not file.name.startswith("."))
-    extra = [file.name for file in files if file not in slots]
-    found += [Violation("file-extra", f"`{name}` is not the folder of a slot") for name in extra]
-    return tuple(found)
+    beside = sorted(file.name for file in place.iterdir() if file.name != SLOTS)
+    found += [Violation("file-extra", f"`{name}` does not belong to the release") for name in beside]
+    within = sorted(file for file in (place / SLOTS).iterdir() if file not in slots)
+    return (*found, *(Violation("file-extra", _not_a_slot(file.name)) for file in within))
+
+
+def _name_damage(slot: Path) -> list[Violation]:
+    """A folder goes by the one slot that it holds."""
+    counts = _manifest(slot).get("counts")
+    told = counts if isinstance(counts, Mapping) else {}
+    label = told.get("first_slot")
+    one = told.get("last_slot") == label and told.get("slots") == 1
+    if one and isinstance(label, int | str) and folder_name(label) == slot.name:
+        return []
+    return [Violation("slot", "the folder does not hold the one slot that it is named after")]
+
+
+def _not_a_slot(name: str) -> str:
+    if name.startswith("."):
+        return f"`{name}` is still being written, or was left by a run that was killed"
+    return f"`{name}` is not the folder of a slot"
 
 
 def _table_damage(place: Path, name: str, manifest: Mapping[str, Any]) -> Violation | None:

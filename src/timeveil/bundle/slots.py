@@ -9,12 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.bundle.naming import SLOTS
 from timeveil.bundle.tables import damaged
 from timeveil.errors import TimeveilError
 from timeveil.model.release import Deferred, Release
 from timeveil.query.slots import NOWHERE, line_of
-
-SLOTS = "slots"
 
 
 def slot_folders(place: Path) -> list[Path]:

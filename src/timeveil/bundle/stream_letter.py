@@ -53,12 +53,18 @@ def _time(manifest: Mapping[str, Any]) -> str:
     slots = f"A slot is one {time['slot']}. {clocks(time)}"
     if time.get("slot_definition") is None:
         slots = "Slots are numbered; slot n + 1 follows slot n."
-    moved = "A record never stands in a slot before its own"
-    if not late:
+    arrived = parameters.get("late") == "move"
+    if not late and not arrived:
         return f"{slots} Every record stands in its own slot."
+    moved = "A record never stands in a slot before its own, but it may stand"
+    why = f"up to {late} slots later than it happened: some records were moved to keep the promise."
+    if arrived:
+        why = (
+            f"in a later one: some records were moved, up to {late} slots, to keep the promise, and one that "
+            "arrived after its slot was published counts from the slot that it arrived in."
+        )
     return (
-        f"{slots} {moved}, but it may stand up to {late} slots later than it happened: some records were "
-        "moved to keep the promise. Some were withheld. Which and how many is not published. A slot without "
+        f"{slots} {moved} {why} Some were withheld. Which and how many is not published. A slot without "
         "rows had none to publish."
     )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, TimeveilError, instead_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import BUCKET, SLOT, bucketed, sensitive_column
@@ -72,6 +72,18 @@ def follow(release: Release, ledger: Ledger) -> Journeys:
 
 def journeys_of(release: Release, ledger: Ledger) -> Journeys:
     """The journeys of all records, as the ledger tells them."""
+    time, axis = release.manifest["time"], ledger.original.clock
+    if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
+        raise mismatch("the times of the ledger's original are of another kind than the release's")
+    causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
+    return instead_of(
+        causes,
+        lambda _: mismatch("the times and slots of the ledger's original are not of the release's kind"),
+        lambda: _journeys(release, ledger),
+    )
+
+
+def _journeys(release: Release, ledger: Ledger) -> Journeys:
     roles, data = ledger.original.roles, ledger.original.data
     times = column_of(data, str(roles.time))
     line = line_of(release, times.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,9 +52,16 @@ class Arrival:
             f"`{self.shown}` cannot be read", hint="see that the file is yours", code="file-unreadable"
         )
 
+    def holds(self, sha256: str) -> bool:
+        """Whether this is what is in it; not if it can no longer be read."""
+        try:
+            return self.digest() == sha256
+        except InputError:
+            return False
+
     def touched(self, sha256: str) -> bool:
         """Whether the file is no longer the one that was looked at, by its looks or by what is in it."""
-        return _look(self.path) != self or self.digest() != sha256 or _look(self.path) != self
+        return _look(self.path) != self or not self.holds(sha256) or _look(self.path) != self
 
 
 def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
@@ -94,7 +102,12 @@ def _look(path: Path) -> Arrival | None:
 
 
 def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
-    """Put a file that cannot be taken aside, with the reason beside it; no other file is written over."""
+    """Put a file that cannot be taken aside, with the reason beside it; no other file is written over.
+
+    `sha256` is "" of a file that was not read.
+    """
+    told = f"sha256: {sha256}\n" if sha256 else ""
+    sha256 = sha256 or hashlib.sha256(os.fsencode(arrival.name)).hexdigest()
     folder = arrival.path.parent / QUARANTINE
     with said_plainly(QUARANTINE):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -102,7 +115,7 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
         place = folder / name
         if place.exists():
             place = folder / f"{sha256[:16]}-{name}"
-        reason = f"{error.message}\n\nhint: {error.hint}\n\ncode: {error.code}\nsha256: {sha256}\n"
+        reason = f"{error.message}\n\nhint: {error.hint}\n\ncode: {error.code}\n{told}"
         hidden = folder / f".{place.name}.partial"
         hidden.unlink(missing_ok=True)
         with open(hidden, "x", encoding="utf-8", opener=_own) as file:

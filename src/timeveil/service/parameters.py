@@ -75,9 +75,11 @@ class Parameters:
                 hint="give --format parquet or csv",
                 code="bad-parameter",
             )
-        if self.stream_by is not None and self.stream_by in (self.roles.time, *self.roles.sensitive):
+        private = (self.roles.respondent, self.roles.time, *self.roles.sensitive)
+        if self.stream_by is not None and self.stream_by in private:
             raise ParameterError(
-                "streams cannot be told apart by the time or by the sensitive column",
+                "streams cannot be told apart by the respondent, the time or the sensitive column: the name "
+                "of a stream is published",
                 hint="name a column such as the hospital or the district with --stream-by",
                 code="bad-parameter",
             )

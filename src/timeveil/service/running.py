@@ -205,7 +205,7 @@ class Service:
     def _deal_with(self, arrival: Arrival) -> bool:
         """What is to be done about one file; False if the files after it must wait."""
         if not arrival.is_named_in_unicode:
-            record = FileRecord(arrival.shown, arrival.size, arrival.changed_at, arrival.digest())
+            record = FileRecord(arrival.shown, arrival.size, arrival.changed_at, "")
             self._put_aside(arrival, record, _not_unicode())
             return True
         known = self._store.file(arrival.name)
@@ -213,9 +213,15 @@ class Service:
             if (known.size, known.changed_at) == (arrival.size, arrival.changed_at):
                 self._seen_again(known)
                 return True
-            return self._look_again(arrival, known)
-        sha256 = arrival.digest()
-        record = FileRecord(arrival.name, arrival.size, arrival.changed_at, sha256)
+            if known.outcome != "copy" or arrival.holds(known.sha256):
+                return self._look_again(arrival, known)
+        record = FileRecord(arrival.name, arrival.size, arrival.changed_at, "")
+        try:
+            sha256 = arrival.digest()
+        except InputError as error:
+            self._put_aside(arrival, record, error)
+            return True
+        record = replace(record, sha256=sha256)
         twin = self._store.taken_content(sha256)
         if twin is not None:
             self.tally.copies += 1
@@ -232,8 +238,8 @@ class Service:
 
     def _look_again(self, arrival: Arrival, known: FileRecord) -> bool:
         """A file that was taken has another size or time: is it another file?"""
-        same = arrival.digest() == known.sha256
-        outcome = known.outcome if same and known.outcome == "copy" else "taken" if same else "changed"
+        same = arrival.holds(known.sha256)
+        outcome = "changed" if not same else "copy" if known.outcome == "copy" else "taken"
         note = None if same else "changed after it was taken"
         with self._store.transaction():
             self._store.put_file(

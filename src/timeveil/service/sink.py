@@ -18,15 +18,13 @@ import pyarrow as pa
 
 from timeveil.bundle import damage, open_release, write
 from timeveil.bundle.folder import MANIFEST
+from timeveil.bundle.naming import SLOTS, folder_name, stream_folder
 from timeveil.bundle.writing import sync_folder
 from timeveil.errors import BundleError
 from timeveil.model.guarantee import guarantee_from
 from timeveil.model.release import Release
-from timeveil.service.naming import folder_name
 from timeveil.service.store import Pending
 from timeveil.service.trouble import said_plainly
-
-SLOTS = "slots"
 
 
 class Sink:
@@ -39,7 +37,7 @@ class Sink:
 
     def place(self, pending: Pending) -> Path:
         """The folder of a slot."""
-        stream = self.out / folder_name(pending.name) if self._several else self.out
+        stream = self.out / stream_folder(pending.name) if self._several else self.out
         return stream / SLOTS / folder_name(pending.label)
 
     def publish(self, pending: Pending) -> bool:

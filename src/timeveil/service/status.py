@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from timeveil.bundle.naming import stream_folder
 from timeveil.errors import BundleError
 from timeveil.model.wording import counted
-from timeveil.service.naming import folder_name
 from timeveil.service.store import Store, StreamRecord
 
 MUCH_WITHHELD = 0.01
@@ -123,7 +123,7 @@ def status_of(store: Store) -> Status:
 def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
     facts = record.facts
     return StreamStatus(
-        folder=folder_name(record.name) if several else "",
+        folder=stream_folder(record.name) if several else "",
         slots_published=record.published,
         slots_in_window=facts["slots_in_window"],
         lag=facts["slots_in_window"] + waiting,

@@ -5,11 +5,15 @@
     files     every file of the inbox that was dealt with: name, size, digest, what became of it
     outbox    slots that are final and not yet known to stand in their folder
 
+Every row carries the digest of what it holds, its seal, and `meta` that of all seals together: a row that is
+changed, lost or added by anything but a transaction of ours is noticed before it is used.
+
 It is private: it holds records. Only its owner may read it, and what is deleted is overwritten.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -25,23 +29,29 @@ from timeveil.errors import BundleError, TimeveilError
 from timeveil.service.trouble import damaged, said_plainly, sqlite_plainly
 
 APPLICATION = 0x74765354
-VERSION = 1
+VERSION = 2
 _TABLES = """
 create table meta (key text primary key, value text) without rowid;
 create table streams (
     id integer primary key, name text unique not null, state blob not null, facts text not null,
-    published integer not null default 0, last_published text
+    published integer not null default 0, last_published text, seal text not null default ''
 );
 create table files (
     name text primary key, size integer not null, changed_at integer not null, sha256 text not null,
-    rows integer not null, outcome text not null, note text
+    rows integer not null, outcome text not null, note text, seal text not null default ''
 ) without rowid;
 create index files_by_content on files (sha256);
 create table outbox (
     stream integer not null, slot integer not null, label text not null, manifest text not null,
-    tables blob not null, primary key (stream, slot)
+    tables blob not null, seal text not null default '', primary key (stream, slot)
 ) without rowid;
 """
+_HOLDS = {
+    "streams": "id, name, state, facts, published, last_published",
+    "files": "name, size, changed_at, sha256, rows, outcome, note",
+    "outbox": "stream, slot, label, manifest, tables",
+}
+_MODULUS = 1 << 256
 _VALUES_OF_STREAMS = "select json_extract(facts, '$.values') from streams"
 
 
@@ -91,6 +101,7 @@ class Store:
         with sqlite_plainly(path.name):
             self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
             self._prepare()
+            self._seals = self._checked()
             self._revision = self.meta("revision") or 0
 
     def _prepare(self) -> None:
@@ -104,6 +115,22 @@ class Store:
             raise damaged(self.path.name)
         for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
             self._base.execute(f"pragma {pragma}")
+
+    def _checked(self) -> int:
+        """The sum of all seals, after looking at every row as it is at one moment."""
+        self._base.execute("begin")
+        total, sound = 0, True
+        for table, holds in _HOLDS.items():
+            for *content, seal in self._base.execute(f"select {holds}, seal from {table}"):  # noqa: S608
+                sound = sound and seal == _seal(table, *content)
+                total += int(seal, 16) if sound else 0
+        kept = self._base.execute("select value from meta where key = 'seal'").fetchone()
+        sound = sound and kept is not None and kept[0] == _seal_of_all(self._base, total % _MODULUS)
+        self._base.execute("rollback")
+        if not sound:
+            self._base.close()
+            raise damaged(self.path.name)
+        return total % _MODULUS
 
     def close(self) -> None:
         """Bring everything into the one file."""
@@ -138,13 +165,18 @@ class Store:
         """All or nothing, and on the disk when it ends."""
         with sqlite_plainly(self.path.name):
             self._base.execute("begin immediate")
+            before = self._seals
             try:
                 self._refuse_changed()
                 yield
                 self.set_meta("revision", self._revision + 1)
+                self._run(
+                    "insert or replace into meta values ('seal', ?)", _seal_of_all(self._base, self._seals)
+                )
                 self._base.execute("commit")
                 self._revision += 1
             except BaseException:
+                self._seals = before
                 if self._base.in_transaction:
                     self._base.execute("rollback")
                 raise
@@ -171,7 +203,7 @@ class Store:
 
     def stream(self, name: str) -> StreamRecord | None:
         """A stream by the value that tells it apart."""
-        found = self._one("select * from streams where name = ?", name)
+        found = self._one(f"select {_HOLDS['streams']} from streams where name = ?", name)  # noqa: S608
         return None if found is None else _stream(found)
 
     def streams(self) -> list[StreamRecord]:
@@ -181,18 +213,19 @@ class Store:
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; returns its number."""
-        found = self._one(
+        self._change(
+            ("streams", "name = ?", (name,)),
             "insert into streams (name, state, facts) values (?, ?, ?) on conflict (name) "
-            "do update set state = excluded.state, facts = excluded.facts returning id",
+            "do update set state = excluded.state, facts = excluded.facts",
             name,
             state,
             json.dumps(facts),
         )
-        return int(found[0])
+        return int(self._one("select id from streams where name = ?", name)[0])
 
     def file(self, name: str) -> FileRecord | None:
         """What became of a file."""
-        found = self._one("select * from files where name = ?", name)
+        found = self._one(f"select {_HOLDS['files']} from files where name = ?", name)  # noqa: S608
         return None if found is None else FileRecord(*found)
 
     def taken_content(self, sha256: str) -> str | None:
@@ -205,8 +238,9 @@ class Store:
 
     def put_file(self, record: FileRecord) -> None:
         """Keep what became of a file."""
-        self._run(
-            "insert or replace into files values (?, ?, ?, ?, ?, ?, ?)",
+        self._change(
+            ("files", "name = ?", (record.name,)),
+            "insert or replace into files values (?, ?, ?, ?, ?, ?, ?, '')",
             record.name,
             record.size,
             record.changed_at,
@@ -222,8 +256,9 @@ class Store:
 
     def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
         """A slot is final and must be published."""
-        self._run(
-            "insert into outbox values (?, ?, ?, ?, ?)",
+        self._change(
+            ("outbox", "stream = ? and slot = ?", (stream, slot)),
+            "insert into outbox values (?, ?, ?, ?, ?, '')",
             stream,
             slot,
             json.dumps(label),
@@ -253,12 +288,28 @@ class Store:
 
     def mark_published(self, pending: Pending) -> None:
         """A slot stands in its folder."""
-        self._run("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
-        self._run(
+        self._change(
+            ("outbox", "stream = ? and slot = ?", (pending.stream, pending.slot)),
+            "delete from outbox where stream = ? and slot = ?",
+            pending.stream,
+            pending.slot,
+        )
+        self._change(
+            ("streams", "id = ?", (pending.stream,)),
             "update streams set published = published + 1, last_published = ? where id = ?",
             str(pending.label),
             pending.stream,
         )
+
+    def _change(self, row: tuple[str, str, tuple[Any, ...]], command: str, *values: Any) -> None:
+        """Change one row, named by table, condition and key, and seal it anew."""
+        table, where, key = row
+        old = self._one(f"select seal from {table} where {where}", *key)  # noqa: S608
+        self._run(command, *values)
+        new = self._one(f"select {_HOLDS[table]} from {table} where {where}", *key)  # noqa: S608
+        seal = "0" if new is None else _seal(table, *new)
+        self._run(f"update {table} set seal = ? where {where}", seal, *key)  # noqa: S608
+        self._seals = (self._seals + int(seal, 16) - int("0" if old is None else old[0], 16)) % _MODULUS
 
     def _run(self, command: str, *values: Any) -> None:
         with sqlite_plainly(self.path.name):
@@ -290,6 +341,7 @@ def make_store(path: Path, parameters: dict[str, Any], seed: int) -> None:
             known = {"parameters": parameters, "seed": str(seed), "made": now(), "closed": False}
             for key, value in known.items():
                 base.execute("insert into meta values (?, ?)", (key, json.dumps(value)))
+            base.execute("insert into meta values ('seal', ?)", (_seal_of_all(base, 0),))
             base.execute(f"pragma user_version = {VERSION}")
             base.execute(f"pragma application_id = {APPLICATION}")
         finally:
@@ -297,6 +349,21 @@ def make_store(path: Path, parameters: dict[str, Any], seed: int) -> None:
     with said_plainly(path.name):
         hidden.rename(path)
         sync_folder(path.absolute().parent)
+
+
+def _seal(*content: Any) -> str:
+    """The digest of a row."""
+    digest = hashlib.sha256()
+    for value in content:
+        part = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _seal_of_all(base: sqlite3.Connection, seals: int) -> str:
+    """The digest of `meta` and of the sum of all seals."""
+    told = base.execute("select key, value from meta where key <> 'seal' order by key").fetchall()
+    return _seal(seals, *(part for row in told for part in row))
 
 
 def now() -> str:

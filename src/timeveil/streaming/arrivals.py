@@ -47,6 +47,7 @@ def arrivals(table: Any, settings: Settings) -> Arrivals:
     complete = _complete(relation, settings)
     times = relation.table.column(relation.time)
     slot = slots.index(times if complete is None else times.take(pa.array(complete)))
+    slots.refuse_beyond(int(slot.max(initial=0)) + settings.jitter)
     return Arrivals(relation, slots, slot, complete)
 
 
@@ -67,6 +68,7 @@ def _relation(table: Any, settings: Settings) -> Relation:
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
     _refuse_nanoseconds(name, column)
+    _refuse_far(name, column)
     plain = without_nan(column)
     if plain is column:
         return relation
@@ -87,6 +89,18 @@ def _refuse_nanoseconds(name: str, column: pa.ChunkedArray) -> None:
         code="unsupported-input",
     )
     instead_of(pa.ArrowInvalid, lambda _: error, lambda: column.cast(coarser))
+
+
+def _refuse_far(name: str, column: pa.ChunkedArray) -> None:
+    """Nor does it know years below 1 or above 9999."""
+    if not pa.types.is_temporal(column.type) or pa.types.is_interval(column.type):
+        return
+    error = InputError(
+        f"column `{name}` has times outside of the years 1 to 9999",
+        hint="see that no date is wrong, or give them as text",
+        code="unsupported-input",
+    )
+    instead_of((OverflowError, ValueError), lambda _: error, lambda: pc.min_max(column).as_py())
 
 
 def _complete(relation: Relation, settings: Settings) -> Ints | None:

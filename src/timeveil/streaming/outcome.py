@@ -54,7 +54,7 @@ def assemble(
     parts: dict[str, Any] = {"data": Deferred(partial(_data, arrived, settings, fate))}
     if settings.buckets == "anatomy":
         parts["sensitive"] = Deferred(partial(_sensitive, arrived, settings, fate))
-    told = {**facts, "parameters": manifest["parameters"]}
+    told = {**facts, "parameters": manifest["parameters"], "time": manifest["time"]}
     ledger = Ledger("stream", _entries(arrived, settings, fate), relation, facts=told)
     return Release(settings.promise, manifest, parts), ledger
 

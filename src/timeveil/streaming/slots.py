@@ -16,6 +16,8 @@ from timeveil.errors import InputError
 from timeveil.model.relation import TimeAxis
 
 Ints = npt.NDArray[np.int64]
+END_OF_TIME = 253_402_300_799
+"""The last second of the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,18 @@ class Slots:
             )
         return found
 
+    def refuse_beyond(self, last: int) -> None:
+        """Dates have four digits for the year; a slot after the last of them has no label."""
+        if self.granularity is None or self.axis.kind == "relative":
+            return
+        end = int(self.granularity.index(np.array([END_OF_TIME]))[0])
+        if end != GAP and last > end:
+            raise InputError(
+                "records would be published after the year 9999",
+                hint="see that no date is wrong, or choose less jitter",
+                code="bad-time",
+            )
+
     def labels(self, slots: Sequence[int] | Ints) -> pa.Array:
         """Slots as they are published."""
         numbers = np.asarray(slots, np.int64)
@@ -70,5 +84,6 @@ class Slots:
 def slots_of(slot: str | Granularity, axis: TimeAxis) -> Slots:
     """The slots of an axis; a granularity that does not fit it is refused."""
     if axis.kind == "relative" and axis.unit is None:
+        resolve([slot], TimeAxis("civil", pa.timestamp("s")))  # a misspelt name is told, needed or not
         return Slots(axis, None)
     return Slots(axis, resolve([slot], axis)[0])

@@ -7,6 +7,8 @@ of its records.
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 from timeveil.errors import InputError
@@ -31,6 +33,7 @@ def check_records(release: Release, ledger: Ledger, findings: Findings) -> None:
         findings.refuse("ledger", error.message)
         return
     _check_origins(journeys, findings)
+    _check_span(release, journeys, findings)
     _check_moves(release, journeys, findings)
     _check_people(ledger, journeys, findings)
     _check_eligible(promised(release, "l"), journeys, findings)
@@ -67,6 +70,8 @@ def _check_parameters(release: Release, ledger: Ledger, findings: Findings) -> N
     differ = [name for name in theirs if name not in ours or _plain(ours[name]) != _plain(theirs[name])]
     if differ:
         findings.refuse("parameters", f"the run was made with other parameters: {', '.join(differ)}")
+    if json.dumps(ledger.facts.get("time")) != json.dumps(release.manifest["time"]):
+        findings.refuse("parameters", "the stated time and slots are not those of the run")
 
 
 def _plain(value: object) -> object:
@@ -94,6 +99,17 @@ def _check_origins(journeys: Journeys, findings: Findings) -> None:
     _refuse_some("origin", elsewhere, "with another origin noted", findings)
     incomplete = journeys.published & ~journeys.whole
     _refuse_some("incomplete-rows", incomplete, "without slot, value or respondent not withheld", findings)
+
+
+def _check_span(release: Release, journeys: Journeys, findings: Findings) -> None:
+    findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
+    counts, origin = release.manifest["counts"], journeys.origin[journeys.whole]
+    labels = [None, None]
+    if len(origin):
+        ends = [int(origin.min()), int(origin.max()) + release.manifest["parameters"].get("jitter", 0)]
+        labels = journeys.line.labels(ends).to_pylist()
+    if labels != [counts["first_slot"], counts["last_slot"]]:
+        findings.refuse("slot", "the first and the last slot are not those of the records")
 
 
 def _check_moves(release: Release, journeys: Journeys, findings: Findings) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.catalogue import UNITS, available, fit
+from timeveil.errors import TimeveilError
+from timeveil.model.relation import TimeAxis
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.buckets import BUCKET, COUNT, SLOT
@@ -54,6 +56,8 @@ def _check_numbers(manifest: Mapping[str, Any], findings: Findings) -> None:
     for name in wanted:
         if not is_count(manifest["counts"].get(name)):
             findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
+    if "sensitive_columns" not in manifest and manifest["counts"].get("buckets", 0) != 0:
+        findings.refuse("manifest", "`counts.buckets` of the manifest is not 0, and there are no buckets")
     for name in ("l", "window"):
         if not is_count(manifest["parameters"].get(name)) or not manifest["parameters"][name]:
             findings.refuse("manifest", f"`parameters.{name}` of the manifest is not a number of 1 or more")
@@ -166,12 +170,27 @@ def check_statements(release: Release, findings: Findings) -> None:
     definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
     if (None if definition is None else definition.get("name")) != slot:
         findings.refuse("slot", "the slot granularity and its definition have different names")
+    if definition is not None and not _has_own_title(manifest["time"]):
+        findings.refuse("slot", "the slots are described in other words than the calendar's own")
     if manifest["parameters"]["slot"] != slot:
         findings.refuse("slot", "`parameters.slot` and `time.slot` of the manifest are not the same")
     if not _fits_clock(manifest["time"]):
         findings.refuse("manifest", "the kind, zone, unit and slot of the time do not go with each other")
     if not _is_cost(manifest["parameters"]):
         findings.refuse("parameters", "`parameters.move_cost` of the manifest is no cost of moving records")
+
+
+def _has_own_title(time: Mapping[str, Any]) -> bool:
+    """What is in the catalogue goes by the words of the catalogue; others are the custodian's."""
+    stated = time["slot_definition"]
+    try:
+        axis = TimeAxis(time["kind"], pa.timestamp("ms"), zone=time["zone"], unit=time["unit"])
+        known = fit(available(axis)[stated.get("name")], axis).as_dict()
+    except (TimeveilError, LookupError, TypeError, ValueError):
+        return True
+    return bool(
+        {**stated, "title": None} != {**known, "title": None} or stated.get("title") == known["title"]
+    )
 
 
 def _fits_clock(time: Mapping[str, Any]) -> bool:

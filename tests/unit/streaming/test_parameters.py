@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -169,3 +170,11 @@ def test_the_costs_of_withholding_may_differ_by_value() -> None:
     assert (moved.facts["moved"], withheld.facts["moved"]) == (2, 0)
     assert withheld.facts["withheld"] == 2
     assert withheld.facts["information_loss"] == 0
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 0.7, 1.1, 2.5])
+def test_what_rounding_leaves_breaks_no_condition(step):
+    costs = costs_from(lambda d: step * d, None, window=7)
+    steps = [after - before for before, after in pairwise(costs.move)]
+    assert steps == sorted(steps)
+    assert steps[-1] <= 1.000001 * steps[0]

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.oracles import judges_stream as oracle
 
+import timeveil as tv
 from timeveil.model.guarantee import KAnonymity
 from timeveil.model.release import Deferred, Release
 from timeveil.model.stored import Stored
@@ -286,7 +287,7 @@ def stated(pair, **parameters):
     """Release and ledger of a run with other parameters."""
     release, ledger = pair
     changed = {**release.manifest["parameters"], **parameters}
-    return edited(release, parameters=changed), replace(ledger, facts={"parameters": changed})
+    return edited(release, parameters=changed), replace(ledger, facts={**ledger.facts, "parameters": changed})
 
 
 def test_a_whole_table_has_no_late_records(case, pair):
@@ -301,9 +302,9 @@ def test_a_whole_table_has_no_late_records(case, pair):
 
     for late in ("refuse", "move"):
         release, ledger = stated(pair, late=late)
-        assert set(found(release, early(ledger))) == {"moved-too-far"}
+        assert set(found(release, early(ledger))) == {"moved-too-far", "slot"}
     release, ledger = stated(pair, jitter=9)
-    assert verify(release, early(ledger))
+    assert set(found(release, early(ledger))) == {"slot"}
 
 
 def test_parameters_are_those_of_the_run(pair):
@@ -461,3 +462,38 @@ def test_a_bucket_number_beyond_all_is_refused(pair):
         changed[name] = table.set_column(place, "bucket", numbers)
         told[key] = [{**c, "type": "uint64"} if c["name"] == "bucket" else c for c in release.manifest[key]]
     assert "columns" in found(edited(tables(release, **changed), **told))
+
+
+def test_a_description_of_the_slots_is_not_for_messages(pair):
+    release, ledger = pair
+    time = release.manifest["time"]
+    wordy = {**time, "slot_definition": {**time["slot_definition"], "title": "seed 7"}}
+    assert set(found(edited(release, time=wordy))) == {"slot"}
+    own = {**time, "slot": "ward-day", "slot_definition": {**wordy["slot_definition"], "name": "ward-day"}}
+    told = edited(release, time=own, parameters={**release.manifest["parameters"], "slot": "ward-day"})
+    assert verify(told)
+    assert "parameters" in found(told, ledger)
+
+
+def test_the_time_and_its_span_are_those_of_the_run(pair):
+    release, ledger = pair
+    time, counts = release.manifest["time"], release.manifest["counts"]
+    zoned = edited(release, time={**time, "kind": "zoned", "zone": "Europe/Berlin"})
+    assert found(zoned, ledger)["parameters"] == "the stated time and slots are not those of the run"
+    wider = edited(release, counts={**counts, "first_slot": "2020-02-28", "slots": counts["slots"] + 1})
+    assert "slot" in found(wider, ledger)
+
+
+def test_without_buckets_none_are_counted(case):
+    release, _ = oracle.build(replace(case, buckets="none"))
+    assert verify(release)
+    assert "manifest" in found(edited(release, counts={**release.manifest["counts"], "buckets": 5}))
+
+
+def test_a_ledger_of_another_kind_of_time_is_refused(case, pair):
+    numbered = oracle.build(replace(case, axis=oracle.NUMBERS))[1]
+    for judge in (tv.attack, tv.measure):
+        with pytest.raises(tv.InputError) as refused:
+            judge(pair[0], numbered)
+        assert refused.value.code == "ledger-mismatch"
+    assert "ledger" in found(pair[0], replace(numbered, facts=pair[1].facts))

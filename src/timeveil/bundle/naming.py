@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from urllib.parse import quote
 
+SLOTS = "slots"
 LONGEST = 150
 EMPTY = "%"
 
@@ -28,3 +29,12 @@ def folder_name(text: str | int) -> str:
         digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{name[:LONGEST]}%{digest[:32]}%"
     return name or EMPTY
+
+
+def stream_folder(name: str) -> str:
+    """The folder of a stream: never one that is read as the slots of a single one.
+
+    >>> stream_folder("Anna"), stream_folder("slots")
+    ('Anna', '%73lots')
+    """
+    return "%73lots" if name == SLOTS else folder_name(name)
