@@ -100,7 +100,7 @@ def _check_true_slot(true_slot: Any, l: int) -> None:  # noqa: E741
         return
     shown = true_slot if whole else type(true_slot).__name__
     raise ParameterError(
-        f"what is promised to someone who knows the true slot must lie from 2 to l - 1 = {l - 1}, got {shown}",
+        f"the promise to someone who knows the true slot must lie from 2 to l - 1 = {l - 1}, got {shown}",
         hint=f"use {l - 1}" if l > 2 else "raise l to at least 3",
         code="bad-parameter",
     )
