@@ -35,6 +35,7 @@ from timeveil.streaming.reposition import Filler
 from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, Settings, settings_from
 from timeveil.streaming.slots import Ints
 from timeveil.streaming.stream import Stream
+from timeveil.streaming.whole_packets import run_packets
 
 FILLERS = ("never", "last_chance", "always")
 KERNEL_CELLS = 1 << 27
@@ -62,6 +63,9 @@ def publish_stream(
     nulls: Nulls = "error",
     zone: str | None = None,
     unit: str | None = None,
+    protect_slot: int | None = None,
+    spread: int = 1,
+    fillers: int = 0,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish a stream that is there as a whole, every slot l-diverse.
@@ -96,6 +100,9 @@ def publish_stream(
         nulls=nulls,
         zone=zone,
         unit=unit,
+        protect_slot=protect_slot,
+        spread=spread,
+        fillers=fillers,
     )
     progress("reading", 0.0)
     arrived = arrivals(table, settings)
@@ -227,7 +234,11 @@ def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
     size = settings.window * settings.window * len(records.values)
     fits = len(records.codes) >= KERNEL_ROWS and size <= KERNEL_CELLS
     run = by_kernel if fits else step_by_step
-    late, bucket, buckets, duplicates = run(records, settings)
+    packet = None
+    if settings.rules is None:
+        late, bucket, buckets, duplicates = run(records, settings)
+    else:
+        late, bucket, packet, buckets, duplicates = run_packets(records, settings)
     extra = records.arrives - records.came_from if settings.jitter else np.zeros(0, np.int64)
     furthest = settings.window + settings.jitter
     moved, came, withheld = _sums(len(late)).sum_up(
@@ -240,10 +251,9 @@ def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
         back = np.empty_like(records.order)
         back[records.order] = np.arange(len(back))
         slot, published, came_from, codes = slot[back], published[back], came_from[back], codes[back]
-        bucket = None if bucket is None else bucket[back]
-    fate = Fate(
-        came_from, slot, bucket, published, codes, records.values, records.first, records.last, buckets
-    )
+        bucket, packet = (None if part is None else part[back] for part in (bucket, packet))
+    span = records.first, records.last
+    fate = Fate(came_from, slot, bucket, published, codes, records.values, *span, buckets, packet)
     return fate, {**facts, "duplicates": duplicates}
 
 
