@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 LOOK = 32
@@ -69,9 +68,9 @@ class Mixture:
         holding = (guest for guest in reversed(self.guests) if not top.isdisjoint(guest.values))
         return next(holding, self.guests[-1])
 
-    def is_eligible(self, l: int, without: Sequence[int] = ()) -> bool:  # noqa: E741
-        """Whether no value is held by more than 1 in l records, also without some of them."""
-        return lack(self.counts - Counter(without), l) <= 0
+    def is_eligible(self, l: int) -> bool:  # noqa: E741
+        """Whether no value is held by more than 1 in l records."""
+        return lack(self.counts, l) <= 0
 
     def split(self, l: int) -> list[list[Packet]]:  # noqa: E741
         """L-eligible buckets of whole packets, as small as comes easily."""

@@ -66,9 +66,9 @@ class Waiting:
     >>> outcome = waiting.step(1, records=[0, 1, 2, 3], values=[0, 0, 1, 2])
     >>> outcome.published, [sorted(packet.values) for packet in waiting.packets]
     ([], [[0, 2], [0, 1]])
-    >>> outcome = waiting.step(2, records=[4, 5, 6, 7, 8, 9], values=[1, 2, 3, 4, 5, 6])
+    >>> outcome = waiting.step(2, records=[4, 5, 6, 7, 8, 9, 10], values=[1, 2, 3, 4, 5, 6, 7])
     >>> sorted((packet.origin, len(packet.values)) for packet, _ in outcome.published)
-    [(1, 2), (1, 2), (2, 2), (2, 4)]
+    [(1, 2), (1, 2), (2, 2), (2, 2), (2, 3)]
     """
 
     def __init__(self, rules: Rules, seed: int) -> None:
@@ -158,7 +158,7 @@ class Today:
     def mix(self) -> None:
         """Bring the packets that are due together with others, until they are l-eligible or put off."""
         mixture, rules = self.mixture, self.rules
-        closed = not self.cells.size and not rules.fill_empty
+        closed = not self.cells.records and not rules.fill_empty
         for packet in [packet for packet in self.waiting.packets if packet.due <= self.slot]:
             if closed or self._meets(packet):
                 self._put_off(packet, conflict=not closed)
@@ -170,16 +170,17 @@ class Today:
                 mixture.remove(packet)
                 self.present.difference_update(self._people(packet))
                 self._put_off(packet)
-        for packet in reversed(mixture.own[:]):
-            if not mixture.guests or mixture.is_eligible(rules.l, without=packet.values):
+        while len(mixture.own) < len(mixture.guests) and self._help():
+            pass  # more than needed, so that buckets can be smaller
+        if not mixture.guests:
+            for packet in reversed(mixture.own[:]):
                 self._return(packet)
 
     def _help(self) -> bool:
-        """A packet of the slot's own joins, of values that are the commonest neither there nor here."""
+        """A packet of the slot's own joins, without the commonest values of the mixture."""
         if not self._can_spare():
             return False
-        barred = self.mixture.at_highest().union(self.cells.at_highest())
-        values = self.cells.pick(self.rules.size, self.draws, barred)
+        values = self.cells.pick(self.rules.size, self.draws, barred=self.mixture.at_highest())
         if values is not None:
             self._join_mixture(self._packet(values))
         return values is not None
@@ -228,7 +229,7 @@ class Today:
             out.buckets += 1
 
     def _can_spare(self) -> bool:
-        """Whether the core stays l-eligible without a packet that lacks its commonest values."""
+        """Whether the core stays l-eligible without a packet, whatever its values."""
         return self.cells.is_eligible(self.rules.l, without=self.rules.size)
 
     def _next(self) -> int:

@@ -3,32 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from timeveil.streaming.mixture import Packet
 from timeveil.streaming.packets import Outcome, Waiting
 from timeveil.streaming.settings import Settings
-from timeveil.streaming.slots import Ints
+from timeveil.streaming.summary import fixed
+
+if TYPE_CHECKING:
+    from timeveil.streaming.whole import Records
 
 Fates = tuple[Any, Any, Any, int, int]
 """Late slots (-1: withheld), buckets, packets, how many buckets, records withheld because of people."""
 
 
-class Records(Protocol):
-    """Records in the order of their slots, as numbers."""
-
-    arrives: Ints
-    slots: Ints
-    begin: Ints
-    codes: Any
-    people: Any
-
-
-def run_packets(records: Any, settings: Settings) -> Fates:
+def run_packets(records: Records, settings: Settings, *, fast: bool) -> Fates:
     """Every slot in turn."""
-    return packets_step_by_step(records, settings)
+    return packets_by_kernel(records, settings) if fast else packets_step_by_step(records, settings)
+
+
+def packets_by_kernel(records: Records, settings: Settings) -> Fates:
+    """By the kernel, with room for a window of records beside what comes out."""
+    from timeveil.kernels import packets as kernel  # noqa: PLC0415
+    from timeveil.kernels.anatomy import bench_of  # noqa: PLC0415
+    from timeveil.kernels.chance import chance_of  # noqa: PLC0415
+    from timeveil.kernels.mixture import mix_of, pool_of  # noqa: PLC0415
+    from timeveil.kernels.placements import most_at_once  # noqa: PLC0415
+
+    rows, values, rules = len(records.codes), max(len(records.values), 1), settings.rules
+    late, bucket = np.full(rows, -1, np.int16), np.zeros(rows, np.int32)
+    packet = np.full(rows, -1, np.int64)
+    if rules is None or len(records.slots) == 0:
+        return late, bucket, packet, 0, 0
+    first = int(records.slots[0])
+    slots = records.slots - first
+    room = int(most_at_once(slots, records.begin, rules.window))
+    people = int(records.people.max(initial=-1)) + 1
+    desk = kernel.desk_of(room, values, people, room)
+    kernel.publish_packets(
+        kernel.Rows(fixed(records.codes), fixed(records.people), late, bucket, packet),
+        slots,
+        records.begin,
+        pool_of(room, rows),
+        mix_of(room, values),
+        desk,
+        bench_of(room, values, rules.l),
+        kernel.Rules(
+            rules.l,
+            rules.size,
+            rules.window,
+            rules.spread,
+            rules.fillers,
+            rules.fill_empty,
+            first,
+            int(slots[-1]) + 1,
+        ),
+        chance_of(settings.seed),
+        chance_of(settings.seed),
+    )
+    return late, bucket, packet, int(desk.state[kernel.MADE]), int(desk.state[kernel.CONFLICTS])
 
 
 def packets_step_by_step(records: Records, settings: Settings) -> Fates:
