@@ -1,8 +1,8 @@
 """`publish_stream` with packets against the same without, on the same Arrow table, in the same run.
 
 Claims: to protect people from those who know the true slot takes no more than three times as long, end to
-end; and memory beside the input and what comes out is that of a window, however long the stream. Runs alternate
-and the fastest of each counts.
+end; and memory beside the input and what comes out is that of a window, however long the stream. Runs
+alternate and the fastest of each counts.
 """
 
 from __future__ import annotations

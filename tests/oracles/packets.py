@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from timeveil.streaming.packets import Rules
@@ -29,39 +29,49 @@ def faults(
     people: Mapping[int, Hashable] | None = None,
 ) -> list[str]:
     """Everything that is wrong with what became of a stream's records, which are numbered slot by slot."""
-    found = []
-    origin, value = {}, {}
-    for slot in sorted(slots):
-        for one in slots[slot]:
-            origin[len(origin)], value[len(value)] = slot, one
-    if set(placed) != set(origin):
+    origin = [slot for slot in sorted(slots) for _ in slots[slot]]
+    value = [one for slot in sorted(slots) for one in slots[slot]]
+    if set(placed) != set(range(len(origin))):
         return ["a record is lost or made up"]
     packets: dict[int, list[int]] = defaultdict(list)
-    buckets: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+    buckets: dict[tuple[int, int | None], list[int]] = defaultdict(list)
     for record, fate in placed.items():
         packets[fate.packet].append(record)
         if fate.slot is not None:
             buckets[fate.slot, fate.bucket].append(record)
-            if not 0 <= fate.slot - origin[record] <= rules.window - 1:
-                found.append("a record is early or too late")
-    for records in packets.values():
-        if len({origin[record] for record in records}) > 1:
-            found.append("a packet of two origins")
-        if len({(placed[record].slot, placed[record].bucket) for record in records}) > 1:
-            found.append("a packet with two fates")
-        if len({value[record] for record in records}) < len(records):
-            found.append("a packet with a value twice")
-        natives = slots[origin[records[0]]]
-        if len(records) < min(rules.size, len(natives) // max(Counter(natives).values())):
-            found.append("a packet that is too small")
-    for records in buckets.values():
+    found = [
+        fault
+        for records in packets.values()
+        for fault in _of_packet(records, slots, origin, value, placed, rules)
+    ]
+    for (slot, _), records in buckets.items():
+        if any(not 0 <= slot - origin[record] <= rules.window - 1 for record in records):
+            found.append("a record is early or too late")
         if rules.l * max(Counter(value[record] for record in records).values()) > len(records):
             found.append("a bucket that is not l-eligible")
-    for slot in {slot for slot, _ in buckets} if people else ():
-        there = [people[record] for record, fate in placed.items() if fate.slot == slot] if people else []
-        if len(set(there)) < len(there):
-            found.append("somebody stands twice in a slot")
+    if people is not None:
+        there = [(fate.slot, people[record]) for record, fate in placed.items() if fate.slot is not None]
+        found += ["somebody stands twice in a slot"] * (len(set(there)) < len(there))
     return found
+
+
+def _of_packet(
+    records: Sequence[int],
+    slots: Mapping[int, Sequence[int]],
+    origin: Sequence[int],
+    value: Sequence[int],
+    placed: Mapping[int, Placed],
+    rules: Rules,
+) -> Iterator[str]:
+    if len({origin[record] for record in records}) > 1:
+        yield "a packet of two origins"
+    if len({(placed[record].slot, placed[record].bucket) for record in records}) > 1:
+        yield "a packet with two fates"
+    if len({value[record] for record in records}) < len(records):
+        yield "a packet with a value twice"
+    natives = slots[origin[records[0]]]
+    if len(records) < min(rules.size, len(natives) // max(Counter(natives).values())):
+        yield "a packet that is too small"
 
 
 def hard_stream(rng: random.Random) -> tuple[Slots, Rules]:
