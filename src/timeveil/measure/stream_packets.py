@@ -3,7 +3,7 @@
 The records that stay of a slot are to be l-eligible by themselves, and no value is held by more than 1 in q
 of those that leave it. Then if a slot lacks e = l * (records of its commonest value) - (all its records), at
 least e * q / (l - q) of them must leave: of h that leave at most h / q have that value, so that
-l * (commonest - h / q) <= all - h.
+l * (commonest - h / q) <= all - h. If any leave, at least q do.
 """
 
 from __future__ import annotations
@@ -75,4 +75,5 @@ def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
     room = np.ones(len(size), dtype=np.int64)
     room[place.ravel()] = least_sizes(slot, value, promise)
     lack = np.maximum(l * most - size, 0)
-    return int(np.ceil(lack * room / (l - room)).sum())
+    least = np.maximum(np.ceil(lack * room / (l - room)), room)
+    return int(least[lack > 0].sum())
