@@ -7,12 +7,10 @@ window of rows, so a slot costs the same however many came before.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from timeveil.kernels.anatomy import bucket_values, by_value, list_values
-from timeveil.kernels.chance import begin_draws, draw_below, shuffle
+from timeveil.kernels.anatomy import bucket_values
+from timeveil.kernels.chance import begin_draws, draw_below
 from timeveil.kernels.compiling import kernel, part
 from timeveil.kernels.mixture import (
     GUESTS,
@@ -26,68 +24,30 @@ from timeveil.kernels.mixture import (
     split,
     welcome,
 )
+from timeveil.kernels.packet_cells import (
+    CONFLICTS,
+    DISTINCT,
+    LEAST,
+    LINE,
+    MADE,
+    NUMBER,
+    SIZE,
+    any_marked,
+    dissolve,
+    draw_values,
+    highest,
+    holds,
+    is_double,
+    join,
+    make_packet,
+    mark,
+    pick,
+    pick_highest,
+    release,
+    take_in,
+)
 
 SHUFFLING, CHOOSING = np.int64(0), np.int64(2**32 - 2)
-NUMBER, LINE, FREE, SIZE, DISTINCT, LEAST, MADE, CONFLICTS = 0, 1, 2, 3, 4, 5, 6, 7
-
-
-class Rows(NamedTuple):
-    """The records: value and person codes (no people: an empty array), and what becomes of each row."""
-
-    code: np.ndarray
-    person: np.ndarray
-    late: np.ndarray
-    bucket: np.ndarray
-    packet: np.ndarray
-
-
-class Desk(NamedTuple):
-    """Room to work in.
-
-    rows: those of the slot; order, start: those of its core by bucket, and where each ends. chosen, weight:
-    values drawn and what they are drawn by. present, shown: per person, one more than the latest slot they
-    had a record in, and were shown in by an own packet. state: the next packet's number; packets that wait,
-    free places; rows of the slot without a packet, its different values, the least size of its packets;
-    buckets made, records withheld because of people.
-    """
-
-    rows: np.ndarray
-    order: np.ndarray
-    start: np.ndarray
-    chosen: np.ndarray
-    weight: np.ndarray
-    present: np.ndarray
-    shown: np.ndarray
-    state: np.ndarray
-
-
-class Rules(NamedTuple):
-    """The parameters, the absolute number of slot 0, and how many slots there are."""
-
-    l: int  # noqa: E741
-    size: int
-    window: int
-    spread: int
-    fillers: int
-    fill_empty: bool
-    first: int
-    span: int
-
-
-def desk_of(most: int, values: int, people: int, pool: int) -> Desk:
-    """An empty desk for slots of at most so many rows."""
-    state = np.zeros(8, np.int64)
-    state[FREE] = pool
-    return Desk(
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros(most + 2, np.int64),
-        np.zeros(values, np.int64),
-        np.zeros(values, np.int64),
-        np.zeros(people, np.int64),
-        np.zeros(people, np.int64),
-        state,
-    )
 
 
 @kernel
@@ -104,8 +64,8 @@ def publish_packets(rows, slots, begin, pool, mix, desk, bench, rules, shuffling
             continue
         begin_draws(shuffling, slot + rules.first, SHUFFLING)
         begin_draws(chance, slot + rules.first, CHOOSING)
-        _take_in(rows, slot, low, high, desk, bench, rules, shuffling)
-        skewed = state[SIZE] < rules.l * _highest(bench, desk)
+        take_in(rows, slot, low, high, desk, bench, rules, shuffling)
+        skewed = state[SIZE] < rules.l * highest(bench, desk)
         _hold(rows, slot, pool, desk, bench, rules, chance)
         if rules.fillers > 0 and not skewed:
             _fill(rows, slot, pool, desk, bench, rules, chance)
@@ -116,152 +76,16 @@ def publish_packets(rows, slots, begin, pool, mix, desk, bench, rules, shuffling
 
 
 @part
-def _take_in(rows, slot, low, high, desk, bench, rules, shuffling):  # type: ignore[no-untyped-def]
-    """The records of a slot in random order, by value."""
-    number = high - low
-    for i in range(number):
-        desk.rows[i] = low + i
-    shuffle(shuffling, desk.rows, np.int64(0), number)
-    distinct = list_values(bench, desk.rows, number, rows.code)
-    by_value(bench, desk.rows, number, rows.code, distinct)
-    state = desk.state
-    state[SIZE] = number
-    state[DISTINCT] = distinct
-    state[LEAST] = min(rules.size, number // _highest(bench, desk)) if number else 0
-    if rows.person.size:
-        for row in range(low, high):
-            desk.present[rows.person[row]] = slot + 1
-
-
-@part
-def _highest(bench, desk):  # type: ignore[no-untyped-def]
-    most = np.int64(0)
-    for p in range(desk.state[DISTINCT]):
-        most = max(most, bench.left[bench.values[p]])
-    return most
-
-
-@part
-def _draw_values(desk, bench, number, begin, chance):  # type: ignore[no-untyped-def]
-    """Draw so many values by `desk.weight` into `desk.chosen` from `begin` on; False if there are fewer."""
-    there = 0
-    total = np.int64(0)
-    distinct = desk.state[DISTINCT]
-    for p in range(distinct):
-        there += desk.weight[p] > 0
-        total += desk.weight[p]
-    if there < number:
-        return False
-    for i in range(number):
-        place = draw_below(chance, total)
-        for p in range(distinct):
-            place -= desk.weight[p]
-            if place < 0:
-                desk.chosen[begin + i] = bench.values[p]
-                total -= desk.weight[p]
-                desk.weight[p] = 0
-                break
-    return True
-
-
-@part
-def _pick_highest(desk, bench, chance):  # type: ignore[no-untyped-def]
-    """Values of a packet to hold: the commonest first, the others drawn by count."""
-    most = _highest(bench, desk)
-    number = desk.state[LEAST]
-    top = 0
-    for p in range(desk.state[DISTINCT]):
-        top += bench.left[bench.values[p]] == most
-    many = top > number
-    taken = 0
-    for p in range(desk.state[DISTINCT]):
-        s = bench.values[p]
-        if bench.left[s] == most:
-            desk.weight[p] = 1 if many else 0
-            if not many:
-                desk.chosen[taken] = s
-                taken += 1
-        else:
-            desk.weight[p] = 0 if many else bench.left[s]
-    return _draw_values(desk, bench, number - taken, taken, chance)
-
-
-@part
-def _pick(desk, bench, mix, number, chance):  # type: ignore[no-untyped-def]
-    """So many values, drawn by count, without the commonest of the mixture."""
-    most = highest_in(mix)
-    for p in range(desk.state[DISTINCT]):
-        s = bench.values[p]
-        desk.weight[p] = 0 if mix.counts[s] == most else bench.left[s]
-    return _draw_values(desk, bench, number, 0, chance)
-
-
-@part
-def _make(rows, slot, number, pool, desk, bench):  # type: ignore[no-untyped-def]
-    """A packet of the values in `desk.chosen`."""
-    state = desk.state
-    state[FREE] -= 1
-    p = pool.free[state[FREE]]
-    pool.number[p] = state[NUMBER]
-    state[NUMBER] += 1
-    pool.origin[p] = slot
-    pool.filler[p] = False
-    pool.gone[p] = False
-    pool.called[p] = -1
-    pool.size[p] = 0
-    for i in range(number):
-        _join(rows, p, desk.chosen[i], pool, desk, bench)
-    return p
-
-
-@part
-def _join(rows, p, s, pool, desk, bench):  # type: ignore[no-untyped-def]
-    """One record of a value joins a packet."""
-    bench.end[s] -= 1
-    bench.left[s] -= 1
-    desk.state[SIZE] -= 1
-    row = bench.sorted[bench.end[s]]
-    if pool.size[p] == 0:
-        pool.head[p] = row
-    else:
-        pool.after[pool.tail[p]] = row
-    pool.tail[p] = row
-    pool.size[p] += 1
-    rows.packet[row] = pool.number[p]
-
-
-@part
-def _dissolve(rows, p, pool, desk, bench):  # type: ignore[no-untyped-def]
-    """The records of a packet go back to the slot."""
-    row = pool.head[p]
-    for _ in range(pool.size[p]):
-        s = rows.code[row]
-        bench.sorted[bench.end[s]] = row
-        bench.end[s] += 1
-        bench.left[s] += 1
-        rows.packet[row] = -1
-        row = pool.after[row]
-    desk.state[SIZE] += pool.size[p]
-
-
-@part
-def _release(p, pool, desk):  # type: ignore[no-untyped-def]
-    """A packet of the slot's own leaves its place in the pool."""
-    pool.free[desk.state[FREE]] = p
-    desk.state[FREE] += 1
-
-
-@part
 def _hold(rows, slot, pool, desk, bench, rules, chance):  # type: ignore[no-untyped-def]
     """Step 1."""
     state = desk.state
     first = state[LINE]
     last = first
-    while state[SIZE] < rules.l * _highest(bench, desk):
-        if not _pick_highest(desk, bench, chance):
+    while state[SIZE] < rules.l * highest(bench, desk):
+        if not pick_highest(desk, bench, chance):
             _join_rest(rows, first, last, pool, desk, bench, chance)
             break
-        pool.line[last] = _make(rows, slot, state[LEAST], pool, desk, bench)
+        pool.line[last] = make_packet(rows, slot, state[LEAST], pool, desk, bench)
         last += 1
     for n in range(first, last):
         _wait(rows, slot, pool.line[n], False, pool, desk, rules, chance)
@@ -275,24 +99,14 @@ def _join_rest(rows, first, last, pool, desk, bench, chance):  # type: ignore[no
         for _ in range(bench.left[s]):
             lacking = 0
             for n in range(first, last):
-                lacking += not _holds(rows, pool.line[n], s, pool)
+                lacking += not holds(rows, pool.line[n], s, pool)
             place = draw_below(chance, lacking)
             for n in range(first, last):
-                if not _holds(rows, pool.line[n], s, pool):
+                if not holds(rows, pool.line[n], s, pool):
                     if place == 0:
-                        _join(rows, pool.line[n], s, pool, desk, bench)
+                        join(rows, pool.line[n], s, pool, desk, bench)
                         break
                     place -= 1
-
-
-@part
-def _holds(rows, p, s, pool):  # type: ignore[no-untyped-def]
-    row = pool.head[p]
-    for _ in range(pool.size[p]):
-        if rows.code[row] == s:
-            return True
-        row = pool.after[row]
-    return False
 
 
 @part
@@ -303,15 +117,15 @@ def _fill(rows, slot, pool, desk, bench, rules, chance):  # type: ignore[no-unty
     for n in range(state[LINE]):
         waiting += pool.filler[pool.line[n]]
     while waiting < rules.fillers:
-        most = _highest(bench, desk)
+        most = highest(bench, desk)
         if state[SIZE] - rules.size < rules.l * most:
             return
         for p in range(state[DISTINCT]):
             s = bench.values[p]
             desk.weight[p] = bench.left[s] if bench.left[s] < most else 0
-        if not _draw_values(desk, bench, rules.size, 0, chance):
+        if not draw_values(desk, bench, rules.size, 0, chance):
             return
-        p = _make(rows, slot, rules.size, pool, desk, bench)
+        p = make_packet(rows, slot, rules.size, pool, desk, bench)
         _wait(rows, slot, p, True, pool, desk, rules, chance)
         waiting += 1
 
@@ -321,45 +135,12 @@ def _wait(rows, slot, p, filler, pool, desk, rules, chance):  # type: ignore[no-
     """A packet of the slot waits, unless somebody stands in it twice."""
     pool.due[p] = slot + 1 + draw_below(chance, rules.spread)
     pool.filler[p] = filler
-    if _is_double(rows, p, pool):
+    if is_double(rows, p, pool):
         desk.state[CONFLICTS] += pool.size[p]
-        _release(p, pool, desk)
+        release(p, pool, desk)
         return
     pool.line[desk.state[LINE]] = p
     desk.state[LINE] += 1
-
-
-@part
-def _is_double(rows, p, pool):  # type: ignore[no-untyped-def]
-    if rows.person.size == 0:
-        return False
-    row = pool.head[p]
-    for i in range(pool.size[p]):
-        other = pool.after[row]
-        for _ in range(i + 1, pool.size[p]):
-            if rows.person[other] == rows.person[row]:
-                return True
-            other = pool.after[other]
-        row = pool.after[row]
-    return False
-
-
-@part
-def _any_marked(rows, p, mark, stamp, pool):  # type: ignore[no-untyped-def]
-    row = pool.head[p]
-    for _ in range(pool.size[p] if rows.person.size else 0):
-        if mark[rows.person[row]] == stamp:
-            return True
-        row = pool.after[row]
-    return False
-
-
-@part
-def _mark(rows, p, mark, stamp, pool):  # type: ignore[no-untyped-def]
-    row = pool.head[p]
-    for _ in range(pool.size[p] if rows.person.size else 0):
-        mark[rows.person[row]] = stamp
-        row = pool.after[row]
 
 
 @part
@@ -370,11 +151,11 @@ def _mix(rows, slot, empty, pool, mix, desk, bench, rules, chance):  # type: ign
         p = pool.line[n]
         if pool.due[p] > slot:
             continue
-        if closed or _any_marked(rows, p, desk.present, slot + 1, pool):
+        if closed or any_marked(rows, p, desk.present, slot + 1, pool):
             _put_off(slot, p, not closed, pool, desk, rules)
         else:
             welcome(mix, pool, rows.code, p)
-            _mark(rows, p, desk.present, slot + 1, pool)
+            mark(rows, p, desk.present, slot + 1, pool)
     held = mix.held
     while held[GUESTS] > 0 and rules.l * highest_in(mix) > held[TOTAL]:
         if (
@@ -384,7 +165,7 @@ def _mix(rows, slot, empty, pool, mix, desk, bench, rules, chance):  # type: ign
         ):
             continue
         p = remove_youngest(mix, pool, rows.code)
-        _mark(rows, p, desk.present, np.int64(0), pool)
+        mark(rows, p, desk.present, np.int64(0), pool)
         _put_off(slot, p, False, pool, desk, rules)
     while held[OWN] < held[GUESTS] and _help(rows, slot, pool, mix, desk, bench, rules, chance):
         pass
@@ -406,22 +187,22 @@ def _put_off(slot, p, conflict, pool, desk, rules):  # type: ignore[no-untyped-d
 
 @part
 def _help(rows, slot, pool, mix, desk, bench, rules, chance):  # type: ignore[no-untyped-def]
-    if desk.state[SIZE] - rules.size < rules.l * _highest(bench, desk):
+    if desk.state[SIZE] - rules.size < rules.l * highest(bench, desk):
         return False
-    if not _pick(desk, bench, mix, rules.size, chance):
+    if not pick(desk, bench, mix, rules.size, chance):
         return False
-    p = _make(rows, slot, rules.size, pool, desk, bench)
+    p = make_packet(rows, slot, rules.size, pool, desk, bench)
     _join_mixture(rows, slot, p, pool, mix, desk)
     return True
 
 
 @part
 def _join_mixture(rows, slot, p, pool, mix, desk):  # type: ignore[no-untyped-def]
-    if _is_double(rows, p, pool) or _any_marked(rows, p, desk.shown, slot + 1, pool):
+    if is_double(rows, p, pool) or any_marked(rows, p, desk.shown, slot + 1, pool):
         desk.state[CONFLICTS] += pool.size[p]
-        _release(p, pool, desk)
+        release(p, pool, desk)
         return
-    _mark(rows, p, desk.shown, slot + 1, pool)
+    mark(rows, p, desk.shown, slot + 1, pool)
     mix.own[mix.held[OWN]] = p
     mix.held[OWN] += 1
     count_packet(mix, pool, rows.code, p, 1)
@@ -435,9 +216,9 @@ def _call_filler(rows, slot, pool, mix, desk):  # type: ignore[no-untyped-def]
         early = pool.filler[p] and pool.origin[p] < slot < pool.due[p] and pool.called[p] != slot
         if early and not holds_highest(mix, pool, rows.code, p, most):
             pool.called[p] = slot
-            if not _any_marked(rows, p, desk.present, slot + 1, pool):
+            if not any_marked(rows, p, desk.present, slot + 1, pool):
                 welcome(mix, pool, rows.code, p)
-                _mark(rows, p, desk.present, slot + 1, pool)
+                mark(rows, p, desk.present, slot + 1, pool)
                 return True
     return False
 
@@ -447,12 +228,12 @@ def _help_at_any_cost(rows, slot, pool, mix, desk, bench, rules, chance):  # typ
     state = desk.state
     if pool.origin[mix.guests[0]] > slot - rules.window + 1:
         return False
-    if not _pick(desk, bench, mix, rules.size, chance):
+    if not pick(desk, bench, mix, rules.size, chance):
         return False
-    p = _make(rows, slot, rules.size, pool, desk, bench)
-    if state[SIZE] < state[LEAST] * _highest(bench, desk):
-        _dissolve(rows, p, pool, desk, bench)
-        _release(p, pool, desk)
+    p = make_packet(rows, slot, rules.size, pool, desk, bench)
+    if state[SIZE] < state[LEAST] * highest(bench, desk):
+        dissolve(rows, p, pool, desk, bench)
+        release(p, pool, desk)
         return False
     _join_mixture(rows, slot, p, pool, mix, desk)
     _hold(rows, slot, pool, desk, bench, rules, chance)
@@ -462,10 +243,10 @@ def _help_at_any_cost(rows, slot, pool, mix, desk, bench, rules, chance):  # typ
 @part
 def _return(rows, slot, p, pool, desk, bench, rules, chance):  # type: ignore[no-untyped-def]
     """An own packet goes back to the slot, or waits if it does not fit there."""
-    _mark(rows, p, desk.shown, np.int64(0), pool)
-    _dissolve(rows, p, pool, desk, bench)
-    if desk.state[SIZE] >= rules.l * _highest(bench, desk):
-        _release(p, pool, desk)
+    mark(rows, p, desk.shown, np.int64(0), pool)
+    dissolve(rows, p, pool, desk, bench)
+    if desk.state[SIZE] >= rules.l * highest(bench, desk):
+        release(p, pool, desk)
         return
     row = pool.head[p]
     for _ in range(pool.size[p]):
@@ -498,7 +279,7 @@ def _publish(rows, slot, low, high, pool, mix, desk, bench, rules, shuffling):  
     for i in range(held[GUESTS]):
         pool.gone[mix.guests[i]] = True
     for i in range(held[OWN]):
-        _release(mix.own[i], pool, desk)
+        release(mix.own[i], pool, desk)
     state[MADE] += made
     clear_mix(mix)
 
@@ -574,7 +355,7 @@ def _forget(pool, desk):  # type: ignore[no-untyped-def]
     for n in range(desk.state[LINE]):
         p = pool.line[n]
         if pool.gone[p]:
-            _release(p, pool, desk)
+            release(p, pool, desk)
         else:
             pool.line[kept] = p
             kept += 1

@@ -26,10 +26,11 @@ def run_packets(records: Records, settings: Settings, *, fast: bool) -> Fates:
 
 def packets_by_kernel(records: Records, settings: Settings) -> Fates:
     """By the kernel, with room for a window of records beside what comes out."""
-    from timeveil.kernels import packets as kernel  # noqa: PLC0415
+    from timeveil.kernels import packet_cells as cells  # noqa: PLC0415
     from timeveil.kernels.anatomy import bench_of  # noqa: PLC0415
     from timeveil.kernels.chance import chance_of  # noqa: PLC0415
     from timeveil.kernels.mixture import mix_of, pool_of  # noqa: PLC0415
+    from timeveil.kernels.packets import publish_packets  # noqa: PLC0415
     from timeveil.kernels.placements import most_at_once  # noqa: PLC0415
 
     rows, values, rules = len(records.codes), max(len(records.values), 1), settings.rules
@@ -41,16 +42,16 @@ def packets_by_kernel(records: Records, settings: Settings) -> Fates:
     slots = records.slots - first
     room = int(most_at_once(slots, records.begin, rules.window))
     people = int(records.people.max(initial=-1)) + 1
-    desk = kernel.desk_of(room, values, people, room)
-    kernel.publish_packets(
-        kernel.Rows(fixed(records.codes), fixed(records.people), late, bucket, packet),
+    desk = cells.desk_of(room, values, people, room)
+    publish_packets(
+        cells.Rows(fixed(records.codes), fixed(records.people), late, bucket, packet),
         slots,
         records.begin,
         pool_of(room, rows),
         mix_of(room, values),
         desk,
         bench_of(room, values, rules.l),
-        kernel.Rules(
+        cells.Rules(
             rules.l,
             rules.size,
             rules.window,
@@ -63,7 +64,7 @@ def packets_by_kernel(records: Records, settings: Settings) -> Fates:
         chance_of(settings.seed),
         chance_of(settings.seed),
     )
-    return late, bucket, packet, int(desk.state[kernel.MADE]), int(desk.state[kernel.CONFLICTS])
+    return late, bucket, packet, int(desk.state[cells.MADE]), int(desk.state[cells.CONFLICTS])
 
 
 def packets_step_by_step(records: Records, settings: Settings) -> Fates:
