@@ -19,6 +19,7 @@ import pyarrow as pa
 import timeveil as tv
 from benchmarks.experiments.stream import real, written
 from benchmarks.experiments.streams import DRAWN, Setting, Source, drawn
+from timeveil.attack import Posterior
 
 RESULTS = Path(__file__).resolve().parent / "results" / "packets.json"
 RECORDS = 40_000
@@ -143,7 +144,7 @@ def way(source: Source, table: pa.Table, given: dict[str, Any], questions: int) 
     }
 
 
-def told(part: tv.Posterior, l: int, size: int, people: int) -> dict[str, Any]:  # noqa: E741
+def told(part: Posterior, l: int, size: int, people: int) -> dict[str, Any]:  # noqa: E741
     """Chances given to true values, as plain numbers; None where there is nobody."""
     there = bool(part.people)
     return {
