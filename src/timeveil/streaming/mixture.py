@@ -10,7 +10,7 @@ LOOK = 32
 """How many packets are looked at for the one that a bucket grows by."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Packet:
     """Records of one slot, all of different values, with one fate.
 
@@ -52,21 +52,18 @@ class Mixture:
         self.own.append(packet)
         self.counts.update(packet.values)
 
-    def remove(self, packet: Packet) -> None:
-        """A packet goes."""
-        (self.own if packet in self.own else self.guests).remove(packet)
-        self.counts.subtract(packet.values)
-
     def at_highest(self) -> set[int]:
         """The values that most records hold."""
         most = max(self.counts.values(), default=0)
         return {value for value, count in self.counts.items() if count == most}
 
-    def youngest_at_highest(self) -> Packet:
-        """The youngest guest that holds such a value, or the youngest if none does."""
-        top = self.at_highest()
-        holding = (guest for guest in reversed(self.guests) if not top.isdisjoint(guest.values))
-        return next(holding, self.guests[-1])
+    def send_off(self) -> Packet:
+        """The youngest guest that holds such a value goes, or the youngest if none does."""
+        top, last = self.at_highest(), len(self.guests) - 1
+        holding = (at for at in range(last, -1, -1) if not top.isdisjoint(self.guests[at].values))
+        packet = self.guests.pop(next(holding, last))
+        self.counts.subtract(packet.values)
+        return packet
 
     def is_eligible(self, l: int) -> bool:  # noqa: E741
         """Whether no value is held by more than 1 in l records."""

@@ -166,15 +166,14 @@ class Today:
                 self._welcome(packet)
         while mixture.guests and not mixture.is_eligible(rules.l):
             if not (self._help() or self._call_filler() or self._help_at_any_cost()):
-                packet = mixture.youngest_at_highest()
-                mixture.remove(packet)
+                packet = mixture.send_off()
                 self.present.difference_update(self._people(packet))
                 self._put_off(packet)
         while len(mixture.own) < len(mixture.guests) and self._help():
             pass  # more than needed, so that buckets can be smaller
         if not mixture.guests:
-            for packet in reversed(mixture.own[:]):
-                self._return(packet)
+            while mixture.own:
+                self._return(mixture.own.pop())
 
     def _help(self) -> bool:
         """A packet of the slot's own joins, without the commonest values of the mixture."""
@@ -276,7 +275,6 @@ class Today:
 
     def _return(self, packet: Packet) -> None:
         """One of the slot's own goes back to the core, or waits if the core has no room for it."""
-        self.mixture.remove(packet)
         self.shown.difference_update(self._people(packet))
         self._dissolve(packet)
         if not self.cells.is_eligible(self.rules.l):
