@@ -136,3 +136,17 @@ def test_an_empty_stream() -> None:
     release, ledger = tv.publish_stream(empty, ROLES, **PACKETS)
     assert tv.verify(release, ledger)
     assert ledger.table.column_names[-1] == "packet"
+
+
+def test_a_state_holds_the_records_that_wait_and_no_others() -> None:
+    table = cases(12, 50)
+    table = table.append_column("note", pa.array([f"note-{row:05}" for row in range(table.num_rows)]))
+    roles = tv.Roles(time="day", quasi=["age"], sensitive=["ill"], keep=["note"])
+    publisher = tv.StreamPublisher(roles, **PACKETS)
+    slots = publisher.push(table)
+    state = publisher.state()
+    gone = [note for slot in slots for note in slot.data["note"].to_pylist()]
+    waiting = set(table["note"].to_pylist()) - set(gone)
+    assert publisher.facts["waiting"] > 0
+    assert not any(note.encode() in state for note in gone)
+    assert sum(note.encode() in state for note in waiting) == publisher.facts["waiting"]
