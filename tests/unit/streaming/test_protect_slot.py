@@ -139,7 +139,9 @@ def test_an_empty_stream() -> None:
 
 
 def test_a_state_holds_the_records_that_wait_and_no_others() -> None:
-    table = cases(12, 50)
+    ill = ["i0"] * 10 + [f"i{value}" for value in range(20, 40)]  # skewed, so that packets wait at the end
+    last = pa.table({"day": [99] * 30, "age": range(30), "ill": ill})
+    table = pa.concat_tables([cases(12, 50), last])
     table = table.append_column("note", pa.array([f"note-{row:05}" for row in range(table.num_rows)]))
     roles = tv.Roles(time="day", quasi=["age"], sensitive=["ill"], keep=["note"])
     publisher = tv.StreamPublisher(roles, **PACKETS)
