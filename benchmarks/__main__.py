@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import endless, series, series_adaptive, stream, whole_catalogue
+from benchmarks.speed import endless, series, series_adaptive, stream, stream_packets, whole_catalogue
 
-NAMES = ("catalogue", "stream", "endless", "series", "adaptive")
+NAMES = ("catalogue", "stream", "packets", "endless", "series", "adaptive")
 
 
 def main() -> None:
@@ -31,6 +31,10 @@ def main() -> None:
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))
         print(stream.table(results["stream"], results["stream_growth"]))
+    if arguments.only in (None, "packets"):
+        results["packets"] = stream_packets.run(arguments.rows, arguments.repeat)
+        results["packet_costs"] = [stream_packets.settings_of_the_spec(per_slot=n) for n in (20, 50, 100)]
+        print(stream_packets.table(results["packets"], results["packet_costs"]))
     if arguments.only in (None, "endless"):
         results["endless"] = {
             "pushed": endless.pushed(arguments.slots),

@@ -139,21 +139,25 @@ def build(case: Case) -> tuple[Release, Ledger]:
     slots = places(case)
     bucketed = case.buckets == "anatomy"
     buckets = bucketing(case, slots) if bucketed else [None] * len(slots)
+    parts = tables(case, slots, buckets)
+    release = Release(LDiversity(case.l), manifest(case, parts, slots), parts)
+    return release, ledger(case, slots, buckets, release.manifest)
+
+
+def tables(case: Case, slots: list, buckets: list) -> dict[str, pa.Table]:
+    """What is published of records in these slots and buckets."""
     kept = [n for n, slot in enumerate(slots) if slot is not None]
     parts = {"data": _data(case, slots, buckets, kept)}
     slot_type = pa.int64() if case.axis is NUMBERS else pa.string()
     kinds = {"slot": slot_type, "bucket": pa.int32(), "ill": pa.string(), "count": pa.int64()}
-    if bucketed:
+    if case.buckets == "anatomy":
         counted = Counter((slots[n], buckets[n], case.rows[n]["ill"]) for n in kept)
         lines = [
             {"slot": label_of(case, s), "bucket": b, "ill": v, "count": c}
             for (s, b, v), c in sorted(counted.items())
         ]
         parts["sensitive"] = pa.Table.from_pylist(lines, schema=pa.schema(kinds))
-    release = Release(LDiversity(case.l), _manifest(case, parts, slots), parts)
-    return release, _ledger(
-        case, slots, buckets, {key: release.manifest[key] for key in ("parameters", "time")}
-    )
+    return parts
 
 
 def _data(case: Case, slots: list, buckets: list, kept: list) -> pa.Table:
@@ -170,7 +174,7 @@ def _data(case: Case, slots: list, buckets: list, kept: list) -> pa.Table:
     return pa.Table.from_pylist(lines, schema=schema)
 
 
-def _manifest(case: Case, parts: dict, slots: list) -> dict:
+def manifest(case: Case, parts: dict, slots: list) -> dict:
     roles = {"slot": "slot", "zip": "quasi", "sex": "quasi", "ward": "keep", "bucket": "bucket",
              "ill": "sensitive", "count": "count"}  # fmt: skip
     columns = {
@@ -208,7 +212,7 @@ def relation(case: Case) -> Relation:
     return Relation(ROLES, pa.Table.from_pylist(rows, schema=schema), case.axis)
 
 
-def _ledger(case: Case, slots: list, buckets: list, facts: dict) -> Ledger:
+def ledger(case: Case, slots: list, buckets: list, manifest: dict) -> Ledger:
     kind = pa.int64() if case.axis is NUMBERS else pa.string()
     table = pa.table(
         {
@@ -218,7 +222,9 @@ def _ledger(case: Case, slots: list, buckets: list, facts: dict) -> Ledger:
             "bucket": pa.array(buckets, pa.int32()),
         }
     )
-    return Ledger("stream", table, relation(case), facts=facts)
+    return Ledger(
+        "stream", table, relation(case), facts={key: manifest[key] for key in ("parameters", "time")}
+    )
 
 
 def groups(case: Case) -> dict:

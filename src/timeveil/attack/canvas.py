@@ -47,7 +47,7 @@ def frame(top: float) -> list[str]:
     """The paper and lines at shares from 0 to `top`."""
     lines = [f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>']
     for share in (part * top / 5 for part in range(6)):
-        y = _y(share, top)
+        y = tall(share, top)
         lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         lines.append(
             f'<text class="soft" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>'
@@ -83,7 +83,7 @@ def bars(before: Sequence[float], after: Sequence[float], top: float) -> list[st
         for name, x, share in (("before", middle - width, pair[0]), ("after", middle, pair[1])):
             if not share:
                 continue
-            y = min(_y(share, top), base - 1.0)
+            y = min(tall(share, top), base - 1.0)
             lines.append(
                 f'<rect class="{name}" x="{x + 0.5:.1f}" y="{y:.1f}" width="{width - 1:.1f}" '
                 f'height="{base - y:.1f}"/>'
@@ -96,7 +96,8 @@ def bars(before: Sequence[float], after: Sequence[float], top: float) -> list[st
     return lines
 
 
-def _y(share: float, top: float) -> float:
+def tall(share: float, top: float) -> float:
+    """Where the top of a bar of this share stands."""
     return HEIGHT - BOTTOM - share / top * (HEIGHT - BOTTOM - TOP - 14)
 
 

@@ -5,8 +5,12 @@ theirs; each gives its bucket's values, by how many records of the bucket have t
 more often than one in l, so neither does any mixture of them.
 
 True slot: the adversary sees what became of the person's record, and is taken to know how the values of
-a slot divide among those that stayed, moved by so many slots, or are missing. Nothing bounds this: what
-must leave a slot is what there was too much of (see the threat model).
+a slot divide among those that stayed, moved by so many slots, or are missing. For the paper's method that is
+no more than the histograms of the slots, from which the method decides. Nothing bounds this: what must leave
+a slot is what there was too much of (see the threat model).
+
+True slot, closed packets: the adversary is taken to know even more, who is in the person's packet and every
+value outside of it. Each of the packet's values, which are all different, is then equally likely.
 
 Several slots: whoever has the same value every time must have one that all of their buckets have. The
 chance of each such value is the product of its shares in the buckets, relative to its share overall.
@@ -24,7 +28,8 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import bucketed
 from timeveil.query.codes import Integers, distinct, distinct_pairs, fold
-from timeveil.query.journeys import Journeys, follow
+from timeveil.query.journeys import Journeys, follow, mismatch
+from timeveil.query.packets import packets_of, true_slot_promise
 from timeveil.query.published import promised
 from timeveil.query.slots import NOWHERE
 
@@ -32,7 +37,11 @@ from timeveil.query.slots import NOWHERE
 def attack_stream(release: Release, ledger: Ledger, adversary: StreamAdversary) -> StreamBreach:
     """Guess everyone's sensitive value; the ledger tells who is who and what is true."""
     journeys = follow(release, ledger)
-    scene = _Scene(journeys, exact=not bucketed(release))
+    promise = true_slot_promise(release)
+    packet = None if promise is None else packets_of(ledger)
+    if promise is not None and packet is None:
+        raise mismatch("the ledger lacks the packets that the release promises")
+    scene = _Scene(journeys, packet, exact=not bucketed(release))
     match adversary.knows:
         case "published-slot":
             before, after, parts = scene.by_published_slot()
@@ -48,7 +57,7 @@ def attack_stream(release: Release, ledger: Ledger, adversary: StreamAdversary) 
             before, after, parts = scene.by_several_slots()
     everyone = len(distinct(journeys.person[journeys.whole]))
     people = round(after.people)
-    return StreamBreach(adversary, promised(release, "l"), people, everyone, before, after, parts)
+    return StreamBreach(adversary, promised(release, "l"), people, everyone, before, after, parts, promise)
 
 
 Found = tuple[Posterior, Posterior, dict[str, Posterior]]
@@ -57,13 +66,14 @@ Found = tuple[Posterior, Posterior, dict[str, Posterior]]
 class _Scene:
     """Records with slot and value; `mixture` numbers the published rows that could be a person's."""
 
-    def __init__(self, journeys: Journeys, *, exact: bool) -> None:
+    def __init__(self, journeys: Journeys, packet: Integers | None, *, exact: bool) -> None:
         rows = np.flatnonzero(journeys.whole)
         self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
         self.values = journeys.value.size
         self.known, self.origin = journeys.known[rows], journeys.origin[rows]
         self.slot, self.bucket = journeys.slot[rows], journeys.bucket[rows]
         self.published, self.exact = journeys.published[rows], exact
+        self.packet = None if packet is None else packet[rows]
         self.raw = within(self._groups(self.origin, self.known), self.value, self.values)
 
     def by_published_slot(self) -> Found:
@@ -74,7 +84,10 @@ class _Scene:
     def by_true_slot(self) -> Found:
         everyone = np.ones(len(self.value), dtype=bool)
         fate = np.where(self.published, self.slot - self.origin, NOWHERE)
-        chance = within(self._groups(self.origin, fate), self.value, self.values)
+        if self.packet is None:
+            chance = within(self._groups(self.origin, fate), self.value, self.values)
+        else:
+            chance = one_in_each(self.packet)
         after = self._posterior(chance, everyone)
         parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
         return (
@@ -177,6 +190,16 @@ def within(group: Integers, value: Integers, values: int) -> Floats:
     """
     keys, place, often = np.unique(group * values + value, return_inverse=True, return_counts=True)
     return np.asarray(often[place.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
+
+
+def one_in_each(packet: Integers) -> Floats:
+    """Per record 1 in as many as its packet has.
+
+    >>> one_in_each(np.array([7, 4, 4, 7])).tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    _, place, size = np.unique(packet, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / size[place.ravel()], dtype=np.float64)
 
 
 def _spread(begin: Integers, length: Integers) -> tuple[Integers, Integers]:

@@ -17,7 +17,8 @@ class StreamBreach:
     `after` is the chance that the adversary gives to each person's true value. `parts` are named parts of
     it: by what became of a record (`stayed`, `moved`, `missing`), or by whether a person had the same value
     every time (`constant`) or not (`changing`), which leads this adversary astray.
-    `people` were attacked out of `everyone`.
+    `people` were attacked out of `everyone`. `true_slot` is what was promised to whoever knows the true
+    slot: no more than 1 in so many, as far as a slot has so many different values; None for nothing.
     """
 
     adversary: StreamAdversary
@@ -27,6 +28,7 @@ class StreamBreach:
     before: Posterior
     after: Posterior
     parts: Mapping[str, Posterior]
+    true_slot: int | None = None
 
     @property
     def worst(self) -> float:
@@ -49,16 +51,21 @@ class StreamBreach:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
-        return {
+        told = {"share_above_one_in_l": self.l}
+        if self.true_slot is not None:
+            told["share_above_one_in_true_slot"] = self.true_slot
+        found: dict[str, Any] = {
             "adversary": self.adversary.as_dict(),
             "l": self.l,
+            **({} if self.true_slot is None else {"true_slot": self.true_slot}),
             "people": self.people,
             "everyone": self.everyone,
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),
-            "share_above_one_in_l": self.share_above(1 / self.l),
-            "parts": {
-                name: {**part.as_dict(), "share_above_one_in_l": part.share_above(1 / self.l)}
-                for name, part in self.parts.items()
-            },
+            **{name: self.share_above(1 / number) for name, number in told.items()},
         }
+        found["parts"] = {
+            name: {**part.as_dict(), **{key: part.share_above(1 / number) for key, number in told.items()}}
+            for name, part in self.parts.items()
+        }
+        return found

@@ -31,30 +31,34 @@ _BINS = 10
 
 
 def stream_svg(breach: StreamBreach) -> str:
-    """The chances given to people's true values before and after as an SVG, with 1/l marked.
+    """The chances given to people's true values before and after as an SVG, with 1/l marked, and 1/l'.
 
     Each pair of bars is the share of people whose true value is given a chance above the number at its left
     edge, up to the number at its right edge. Bars right of the line at 1/l are people whom the promise
     does not protect from this adversary.
     """
-    edges = _edges(breach.l)
+    edges = _edges(breach.l, breach.true_slot)
     before, after = _shares(breach.before, edges), _shares(breach.after, edges)
     top = next(top for top in (0.25, 0.5, 0.75, 1.0) if top >= max((*before, *after)) - 1e-9)
     axis = ticks([f"{chance:.0%}" for chance in edges], "chance given to the person's true value")
-    body = [*frame(top), *_head(breach), *axis, *bars(before, after, top), *_mark(breach.l, edges)]
+    body = [*frame(top), *_head(breach), *axis, *bars(before, after, top), *_marks(breach, edges)]
     return picture(_TITLE, escape(_words(breach)), body)
 
 
-def _edges(l: int) -> list[float]:  # noqa: E741
-    """Chances between bars, about ten; 1/l is one of them.
+def _edges(l: int, true_slot: int | None = None) -> list[float]:  # noqa: E741
+    """Chances between bars, about ten; 1/l is one of them, and 1/true_slot.
 
     >>> [round(edge, 2) for edge in _edges(4)]
     [0.0, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 1.0]
     """
     if l > 2 * _BINS:
-        return [0.0, 1 / l, *(part / _BINS for part in range(1, _BINS + 1))]
-    parts = l * max(1, round(_BINS / l))
-    return [part / parts for part in range(parts + 1)]
+        found = [0.0, 1 / l, *(part / _BINS for part in range(1, _BINS + 1))]
+    else:
+        parts = l * max(1, round(_BINS / l))
+        found = [part / parts for part in range(parts + 1)]
+    if true_slot is not None and all(abs(chance - 1 / true_slot) > 1e-9 for chance in found):
+        found = sorted([*found, 1 / true_slot])
+    return found
 
 
 def _shares(found: Posterior, edges: list[float]) -> list[float]:
@@ -95,9 +99,17 @@ def _head(breach: StreamBreach) -> list[str]:
     ]
 
 
-def _mark(l: int, edges: list[float]) -> list[str]:  # noqa: E741
-    x = edge(edges.index(1 / l), len(edges))
+def _marks(breach: StreamBreach, edges: list[float]) -> list[str]:
+    marks = [(1 / breach.l, f"1/l = 1/{breach.l}", 2)]
+    if breach.true_slot is not None:
+        marks.append((1 / breach.true_slot, f"1/l' = 1/{breach.true_slot}", 18))
+    return [line for chance, words, down in marks for line in _mark(chance, words, down, edges)]
+
+
+def _mark(chance: float, words: str, down: int, edges: list[float]) -> list[str]:
+    place = min(range(len(edges)), key=lambda number: abs(edges[number] - chance))
+    x = edge(place, len(edges))
     return [
         f'<line class="edge" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{HEIGHT - BOTTOM}"/>',
-        f'<text x="{x + 6:.1f}" y="{TOP + 2}">1/l = 1/{l}</text>',
+        f'<text x="{x + 6:.1f}" y="{TOP + down}">{words}</text>',
     ]

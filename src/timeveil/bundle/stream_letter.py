@@ -83,10 +83,19 @@ def _conclusions(guarantee: LDiversity, *, bucketed: bool) -> str:
         if bucketed
         else ""
     )
+    known = "" if guarantee.true_slot is None else _true_slot(guarantee.true_slot)
     return (
         f"What not to conclude: {joined}That nobody's value is known with more than 1 in {guarantee.l} holds "
-        "for whoever knows a record's columns and its published slot. Counts per slot are counts of "
+        f"for whoever knows a record's columns and its published slot. {known}Counts per slot are counts of "
         "published records; a single slot can differ from what happened in it, and longer windows differ "
         "less. Records of one person in several slots are not linked. The order of rows within a slot means "
         "nothing, and neither do bucket numbers."
+    )
+
+
+def _true_slot(size: int) -> str:
+    return (
+        f"For whoever also knows in which slot it belongs, 1 in {size} holds, or less where one value took a "
+        "larger share of that slot; not for whoever can tell values by the columns, and not for somebody "
+        "with several records. "
     )

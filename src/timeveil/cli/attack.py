@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +44,14 @@ def attack(
             help="On a stream: which slot of a record the outsider knows: --knows true-slot",
         ),
     ] = "published-slot",
+    beside_plain: Annotated[
+        bool,
+        typer.Option(
+            "--beside-plain",
+            help="On a stream in closed packets, with --knows true-slot: publish the original by the paper's "
+            "method, too, and show both: --beside-plain",
+        ),
+    ] = False,
     values: Annotated[
         str,
         typer.Option(
@@ -79,7 +88,7 @@ def attack(
     release, output = open_release(folder), Output(as_json=as_json, quiet=quiet)
     private = private_ledger(ledger, output)
     if release.manifest["model"] == "stream":
-        lines, found, drawn = _on_stream(release, private, knows)
+        lines, found, drawn = _on_stream(release, private, knows, beside_plain=beside_plain)
     elif release.manifest["model"] == "series":
         if picture is not None:
             raise ParameterError(
@@ -108,14 +117,43 @@ def _on_times(release: Release, ledger: Ledger, visits: int, tolerance: str, wid
     return described(breach, release, width), breach.as_dict(), lambda: breach_svg(breach, unit)
 
 
-def _on_stream(release: Release, ledger: Ledger, knows: str) -> Attacked:
+def _on_stream(release: Release, ledger: Ledger, knows: str, *, beside_plain: bool) -> Attacked:
     from timeveil.attack import StreamAdversary  # noqa: PLC0415
     from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.attack.stream_beside import beside_svg  # noqa: PLC0415
     from timeveil.attack.stream_picture import stream_svg  # noqa: PLC0415
     from timeveil.report.stream_breach import described  # noqa: PLC0415
 
-    breach = search(release, ledger, StreamAdversary(knows))  # type: ignore[arg-type]
-    return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
+    adversary = StreamAdversary(knows)  # type: ignore[arg-type]
+    breach = search(release, ledger, adversary)
+    if not beside_plain:
+        return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
+    if breach.true_slot is None or knows != "true-slot":
+        raise ParameterError(
+            "there is nothing to show beside the paper's method",
+            hint="give --knows true-slot and a release that was made with --protect-slot",
+            code="bad-parameter",
+        )
+    plain = search(*_by_the_paper(release, ledger), adversary)
+    found = {**breach.as_dict(), "plain": plain.as_dict()}
+    return described(breach, release, plain), found, lambda: beside_svg(breach, plain)
+
+
+def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
+    """The same records, published by the paper's method."""
+    from timeveil.streaming import publish_stream  # noqa: PLC0415
+
+    original, stated = ledger.original, release.manifest["parameters"]
+    same = {name: stated[name] for name in ("l", "window", "move_cost", "fill_empty")}
+    return publish_stream(
+        original.table,
+        replace(original.roles, drop=()),
+        slot=stated["slot"] or "day",
+        nulls="withhold",
+        zone=original.clock.zone,
+        unit=original.clock.unit,
+        **same,
+    )
 
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:

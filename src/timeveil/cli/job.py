@@ -120,6 +120,9 @@ class StreamJob(BaseModel):
     fill_empty: bool = True
     filler: str = "never"
     jitter: int = 0
+    protect_slot: int | None = None
+    spread: int = 1
+    fillers: int = 0
     buckets: str = "anatomy"
     late: str = "refuse"
     nulls: str = "error"
@@ -148,6 +151,7 @@ class StreamJob(BaseModel):
         alike = (
             *("l", "window", "slot", "withhold_cost", "seed", "first_window", "fill_empty", "filler"),
             *("jitter", "buckets", "late", "nulls", "zone", "unit", "format"),
+            *("protect_slot", "spread", "fillers"),
         )
         return StreamRun(
             source=str(_beside(path, self.source)),

@@ -84,6 +84,25 @@ def publish_stream(
     jitter: Annotated[
         int, typer.Option(metavar="N", help="Delay everybody by 0 to N slots at random: --jitter 1")
     ] = 0,
+    protect_slot: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Also promise 1 in N, 2 to l - 1, to whoever knows the true slot: --protect-slot 2",
+        ),
+    ] = None,
+    spread: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="With --protect-slot: move what is held by 1 to N slots at random: --spread 6"
+        ),
+    ] = 1,
+    fillers: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="With --protect-slot: let N packets wait for the sake of others: --fillers 8"
+        ),
+    ] = 0,
     buckets: Annotated[
         str,
         typer.Option(metavar="anatomy|none", help="Publish values by bucket, or as they are: --buckets none"),
@@ -186,6 +205,9 @@ def publish_stream(
         fill_empty=not keep_empty,
         filler=filler,
         jitter=jitter,
+        protect_slot=protect_slot,
+        spread=spread,
+        fillers=fillers,
         buckets=buckets,
         late=late,
         nulls=nulls,

@@ -50,7 +50,15 @@ def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[
     if number == 0:
         return 0
     shuffle(chance, rows, np.int64(0), number)
-    distinct = _by_value(bench, rows, number, code)
+    distinct = list_values(bench, rows, number, code)
+    bench.values[:distinct].sort()
+    by_value(bench, rows, number, code, distinct)
+    return bucket_values(bench, distinct, l, chance, bucket)
+
+
+@njit(cache=True, nogil=True)
+def bucket_values(bench, distinct, l, chance, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
+    """The same of records that are grouped by value, some of each value left."""
     highest = _rank(bench, distinct)
     made = _draw(bench, l, bucket)
     for p in range(distinct):
@@ -63,8 +71,8 @@ def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _by_value(bench, rows, number, code):  # type: ignore[no-untyped-def]
-    """Group records by value, keeping their order; values in ascending order."""
+def list_values(bench, rows, number, code):  # type: ignore[no-untyped-def]
+    """Count records by value and list the values in the order in which they come up."""
     distinct = 0
     for i in range(number):
         s = code[rows[i]]
@@ -72,7 +80,12 @@ def _by_value(bench, rows, number, code):  # type: ignore[no-untyped-def]
             bench.values[distinct] = s
             distinct += 1
         bench.left[s] += 1
-    bench.values[:distinct].sort()
+    return distinct
+
+
+@njit(cache=True, nogil=True)
+def by_value(bench, rows, number, code, distinct):  # type: ignore[no-untyped-def]
+    """Group records by value, keeping their order."""
     place = 0
     for p in range(distinct):
         s = bench.values[p]
@@ -82,7 +95,6 @@ def _by_value(bench, rows, number, code):  # type: ignore[no-untyped-def]
         s = code[rows[i]]
         bench.sorted[bench.end[s]] = rows[i]
         bench.end[s] += 1
-    return distinct
 
 
 @njit(cache=True, nogil=True)

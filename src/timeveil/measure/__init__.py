@@ -5,10 +5,12 @@ from timeveil.measure.loss import Loss
 from timeveil.measure.profile import GranularityRisk, Profile, profile
 from timeveil.measure.series_loss import QueryError, SeriesLoss
 from timeveil.measure.stream_loss import StreamLoss, WindowError
+from timeveil.measure.stream_packets import PacketLoss
 
 __all__ = [
     "GranularityRisk",
     "Loss",
+    "PacketLoss",
     "Profile",
     "QueryError",
     "SeriesLoss",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.measure.alternatives import Snapshots, buckets_of, merged, once_each, suppress_only
+from timeveil.measure.stream_packets import PacketLoss, measure_packets
 from timeveil.measure.stream_workload import Shown, Windows, draw, relative_errors, shown
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
@@ -51,7 +52,7 @@ class StreamLoss:
     which `slots_not_eligible` could not have been published as they were. `suppress_only` is how many
     records would be withheld if none were moved; `merge_width` how many slots a merge of snapshots takes on
     average, 0 where none is possible. `largest_share` is the share of the most common value overall:
-    above 1/l, no window helps.
+    above 1/l, no window helps. `packets` is about closed packets, where the release has them.
     """
 
     rows: int
@@ -66,6 +67,7 @@ class StreamLoss:
     merge_width: float
     largest_share: float
     window_errors: tuple[WindowError, ...]
+    packets: PacketLoss | None = None
 
     @property
     def suppressed_share(self) -> float:
@@ -80,7 +82,8 @@ class StreamLoss:
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
         shares = {"suppressed_share": self.suppressed_share, "moved_share": self.moved_share}
-        return {**asdict(self), **shares, "window_errors": [asdict(found) for found in self.window_errors]}
+        told = {**asdict(self), **shares, "window_errors": [asdict(found) for found in self.window_errors]}
+        return told if self.packets is not None else {n: one for n, one in told.items() if n != "packets"}
 
 
 def measure_stream(release: Release, ledger: Ledger, windows: int, seed: int) -> StreamLoss:
@@ -104,6 +107,7 @@ def measure_stream(release: Release, ledger: Ledger, windows: int, seed: int) ->
         merge_width=ways.merge_width,
         largest_share=float(counts.max() / max(counts.sum(), 1)),
         window_errors=tuple(ways.errors(length, windows, rng) for length in LENGTHS),
+        packets=measure_packets(release, ledger, journeys),
     )
 
 

@@ -51,11 +51,19 @@ class LDiversity:
     Wang et al. 2010, after Xiao and Tao 2006: records stand in buckets of at least l records in which
     no sensitive value takes more than one place in l.
 
+    With `true_slot`, whoever also knows the slot that somebody's record belongs to learns no more than
+    1 / true_slot; in a slot of n records, of which m are of the commonest value, no more than
+    1 / floor(n / m) where that is more. Records stay, move or are withheld in packets of so many different
+    values.
+
     >>> LDiversity(3).sentence
     'in every published bucket no sensitive value is held by more than 1 in 3 records'
+    >>> LDiversity(4, true_slot=3).as_dict()
+    {'name': 'l-diversity', 'l': 4, 'true_slot': 3}
     """
 
     l: int  # noqa: E741
+    true_slot: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
@@ -65,15 +73,37 @@ class LDiversity:
                 hint="l bounds what anyone learns of a sensitive value at 1/l; 3 to 5 is usual",
                 code="bad-parameter",
             )
+        if self.true_slot is not None:
+            _check_true_slot(self.true_slot, self.l)
 
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        return f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
+        said = f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
+        if self.true_slot is None:
+            return said
+        return (
+            f"{said}, and whoever knows the slot that a record belongs to learns no value with more than "
+            f"1 in {self.true_slot}, as far as that slot has so many different values"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as it stands in `release.json`."""
-        return {"name": "l-diversity", "l": self.l}
+        told = {"name": "l-diversity", "l": self.l}
+        return told if self.true_slot is None else {**told, "true_slot": self.true_slot}
+
+
+def _check_true_slot(true_slot: Any, l: int) -> None:  # noqa: E741
+    """No method can promise 1/l to someone who knows the true slot, so it lies below l."""
+    whole = isinstance(true_slot, int) and not isinstance(true_slot, bool)
+    if whole and 2 <= true_slot < l:
+        return
+    shown = true_slot if whole else type(true_slot).__name__
+    raise ParameterError(
+        f"the promise to someone who knows the true slot must lie from 2 to l - 1 = {l - 1}, got {shown}",
+        hint=f"use {l - 1}" if l > 2 else "raise l to at least 3",
+        code="bad-parameter",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +178,7 @@ def _stated(described: dict[str, Any]) -> Guarantee:
         case {"name": "k-anonymity", "k": int(k)}:
             return KAnonymity(k)
         case {"name": "l-diversity", "l": int(l)}:
-            return LDiversity(l)
+            return LDiversity(l, described.get("true_slot"))
         case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
             return KPAnonymity(k, p, l)
         case _:

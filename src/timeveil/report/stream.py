@@ -25,6 +25,8 @@ from timeveil.report.wording import counted, quoted, share
 
 CHEAP_ROWS = 200_000
 MUCH_WITHHELD = 0.01
+FEW_TIMES_L = 10
+"""Slots below so many times l records are small for packets of more than 2: see the experiments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
             f"a jitter of {jitter:,} is no less than the {counted(slots - jitter, 'slot')} that records came "
             "in: when anything happened can hardly be told. Choose a smaller jitter."
         )
+    told += _small_slots(release, facts)
     if facts["values_above_share"]:
         return [
             *told,
@@ -108,6 +111,18 @@ def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
             "unevenly values come. Choose a larger window.",
         ]
     return told
+
+
+def _small_slots(release: Release, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Where packets do not pay: slots of a few records for each place in a bucket."""
+    size, l = release.guarantee.as_dict().get("true_slot"), promised(release, "l")  # noqa: E741
+    slots = release.manifest["counts"]["slots"]
+    if size is None or size == 2 or not slots or facts["rows"] / slots >= FEW_TIMES_L * l:
+        return
+    yield (
+        f"slots have {facts['rows'] / slots:.0f} records on average, few for packets of {size} at l = {l}: "
+        "many are moved far or withheld. Choose 2 for `protect_slot`, a smaller l or longer slots."
+    )
 
 
 def _cure(l: int, largest: float) -> str:  # noqa: E741
@@ -212,12 +227,19 @@ def _checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
-    l = promised(release, "l")  # noqa: E741
-    yield (
-        f"1 in {l} holds for whoever knows a record's published slot. Whoever knows when it happened, and "
-        "finds it in a later slot or nowhere, learns that it was moved or withheld, and such records mostly "
-        f"have the value that was too common.{_chances(breach)}"
-    )
+    l, size = promised(release, "l"), release.guarantee.as_dict().get("true_slot")  # noqa: E741
+    if size is None:
+        yield (
+            f"1 in {l} holds for whoever knows a record's published slot. Whoever knows when it happened, "
+            "and finds it in a later slot or nowhere, learns that it was moved or withheld, and such records "
+            f"mostly have the value that was too common.{_chances(breach)}"
+        )
+    else:
+        yield (
+            f"1 in {l} holds for whoever knows a record's published slot, 1 in {size} for whoever knows when "
+            "it happened; less in a slot of which one value takes a larger share. Neither holds for whoever "
+            f"can tell values by other columns, or knows those of others in the packet.{_chances(breach)}"
+        )
     yield "Somebody who is in several slots can be followed over them, and the buckets intersected."
     yield "A count of a single slot is not what happened in it; counts of longer spans are closer."
 

@@ -19,15 +19,18 @@ _LEFT = {
 _PARTS = {"constant": "the same value every time", "changing": "not the same every time"}
 
 
-def described(breach: StreamBreach, release: Release) -> list[str]:
-    """The attack as a page."""
+def described(breach: StreamBreach, release: Release, plain: StreamBreach | None = None) -> list[str]:
+    """The attack as a page; `plain` is the same attack on what the paper's method makes of the records."""
     quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
     known = [*([quoted(quasi)] if quasi else []), _KNOWN[breach.adversary.knows]]
-    rows = [("chance of telling the true value", "people", "mean", "worst", f"above 1 in {breach.l}")]
+    sizes = _sizes(breach)
+    rows = [
+        ("chance of telling the true value", "people", "mean", "worst", *map("above 1 in {}".format, sizes))
+    ]
     rows += [
-        _row("from the original", breach.before, breach.l),
-        _row("from the release", breach.after, breach.l),
-        *(_row(f"  {_PARTS.get(name, name)}", part, breach.l) for name, part in breach.parts.items()),
+        _row("from the original", breach.before, sizes),
+        *([] if plain is None else _rows("from the paper's method", plain, sizes)),
+        *_rows("from the release", breach, sizes),
     ]
     lines = [f"An outsider who knows {' and '.join(known)} -> what they find", "", *aligned(rows), ""]
     if any(part.people != round(part.people) for part in breach.parts.values()):
@@ -40,21 +43,36 @@ def described(breach: StreamBreach, release: Release) -> list[str]:
     return [*lines, *_conclusions(breach)]
 
 
+def _sizes(breach: StreamBreach) -> tuple[int, ...]:
+    """What chances are held against: 1 in l, and 1 in l' for whom that was promised."""
+    if breach.true_slot is None or breach.adversary.knows != "true-slot":
+        return (breach.l,)
+    return breach.l, breach.true_slot
+
+
 def _conclusions(breach: StreamBreach) -> list[str]:
-    one, constant = f"with a chance above 1 in {breach.l}", breach.parts.get("constant")
+    one, constant = f"with a chance above 1 in {_sizes(breach)[-1]}", breach.parts.get("constant")
     if constant is not None and constant.people:
         number, above = people(round(constant.people)), share(constant.share_above(1 / breach.l))
         return [
             f"Of {number} with the same value every time, the value of {above} is told {one}.",
             "Those whose value changed lead this outsider astray.",
         ]
-    above_any = breach.share_above(1 / breach.l)
+    above_any = breach.share_above(1 / _sizes(breach)[-1])
     if not above_any:
         return [f"Nobody's value is told {one}."]
-    return [f"The value of {share(above_any)} of the people is told {one}."]
+    said = [f"The value of {share(above_any)} of the people is told {one}."]
+    if len(_sizes(breach)) > 1:
+        said.append("They stand in slots whose commonest value leaves no room for so many different ones.")
+    return said
 
 
-def _row(name: str, found: Posterior, l: int) -> tuple[str, str, str, str, str]:  # noqa: E741
-    above = share(found.share_above(1 / l))
+def _rows(name: str, breach: StreamBreach, sizes: tuple[int, ...]) -> list[tuple[str, ...]]:
+    parts = [_row(f"  {_PARTS.get(part, part)}", found, sizes) for part, found in breach.parts.items()]
+    return [_row(name, breach.after, sizes), *parts]
+
+
+def _row(name: str, found: Posterior, sizes: tuple[int, ...]) -> tuple[str, ...]:
+    above = [share(found.share_above(1 / size)) for size in sizes]
     whole = f"{round(found.people):,}" if found.people >= 0.5 or not found.people else "under 1"
-    return name, whole, share(found.mean), share(found.worst), above
+    return name, whole, share(found.mean), share(found.worst), *above

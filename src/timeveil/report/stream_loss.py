@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.measure import StreamLoss
+from timeveil.measure import PacketLoss, StreamLoss
 from timeveil.report.wording import aligned, counted, share
 
 
@@ -23,4 +23,14 @@ def described(loss: StreamLoss) -> list[str]:
     for found in loss.window_errors:
         merge = "not possible" if found.merge is None else share(found.merge)
         rows.append((f"   {found.length}", share(found.release), share(found.suppress_only), merge))
-    return [*lines, *aligned(rows)]
+    return [*lines, *aligned(rows), *([] if loss.packets is None else _packets(loss.packets))]
+
+
+def _packets(found: PacketLoss) -> list[str]:
+    small = f", {found.records_below:,} records in smaller ones than promised" if found.records_below else ""
+    return [
+        f"6. {counted(found.packets, 'packet')} of {found.mean_size:.3g} records on average, "
+        f"{found.smallest} at least{small}.",
+        f"7. {counted(found.left, 'record')} left their slot; by the counts of each slot alone at least "
+        f"{found.least:,} must.",
+    ]

@@ -20,6 +20,9 @@ _ARGUMENTS = (
     "first_window",
     "filler",
     "jitter",
+    "protect_slot",
+    "spread",
+    "fillers",
     "buckets",
     "late",
     "nulls",
@@ -74,6 +77,9 @@ class StreamRun:
     fill_empty: bool = True
     filler: str = "never"
     jitter: int = 0
+    protect_slot: int | None = None
+    spread: int = 1
+    fillers: int = 0
     buckets: str = "anatomy"
     late: str = "refuse"
     nulls: str = "error"

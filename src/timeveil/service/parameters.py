@@ -15,6 +15,7 @@ from timeveil.model.roles import Roles
 from timeveil.streaming import StreamPublisher
 from timeveil.streaming.settings import Settings, settings_from
 
+_OF_PACKETS = ("protect_slot", "spread", "fillers")
 SINGLE = ""
 """The name of the one stream where streams are not told apart."""
 
@@ -58,6 +59,8 @@ class Parameters:
             "stream_by": self.stream_by,
             "format": self.format,
         }
+        if self.options["protect_slot"] is None:  # so that state files from before there were packets go on
+            told = {name: value for name, value in told.items() if name not in _OF_PACKETS}
         plain: dict[str, Any] = json.loads(json.dumps(told))
         return plain
 

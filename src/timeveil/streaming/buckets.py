@@ -29,23 +29,33 @@ def anatomy(values: Sequence[int], l: int, draws: Draws) -> list[int]:  # noqa: 
     for record in order:
         records.setdefault(values[record], []).append(record)
     buckets = [0] * len(values)
-    members = _draw(records, l, buckets)
-    for value in sorted(value for value, left in records.items() if left):
-        lacking = [bucket for bucket, inside in enumerate(members) if value not in inside]
-        buckets[records[value].pop()] = lacking[draws.below(len(lacking))]
+    by_value = {value: records[value] for value in sorted(records)}
+    for number, bucket in enumerate(bucket_cells(by_value, l, draws)):
+        for record in bucket.values():
+            buckets[record] = number
     return buckets
 
 
-def _draw(records: dict[int, list[int]], l: int, buckets: list[int]) -> list[set[int]]:  # noqa: E741
-    """Make buckets while l values have a record left; gives the values in each."""
-    members: list[set[int]] = []
-    ranked = sorted(records, key=lambda value: (-len(records[value]), value))
+def bucket_cells(records: dict[int, list[int]], l: int, draws: Draws) -> list[dict[int, int]]:  # noqa: E741
+    """Buckets as value to record. Takes every record; of equally common values the later ones come first.
+
+    >>> bucket_cells({5: [0, 1], 8: [2, 3], 3: [4]}, l=2, draws=Draws(1, slot=0, stream=0))
+    [{5: 1, 8: 3}, {8: 2, 3: 4, 5: 0}]
+    """
+    buckets = _draw(records, l)
+    for value in [value for value, left in records.items() if left]:
+        lacking = [bucket for bucket in buckets if value not in bucket]
+        lacking[draws.below(len(lacking))][value] = records[value].pop()
+    return buckets
+
+
+def _draw(records: dict[int, list[int]], l: int) -> list[dict[int, int]]:  # noqa: E741
+    """Make buckets while l values have a record left."""
+    buckets: list[dict[int, int]] = []
+    ranked = sorted(records, key=lambda value: -len(records[value]))
     while len(ranked) >= l and records[ranked[l - 1]]:
-        taken = _commonest(ranked, records, l)
-        for value in taken:
-            buckets[records[value].pop()] = len(members)
-        members.append(set(taken))
-    return members
+        buckets.append({value: records[value].pop() for value in _commonest(ranked, records, l)})
+    return buckets
 
 
 def _commonest(ranked: Sequence[int], records: dict[int, list[int]], l: int) -> list[int]:  # noqa: E741

@@ -22,12 +22,13 @@ ROUNDS = 20
 BUCKETS = 0
 CELLS = 1
 JITTER = (1 << 32) - 1
+PACKETS = (1 << 32) - 2
 
 
 class Draws:
     """Whole numbers drawn one after another for one purpose in one slot.
 
-    `stream` is the purpose: `BUCKETS`, `JITTER`, or `CELLS` plus a value's code.
+    `stream` is the purpose: `BUCKETS`, `JITTER`, `PACKETS`, or `CELLS` plus a value's code.
 
     >>> first, again = Draws(7, slot=3, stream=BUCKETS), Draws(7, slot=3, stream=BUCKETS)
     >>> [first.below(10) for _ in range(6)] == [again.below(10) for _ in range(6)]

@@ -30,6 +30,7 @@ class Fate:
     """What became of every complete record: its slot, its bucket and whether it was published.
 
     `came_from` is its true slot; `codes` number `values`; `first` to `last` is the span of published slots.
+    `packet` is the number of its packet, if records went in packets.
     """
 
     came_from: Ints
@@ -41,6 +42,7 @@ class Fate:
     first: int | None
     last: int | None
     buckets: int
+    packet: Any = None
 
 
 def assemble(
@@ -96,14 +98,16 @@ def _entries(arrived: Arrivals, settings: Settings, fate: Fate) -> pa.Table:
         buckets = pa.nulls(rows, pa.int32())
     else:
         buckets = pa.array(bucket, pa.int32(), mask=gone)
-    return pa.table(
-        {
-            "row": pa.array(np.arange(rows, dtype=np.int64)),
-            "origin": _shown(came_from, lost, slots),
-            "slot": _shown(slot, gone, slots),
-            "bucket": buckets,
-        }
-    )
+    entries = {
+        "row": pa.array(np.arange(rows, dtype=np.int64)),
+        "origin": _shown(came_from, lost, slots),
+        "slot": _shown(slot, gone, slots),
+        "bucket": buckets,
+    }
+    if fate.packet is not None:
+        packet = fate.packet if arrived.complete is None else _spread(fate.packet, arrived.complete, rows)
+        entries["packet"] = pa.array(packet, pa.int64(), mask=lost)
+    return pa.table(entries)
 
 
 def _spread(part: Any, places: Ints, rows: int) -> Any:

@@ -37,8 +37,8 @@ from timeveil.streaming.published import (
 from timeveil.streaming.reposition import Filler
 from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from, whole_number
 from timeveil.streaming.slots import Ints, Slots
-from timeveil.streaming.state import dump, load
-from timeveil.streaming.stream import Final, Stream
+from timeveil.streaming.state import dump, load, stream_of
+from timeveil.streaming.stream import Final
 
 
 class StreamPublisher:
@@ -79,6 +79,9 @@ class StreamPublisher:
         nulls: Nulls = "error",
         zone: str | None = None,
         unit: str | None = None,
+        protect_slot: int | None = None,
+        spread: int = 1,
+        fillers: int = 0,
     ) -> None:
         self._settings = settings_from(
             roles,
@@ -97,8 +100,11 @@ class StreamPublisher:
             nulls=nulls,
             zone=zone,
             unit=unit,
+            protect_slot=protect_slot,
+            spread=spread,
+            fillers=fillers,
         )
-        self._stream = Stream(self._settings)
+        self._stream = stream_of(self._settings)
         self._slots: Slots | None = None
         self._schema: pa.Schema | None = None
         self._held: tuple[pa.Table, Ints] | None = None

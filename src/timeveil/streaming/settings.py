@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -12,6 +12,7 @@ from timeveil.model.guarantee import LDiversity
 from timeveil.model.roles import Derived, Roles
 from timeveil.streaming.chance import secret_seed
 from timeveil.streaming.costs import Costs, MoveCost, WithholdCost, costs_from
+from timeveil.streaming.packets import Rules
 from timeveil.streaming.reposition import Filler
 
 FirstWindow = Literal["grow", "exact"]
@@ -43,11 +44,21 @@ class Settings:
     nulls: Nulls
     zone: str | None
     unit: str | None
+    spread: int = 1
+    fillers: int = 0
 
     @property
     def l(self) -> int:  # noqa: E743
         """No value may be held by more than 1 in l records."""
         return self.promise.l
+
+    @property
+    def rules(self) -> Rules | None:
+        """The rules of the packet method, if it is the one that was asked for."""
+        size = self.promise.true_slot
+        if size is None:
+            return None
+        return Rules(self.l, size, self.window, self.spread, self.fillers, self.fill_empty)
 
     @property
     def sensitive(self) -> str:
@@ -56,7 +67,7 @@ class Settings:
 
     def published(self) -> dict[str, Any]:
         """What a manifest tells of the parameters: no withhold costs, no seed."""
-        return {
+        told = {
             "l": self.l,
             "window": self.window,
             "slot": self.slot if isinstance(self.slot, str) else self.slot.name,
@@ -69,6 +80,9 @@ class Settings:
             "fill_empty": self.fill_empty,
             "nulls": self.nulls,
         }
+        if self.rules is not None:
+            told |= {"protect_slot": self.rules.size, "spread": self.spread, "fillers": self.fillers}
+        return told
 
 
 def settings_from(
@@ -89,10 +103,13 @@ def settings_from(
     nulls: Nulls,
     zone: str | None,
     unit: str | None,
+    protect_slot: int | None = None,
+    spread: int = 1,
+    fillers: int = 0,
 ) -> Settings:
     """Check every parameter."""
     check_roles(roles)
-    promise = LDiversity(l)
+    promise = LDiversity(l, protect_slot)
     meaning = "it is how many slots a record may wait, its own included; 7 is usual"
     whole_number("window", window, 1, meaning, MOST_SLOTS)
     meaning = "it is by how many slots everybody may be delayed at random; 0 for none"
@@ -109,6 +126,14 @@ def settings_from(
     _one_of("late", late, get_args(Late))
     _one_of("nulls", nulls, get_args(Nulls))
     costs = costs_from(move_cost, withhold_cost, window, jitter)
+    others = {
+        "filler": filler,
+        "jitter": jitter,
+        "first_window": first_window,
+        "buckets": buckets,
+        "late": late,
+    }
+    _check_packets(protect_slot, window, spread, fillers, others)
     return Settings(
         roles,
         promise,
@@ -125,7 +150,49 @@ def settings_from(
         nulls,
         zone,
         unit,
+        spread,
+        fillers,
     )
+
+
+WITH_PACKETS = {
+    "filler": ("never", "fillers of the packet method are a number: fillers=... (--fillers)"),
+    "jitter": (0, "packets are spread over later slots with spread=... (--spread)"),
+    "first_window": ("grow", "packets need no first window"),
+    "buckets": ("anatomy", "a packet holds because its records share a bucket"),
+    "late": ("refuse", "a packet holds records of one true slot; put late records into the next stream"),
+}
+"""What the packet method needs of other parameters, and why."""
+
+
+def _check_packets(
+    protect_slot: int | None, window: int, spread: int, fillers: int, others: Mapping[str, Any]
+) -> None:
+    if protect_slot is None:
+        for name, given, usual in (("spread", spread, 1), ("fillers", fillers, 0)):
+            if given != usual:
+                raise ParameterError(
+                    f"`{name}` goes with `protect_slot` only",
+                    hint=f"give protect_slot=... (--protect-slot) too, or leave `{name}` out",
+                    code="bad-parameter",
+                )
+        return
+    meaning = "packets must have a later slot to go to; 7 is usual, 14 for slots below 50 records"
+    whole_number("window", window, 2, meaning)
+    meaning = (
+        "it is over how many later slots, fewer than the window has, held packets are spread; 1 is usual"
+    )
+    whole_number("spread", spread, 1, meaning, window - 1)
+    meaning = "it is how many packets may wait for the sake of others; 0 is usual"
+    whole_number("fillers", fillers, 0, meaning, MOST_SLOTS)
+    for name, (needed, why) in WITH_PACKETS.items():
+        if others[name] != needed:
+            raise ParameterError(
+                f"`protect_slot` and `{name}` do not go together",
+                hint=f"leave `{name}` out: {why}",
+                code="bad-parameter",
+                facts={"parameter": name},
+            )
 
 
 def check_roles(roles: Roles) -> None:

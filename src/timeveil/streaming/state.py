@@ -20,6 +20,8 @@ import pyarrow as pa
 from timeveil.calendar.granularity import Granularity
 from timeveil.errors import BundleError, ParameterError, TimeveilError
 from timeveil.model.relation import TimeAxis
+from timeveil.streaming.closed import PacketStream
+from timeveil.streaming.mixture import Packet
 from timeveil.streaming.settings import Settings
 from timeveil.streaming.slots import Ints, Slots
 from timeveil.streaming.stream import Stream
@@ -33,15 +35,20 @@ WAITING, TAKEN, PUBLISHED, DELAYED, HELD = range(5)
 class Loaded:
     """What was in a state."""
 
-    stream: Stream
+    stream: Stream | PacketStream
     slots: Slots | None
     schema: pa.Schema | None
     held: tuple[pa.Table, Ints] | None
     closed: bool
 
 
+def stream_of(settings: Settings) -> Stream | PacketStream:
+    """A new stream, by the method that the settings ask for."""
+    return Stream(settings) if settings.rules is None else PacketStream(settings, settings.rules)
+
+
 def dump(
-    stream: Stream,
+    stream: Stream | PacketStream,
     slots: Slots | None,
     schema: pa.Schema | None,
     held: tuple[pa.Table, Ints] | None,
@@ -49,17 +56,27 @@ def dump(
     closed: bool,
 ) -> bytes:
     """All that a stream must remember."""
-    window = stream.window
-    numbers = {
+    numbers: dict[str, Any] = {
         "parameters": parameters(stream.settings),
         "seed": str(stream.settings.seed),
         "first": stream.first,
         "last": stream.last,
         "emitted": stream.emitted,
-        "solved": stream.solved,
         "closed": closed,
         "tally": dict(stream.tally),
         "slots": None if slots is None else _described(slots),
+        **(_packets(stream) if isinstance(stream, PacketStream) else _window(stream)),
+    }
+    body = json.dumps(numbers).encode()
+    tables = b"" if schema is None else _records(stream, schema, held)
+    content = len(body).to_bytes(8, "big") + body + tables
+    return MAGIC + hashlib.sha256(content).digest() + content
+
+
+def _window(stream: Stream) -> dict[str, Any]:
+    window = stream.window
+    return {
+        "solved": stream.solved,
         "published": [
             [slot, value, origin, count]
             for slot, cells in window.published.items()
@@ -70,10 +87,17 @@ def dump(
             [slot, value, count] for slot, cells in window.withheld.items() for value, count in cells.items()
         ],
     }
-    body = json.dumps(numbers).encode()
-    tables = b"" if schema is None else _records(stream, schema, held)
-    content = len(body).to_bytes(8, "big") + body + tables
-    return MAGIC + hashlib.sha256(content).digest() + content
+
+
+def _packets(stream: PacketStream) -> dict[str, Any]:
+    return {
+        "next_record": stream.records,
+        "next_packet": stream.waiting.number,
+        "packets": [
+            [one.number, one.origin, one.due, one.filler, one.values, one.records]
+            for one in stream.waiting.packets
+        ],
+    }
 
 
 def load(state: bytes, settings: Settings, *, seed_given: bool) -> Loaded:
@@ -169,16 +193,9 @@ def _slots(described: Mapping[str, Any]) -> Slots:
     return Slots(axis, None if rule is None else Granularity.from_dict(rule))
 
 
-def _records(stream: Stream, schema: pa.Schema, held: tuple[pa.Table, Ints] | None) -> bytes:
+def _records(stream: Stream | PacketStream, schema: pa.Schema, held: tuple[pa.Table, Ints] | None) -> bytes:
     """Every record that is still needed, then every value that has been seen, as two Arrow streams."""
-    parts = []
-    for slot, one in stream.snapshots.items():
-        standing = np.full(len(one.values), WAITING, np.int8)
-        standing[one.taken] = TAKEN
-        standing[list(one.published)] = PUBLISHED
-        parts.append(_with(one.rows, slot, one.came_from, standing))
-    for slot, waiting in stream.delayed.items():
-        parts += [_with(rows, slot, came_from, DELAYED) for rows, _, came_from in waiting]
+    parts = _in_packets(stream) if isinstance(stream, PacketStream) else _in_window(stream)
     if held is not None:
         parts.append(_with(held[0], 0, held[1], HELD))
     own = [pa.field(name, pa.int64()) for name in OWN]
@@ -188,6 +205,25 @@ def _records(stream: Stream, schema: pa.Schema, held: tuple[pa.Table, Ints] | No
     names = pa.table({"names": pa.array(schema.names)})
     values = pa.table({"values": pa.array(stream.values, schema.field(stream.settings.sensitive).type)})
     return b"".join(map(_framed, (fresh, values, names)))
+
+
+def _in_window(stream: Stream) -> list[pa.Table]:
+    parts = []
+    for slot, one in stream.snapshots.items():
+        standing = np.full(len(one.values), WAITING, np.int8)
+        standing[one.taken] = TAKEN
+        standing[list(one.published)] = PUBLISHED
+        parts.append(_with(one.rows, slot, one.came_from, standing))
+    for slot, waiting in stream.delayed.items():
+        parts += [_with(rows, slot, came_from, DELAYED) for rows, _, came_from in waiting]
+    return parts
+
+
+def _in_packets(stream: PacketStream) -> list[pa.Table]:
+    if stream.held is None:
+        return []
+    origins = [packet.origin for packet in stream.waiting.packets for _ in packet.records]
+    return [_with(stream.held, 0, origins, WAITING)]
 
 
 def _with(rows: pa.Table, slot: int, came_from: Any, standing: Any) -> pa.Table:
@@ -217,9 +253,8 @@ def _tables(content: bytes) -> list[pa.Table]:
 
 
 def _loaded(numbers: Mapping[str, Any], content: bytes, settings: Settings) -> Loaded:
-    stream = Stream(settings)
-    stream.first, stream.last, stream.emitted = (numbers[name] for name in ("first", "last", "emitted"))
-    stream.solved = numbers["solved"]
+    stream = stream_of(settings)
+    stream.first, stream.last = numbers["first"], numbers["last"]
     stream.tally = Counter(numbers["tally"])
     schema, held = None, None
     if content:
@@ -229,16 +264,26 @@ def _loaded(numbers: Mapping[str, Any], content: bytes, settings: Settings) -> L
         kinds = [field.type for field in records.schema][: -len(OWN)]
         schema = pa.schema(list(zip(names["names"].to_pylist(), kinds, strict=True)))
         held = _put_back(stream, records, schema)
-    _fill_window(stream, numbers)
+    if isinstance(stream, PacketStream):
+        _fill_packets(stream, numbers)
+    else:
+        stream.emitted, stream.solved = numbers["emitted"], numbers["solved"]
+        _fill_window(stream, numbers)
     slots = None if numbers["slots"] is None else _slots(numbers["slots"])
     return Loaded(stream, slots, schema, held, numbers["closed"])
 
 
-def _put_back(stream: Stream, records: pa.Table, schema: pa.Schema) -> tuple[pa.Table, Ints] | None:
+def _put_back(
+    stream: Stream | PacketStream, records: pa.Table, schema: pa.Schema
+) -> tuple[pa.Table, Ints] | None:
     """Records into snapshots, delays and the held ones, as they were."""
     arrived, came_from, standing = (records[name].to_numpy() for name in OWN)
     rows = pa.table(records.columns[: -len(OWN)], schema=schema)
     held = np.flatnonzero(standing == HELD)
+    if isinstance(stream, PacketStream):
+        waiting = np.flatnonzero(standing == WAITING)
+        stream.held = rows.take(pa.array(waiting)) if len(waiting) else None
+        return (rows.take(pa.array(held)), came_from[held]) if len(held) else None
     for slot in dict.fromkeys(arrived[standing != HELD].tolist()):
         here = np.flatnonzero((arrived == slot) & (standing != HELD))
         part = rows.take(pa.array(here))
@@ -251,6 +296,15 @@ def _put_back(stream: Stream, records: pa.Table, schema: pa.Schema) -> tuple[pa.
         stream.snapshots[slot] = stream.snapshot(slot, part, codes, origins, taken)
         stream.snapshots[slot].published = set(np.flatnonzero(how == PUBLISHED).tolist())
     return (rows.take(pa.array(held)), came_from[held]) if len(held) else None
+
+
+def _fill_packets(stream: PacketStream, numbers: Mapping[str, Any]) -> None:
+    stream.records, stream.waiting.number = numbers["next_record"], numbers["next_packet"]
+    stream.waiting.packets = [
+        Packet(number, origin, values, records, due, filler)
+        for number, origin, due, filler, values, records in numbers["packets"]
+    ]
+    stream.places = [record for packet in stream.waiting.packets for record in packet.records]
 
 
 def _fill_window(stream: Stream, numbers: Mapping[str, Any]) -> None:

@@ -56,13 +56,7 @@ class Stream:
 
     def encode(self, column: pa.ChunkedArray) -> list[int]:
         """Codes of sensitive values, numbered as they first come."""
-        coded = column.combine_chunks().dictionary_encode()
-        for value in coded.dictionary.to_pylist():
-            if value not in self.codes:
-                self.codes[value] = len(self.values)
-                self.values.append(value)
-        known = [self.codes[value] for value in coded.dictionary.to_pylist()]
-        return [known[place] for place in coded.indices.to_pylist()]
+        return encode(column, self.values, self.codes)
 
     def arrive(self, slot: int, rows: pa.Table | None, codes: list[int], came_from: list[int]) -> list[Final]:
         """The next slot arrives; slots left out before it are empty."""
@@ -186,3 +180,14 @@ class Stream:
         withheld = snapshot.unpublished
         self.tally["withheld"] += len(withheld)
         self.tally["loss"] += sum(self.withhold_cost(snapshot.values[record]) for record in withheld)
+
+
+def encode(column: pa.ChunkedArray, values: list[Any], codes: dict[Any, int]) -> list[int]:
+    """Codes of values; those that are new get the next numbers."""
+    coded = column.combine_chunks().dictionary_encode()
+    for value in coded.dictionary.to_pylist():
+        if value not in codes:
+            codes[value] = len(values)
+            values.append(value)
+    known = [codes[value] for value in coded.dictionary.to_pylist()]
+    return [known[place] for place in coded.indices.to_pylist()]

@@ -9,6 +9,13 @@ import numpy as np
 from timeveil.streaming.slots import Ints
 
 
+def fixed(array: Any) -> Any:
+    """The array, not to be written to: kernels are compiled for such input alone."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def arrivals_of(slot: Ints) -> tuple[Ints, Ints]:
     """The slots that occur and the first row of each (and the end of all); nothing if rows are not sorted.
 

@@ -35,6 +35,8 @@ from timeveil.streaming.reposition import Filler
 from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, Settings, settings_from
 from timeveil.streaming.slots import Ints
 from timeveil.streaming.stream import Stream
+from timeveil.streaming.summary import fixed
+from timeveil.streaming.whole_packets import run_packets
 
 FILLERS = ("never", "last_chance", "always")
 KERNEL_CELLS = 1 << 27
@@ -62,6 +64,9 @@ def publish_stream(
     nulls: Nulls = "error",
     zone: str | None = None,
     unit: str | None = None,
+    protect_slot: int | None = None,
+    spread: int = 1,
+    fillers: int = 0,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish a stream that is there as a whole, every slot l-diverse.
@@ -96,6 +101,9 @@ def publish_stream(
         nulls=nulls,
         zone=zone,
         unit=unit,
+        protect_slot=protect_slot,
+        spread=spread,
+        fillers=fillers,
     )
     progress("reading", 0.0)
     arrived = arrivals(table, settings)
@@ -136,13 +144,13 @@ def _records(arrived: Arrivals, settings: Settings) -> Records:
         people, _ = encode_people(arrived.rows([roles.respondent]).column(0))
     came_from, order = arrived.slot, None
     sums = _sums(len(came_from))
-    slots, begin = sums.arrivals_of(_fixed(came_from))
+    slots, begin = sums.arrivals_of(fixed(came_from))
     if len(came_from) and len(slots) == 0:
         order = np.argsort(came_from, kind="stable")
         came_from, codes, people = came_from[order], codes[order], people[order] if len(people) else people
-        slots, begin = sums.arrivals_of(_fixed(came_from))
+        slots, begin = sums.arrivals_of(fixed(came_from))
     refuse_wide_gap(slots)
-    place = sums.first_seen(_fixed(codes), len(coded.values))
+    place = sums.first_seen(fixed(codes), len(coded.values))
     values = coded.values
     if not np.array_equal(place, np.arange(len(place))):
         codes, values = place[codes], values.take(pa.array(np.argsort(place)))
@@ -179,7 +187,7 @@ def _delayed(records: Records, settings: Settings) -> Records:
     waits = _waits(records, settings)
     arrives = records.arrives + waits
     again = np.argsort(arrives, kind="stable")
-    slots, begin = _sums(len(arrives)).arrivals_of(_fixed(arrives[again]))
+    slots, begin = _sums(len(arrives)).arrivals_of(fixed(arrives[again]))
     return Records(
         again if records.order is None else records.order[again],
         records.came_from[again],
@@ -206,13 +214,6 @@ def _waits(records: Records, settings: Settings) -> Ints:
     return waits
 
 
-def _fixed(array: Any) -> Any:
-    """The array, not to be written to: kernels are compiled for such input alone."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def _sums(rows: int) -> Any:
     """Where sums are made: short streams are not worth loading kernels for."""
     if rows < KERNEL_ROWS:
@@ -227,11 +228,17 @@ def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
     size = settings.window * settings.window * len(records.values)
     fits = len(records.codes) >= KERNEL_ROWS and size <= KERNEL_CELLS
     run = by_kernel if fits else step_by_step
-    late, bucket, buckets, duplicates = run(records, settings)
+    packet = None
+    if settings.rules is None:
+        late, bucket, buckets, duplicates = run(records, settings)
+    else:
+        late, bucket, packet, buckets, duplicates = run_packets(
+            records, settings, fast=len(records.codes) >= KERNEL_ROWS
+        )
     extra = records.arrives - records.came_from if settings.jitter else np.zeros(0, np.int64)
     furthest = settings.window + settings.jitter
     moved, came, withheld = _sums(len(late)).sum_up(
-        late, _fixed(records.codes), extra, len(records.values), furthest
+        late, fixed(records.codes), extra, len(records.values), furthest
     )
     facts = _facts(settings, records, moved, came, withheld)
     slot, published = records.arrives + late, late >= 0
@@ -240,10 +247,9 @@ def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
         back = np.empty_like(records.order)
         back[records.order] = np.arange(len(back))
         slot, published, came_from, codes = slot[back], published[back], came_from[back], codes[back]
-        bucket = None if bucket is None else bucket[back]
-    fate = Fate(
-        came_from, slot, bucket, published, codes, records.values, records.first, records.last, buckets
-    )
+        bucket, packet = (None if part is None else part[back] for part in (bucket, packet))
+    span = records.first, records.last
+    fate = Fate(came_from, slot, bucket, published, codes, records.values, *span, buckets, packet)
     return fate, {**facts, "duplicates": duplicates}
 
 
@@ -312,7 +318,7 @@ def by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]
     )
     tally = np.zeros(5, np.int64)
     publish_rows(
-        Rows(_fixed(records.codes), _fixed(records.people), late, bucket),
+        Rows(fixed(records.codes), fixed(records.people), late, bucket),
         slots,
         records.begin,
         ring_of(width, values, settings.l),

@@ -21,6 +21,7 @@ from timeveil.query.journeys import Journeys, Mask, journeys_of
 from timeveil.query.published import columns_of, promised
 from timeveil.verify.definition import fold_both
 from timeveil.verify.findings import Findings, StreamCode
+from timeveil.verify.stream_packets import PACKET_PARAMETERS, check_packets
 
 
 def check_records(release: Release, ledger: Ledger, findings: Findings) -> None:
@@ -37,6 +38,7 @@ def check_records(release: Release, ledger: Ledger, findings: Findings) -> None:
     _check_moves(release, journeys, findings)
     _check_people(ledger, journeys, findings)
     _check_eligible(promised(release, "l"), journeys, findings)
+    check_packets(release, ledger, journeys, findings)
     try:
         _check_slots(release, journeys, findings)
         _check_conservation(release, journeys, findings)
@@ -67,7 +69,8 @@ def _check_roles(release: Release, ledger: Ledger, findings: Findings) -> bool:
 def _check_parameters(release: Release, ledger: Ledger, findings: Findings) -> None:
     findings.check("the stated parameters are those of the run")
     ours, theirs = ledger.facts.get("parameters", {}), release.manifest["parameters"]
-    differ = [name for name in theirs if name not in ours or _plain(ours[name]) != _plain(theirs[name])]
+    names = [*theirs, *(name for name in PACKET_PARAMETERS if name in ours and name not in theirs)]
+    differ = [name for name in names if _plain(ours.get(name, ...)) != _plain(theirs.get(name, ...))]
     if differ:
         findings.refuse("parameters", f"the run was made with other parameters: {', '.join(differ)}")
     if json.dumps(ledger.facts.get("time")) != json.dumps(release.manifest["time"]):

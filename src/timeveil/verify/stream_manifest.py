@@ -19,6 +19,7 @@ from timeveil.query.published import promised, schema_of
 from timeveil.verify.findings import Findings
 from timeveil.verify.manifest import is_count, is_zone, stated_type
 from timeveil.verify.shape import faults
+from timeveil.verify.stream_packets import check_packet_statements
 from timeveil.verify.stream_shape import STREAM_MANIFEST
 
 _SECTIONS: dict[str, type] = {
@@ -178,6 +179,7 @@ def check_statements(release: Release, findings: Findings) -> None:
         findings.refuse("manifest", "the kind, zone, unit and slot of the time do not go with each other")
     if not _is_cost(manifest["parameters"]):
         findings.refuse("parameters", "`parameters.move_cost` of the manifest is no cost of moving records")
+    check_packet_statements(release, findings)
 
 
 def _has_own_title(time: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ STREAM_MANIFEST = Record(
         "format": one_of(1),
         "model": one_of("stream"),
         "tool": TOOL_NAME,
-        "guarantee": Record({"name": one_of("l-diversity"), "l": COUNT}),
+        "guarantee": Record({"name": one_of("l-diversity"), "l": COUNT}, optional={"true_slot": COUNT}),
         "time": Record(
             {
                 "column": TEXT,
@@ -57,7 +57,8 @@ STREAM_MANIFEST = Record(
                 "late": one_of("refuse", "move"),
                 "fill_empty": FLAG,
                 "nulls": one_of("error", "withhold"),
-            }
+            },
+            optional={"protect_slot": COUNT, "spread": _REACH, "fillers": COUNT},
         ),
         "counts": Record(
             {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},

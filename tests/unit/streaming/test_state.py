@@ -44,6 +44,7 @@ def begun(**options: Any) -> tv.StreamPublisher:
         {"late": "move", "buckets": "none"},
         {"withhold_cost": {"v0": 3, "v1": 0.25}},
         {"move_cost": lambda d: d**2 + d},
+        {"l": 3, "protect_slot": 2, "window": 6, "fillers": 2, "spread": 3},
     ],
     ids="-".join,
 )
