@@ -33,7 +33,7 @@ WORK = 40_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far effort goes: the size of leaves, passes by the bound, and exact ones for each unit of effort."""
+    """How far effort goes: the size of leaves, passes by the bound, and exact passes a unit of effort."""
 
     leaf: int
     first: int
