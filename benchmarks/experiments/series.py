@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
+from benchmarks.experiments.series_collusion import collusion
 from benchmarks.experiments.series_customized import costs, customized
 from benchmarks.experiments.series_runs import front, losses, suppressed, sweep, timed
 from benchmarks.experiments.series_sources import READERS, Source, generated
@@ -22,10 +23,11 @@ from timeveil.datasets import uniform
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "series.json"
-TARGETS = "Walk, given"
+TARGETS = ("Walk, seed 7", "Walk, given")
+COLLUSION = ("Walk", "Motion by channel, moving", "ICU")
 CUSTOMIZED = ("Walk", "Motion by channel, moving", "CDNOW")
 TIMED = {"Uniform": (1_000, 4_000, 16_000, 64_000), "Motion by channel": (1_000, 4_000, 20_352)}
-FRONTS = ("Walk", TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
+FRONTS = ("Walk", *TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
 
 
 def main() -> None:
@@ -67,7 +69,9 @@ def study(source: Source, sample: int, questions: int, draws: int) -> dict[str, 
     }
     if source.name in FRONTS:
         found["front"] = front(source.matrix)
-    if source.name == TARGETS:
+    if source.name in COLLUSION:
+        found["collusion"] = collusion(source.matrix)
+    if source.name in TARGETS:
         return found
     some = source.sample(sample)
     found["suppressed"] = suppressed(source.matrix)

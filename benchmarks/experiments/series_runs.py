@@ -39,7 +39,7 @@ K, P, DIGITS = 10, 5, 3
 SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))
 EQUAL = tuple(setting for setting in SETTINGS if setting[0] == setting[1])
 SUPPRESSING = (2, 5, 10, 20, 30, 40, 50, 100)
-FRONT = (0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
+FRONT = (0, 0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
 SEED = 1
 
 

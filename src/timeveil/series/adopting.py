@@ -23,8 +23,10 @@ from timeveil.symbols.shape import unit_shapes
 WEIGHT = 100.0
 PASSES = 4
 MANY = 30_000
-"""Above so many series there is one pass, only the widest groups are tried, and nobody changes places."""
+"""Above so many series there is one pass, of the widest groups and in narrow windows, without exchanges."""
 WIDEST = 8
+WINDOW, NARROW = 32, 16
+"""Cells of a pattern that a series looks at, and how many where there are many."""
 AT_ONCE = 1 << 14  # series a call, so that an interrupt is heard
 
 
@@ -83,8 +85,8 @@ def _arranged(matrix: Matrix, cells: Cells, group_of: Labels) -> tuple[Any, Any]
     begin = np.searchsorted(cells.leaf[order], np.arange(len(level) + 1))
     shape = unit_shapes(reconstructed(cells.symbols, level[:, None]))
     present = np.unique(level)[::-1].copy()
-    table = table_of(cells.symbols, level)
-    leaves = Leaves(cells.symbols, shape, level, present, order, begin, mean[order], table)
+    table, window = table_of(cells.symbols, level), NARROW if len(matrix) > MANY else WINDOW
+    leaves = Leaves(cells.symbols, shape, level, present, order, begin, mean[order], table, window)
     count = np.bincount(group[inside], minlength=len(low))
     size = np.bincount(cells.of[inside], minlength=len(group_of))
     chain = np.empty(len(low), np.int64), np.full(len(matrix), -1, np.int64)
