@@ -16,7 +16,7 @@ from typing import Any
 import timeveil as tv
 from benchmarks.experiments.series_collusion import collusion
 from benchmarks.experiments.series_customized import costs, customized
-from benchmarks.experiments.series_runs import front, losses, suppressed, sweep, timed
+from benchmarks.experiments.series_runs import front, losses, of_walk, suppressed, sweep, timed
 from benchmarks.experiments.series_sources import READERS, Source, generated
 from benchmarks.experiments.stream import written
 from timeveil.datasets import uniform
@@ -82,6 +82,8 @@ def basics(source: Source) -> dict[str, Any]:
     }
     if source.name in FRONTS:
         found["front"] = front(source.matrix)
+    if source.name in TARGETS:
+        found["walk"] = of_walk(source.matrix)
     if source.name in COLLUSION:
         found["collusion"] = collusion(source.matrix)
     return found

@@ -93,6 +93,24 @@ def front(matrix: Matrix) -> list[dict[str, Any]]:
     ]
 
 
+def of_walk(matrix: Matrix) -> dict[str, float]:
+    """The step of a walk, what envelopes of k cannot be narrower than, and Naive with top-down groups.
+
+    Of k numbers within a width the squared distances of all pairs add up to k * k / 4 squared widths at most,
+    and nobody is nearer to a series than its k - 1 nearest. Larger groups are wider.
+    """
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(matrix).query(matrix, k=K)[0] ** 2 / matrix.shape[1]
+    judged = _judged(matrix, top_down(matrix, K, P), K, P)
+    return {
+        "step": _short(np.diff(matrix, axis=1).std()),
+        "bound": _short(np.sqrt(2 / K * near.sum(axis=1)).mean()),
+        "top_down_VL": judged["VL"],
+        "top_down_PL": judged["PL"],
+    }
+
+
 def sweep(matrix: Matrix, questions: int, *, symbols: bool) -> list[dict[str, Any]]:
     """Every method over k and P; where both are the same, beside the baselines and with questions asked."""
     found = []

@@ -29,6 +29,8 @@ TARGETS = (
     ("Walk, given", "representative 10", 0.0095, 0.155),
 )
 AIMED = (
+    ("Naive", 0.0108, 0.983),
+    ("KAPRA", 0.215, 0.247),
     ("KAPRA with adoption", 0.182, 0.244),
     ("adaptive 2", 0.0082, 0.224),
     ("adaptive 10", 0.0101, 0.183),
@@ -149,10 +151,12 @@ def rounding(sets: dict[str, Any]) -> str:
 
 def front(sets: dict[str, Any]) -> str:
     there = {name: one["front"] for name, one in sets.items() if "front" in one}
-    weights = [row["weight"] for row in next(iter(there.values()))]
+    found = [
+        {row["weight"]: f"{number(row['VL'])} / {number(row['PL'])}" for row in rows}
+        for rows in there.values()
+    ]
     rows = [
-        [f"{weight:g}", *(f"{number(rows[at]['VL'])} / {number(rows[at]['PL'])}" for rows in there.values())]
-        for at, weight in enumerate(weights)
+        [f"{weight:g}", *(one.get(weight, "–") for one in found)] for weight in sorted(set().union(*found))
     ]
     return _table(["shape weight", *there], rows)
 
@@ -171,6 +175,11 @@ def walks(sets: dict[str, Any]) -> str:
         ]
         for method, value, pattern in AIMED
     ]
+    facts = [sets[name]["walk"] for name in there]
+    both = (f"{number(one['top_down_VL'])} / {number(one['top_down_PL'])}" for one in facts)
+    rows.append(["Naive, top-down", "–", *both])
+    rows.append(["step", "–", *(number(one["step"]) for one in facts)])
+    rows.append(["no VL below", "–", *(number(one["bound"]) for one in facts)])
     return _table(["method", "when targets were set", *there], rows)
 
 
