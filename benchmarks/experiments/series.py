@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
+from benchmarks.experiments.series_collusion import collusion
 from benchmarks.experiments.series_customized import costs, customized
-from benchmarks.experiments.series_runs import front, losses, suppressed, sweep, timed
+from benchmarks.experiments.series_runs import front, losses, of_walk, suppressed, sweep, timed
 from benchmarks.experiments.series_sources import READERS, Source, generated
 from benchmarks.experiments.stream import written
 from timeveil.datasets import uniform
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "series.json"
-TARGETS = "Walk, given"
+TARGETS = ("Walk, seed 7", "Walk, given")
+COLLUSION = ("Walk", "Motion by channel, moving", "ICU")
 CUSTOMIZED = ("Walk", "Motion by channel, moving", "CDNOW")
 TIMED = {"Uniform": (1_000, 4_000, 16_000, 64_000), "Motion by channel": (1_000, 4_000, 20_352)}
-FRONTS = ("Walk", TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
+FRONTS = ("Walk", *TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
 
 
 def main() -> None:
@@ -37,27 +39,40 @@ def main() -> None:
     parser.add_argument(
         "--draw-only", action="store_true", help="tables and pictures from the results there are"
     )
+    parser.add_argument(
+        "--losses-only", action="store_true", help="losses, shape weights and collusion; the rest stays"
+    )
     arguments = parser.parse_args()
     if not arguments.draw_only:
         sources = generated() + real(arguments)
-        run(sources, arguments.sample, arguments.questions, RESULTS)
+        run(sources, arguments.sample, arguments.questions, RESULTS, short=arguments.losses_only)
     show()
 
 
-def run(sources: list[Source], sample: int, questions: int, results: Path, draws: int = 3) -> None:
+def run(
+    sources: list[Source],
+    sample: int,
+    questions: int,
+    results: Path,
+    draws: int = 3,
+    *,
+    short: bool = False,
+) -> None:
     """All experiments; what is found is written after each data set, over what was there."""
     begin = time.process_time()
     for source in sources:
-        found = study(source, sample, questions, draws)
         before = json.loads(results.read_text("utf-8")) if results.exists() else {"sets": {}}
+        found = basics(source) if short else study(source, sample, questions, draws)
+        if short:
+            found = {**before["sets"].get(source.name, {}), **found}
         about = {"tool": tv.__version__, "sample": sample, "questions": questions, "draws": draws}
         whole = {**about, "sets": {**before["sets"], source.name: found}}
         results.write_text(written(whole), encoding="utf-8")
         print(f"{time.process_time() - begin:6.1f} s  {source.name}", flush=True)
 
 
-def study(source: Source, sample: int, questions: int, draws: int) -> dict[str, Any]:
-    """Everything about one data set."""
+def basics(source: Source) -> dict[str, Any]:
+    """What all series of a data set lose, by method and by shape weight, and what P - 1 of P find out."""
     found: dict[str, Any] = {
         "words": source.words,
         "series": len(source.matrix),
@@ -67,7 +82,17 @@ def study(source: Source, sample: int, questions: int, draws: int) -> dict[str, 
     }
     if source.name in FRONTS:
         found["front"] = front(source.matrix)
-    if source.name == TARGETS:
+    if source.name in TARGETS:
+        found["walk"] = of_walk(source.matrix)
+    if source.name in COLLUSION:
+        found["collusion"] = collusion(source.matrix)
+    return found
+
+
+def study(source: Source, sample: int, questions: int, draws: int) -> dict[str, Any]:
+    """Everything about one data set."""
+    found = basics(source)
+    if source.name in TARGETS:
         return found
     some = source.sample(sample)
     found["suppressed"] = suppressed(source.matrix)

@@ -108,7 +108,7 @@ def front(sets: dict[str, Any]) -> str:
     plots = []
     for name in _there(sets, TUNED):
         one = sets[name]
-        curves = [Curve("adaptive, weight 0.5 to 1,000", 5, [(row["VL"], row["PL"]) for row in one["front"]])]
+        curves = [Curve("adaptive, weight 0 to 1,000", 5, [(row["VL"], row["PL"]) for row in one["front"]])]
         for method in ("Naive", "KAPRA", "KAPRA with adoption", "representative 10"):
             found = one["losses"][method]
             curves.append(Curve(method, STYLE[method], [(found["VL"], found["PL"])]))

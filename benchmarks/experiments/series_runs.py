@@ -39,7 +39,7 @@ K, P, DIGITS = 10, 5, 3
 SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))
 EQUAL = tuple(setting for setting in SETTINGS if setting[0] == setting[1])
 SUPPRESSING = (2, 5, 10, 20, 30, 40, 50, 100)
-FRONT = (0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
+FRONT = (0, 0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
 SEED = 1
 
 
@@ -91,6 +91,24 @@ def front(matrix: Matrix) -> list[dict[str, Any]]:
         {"weight": weight, **_judged(matrix, adaptive(matrix, K, P, shape_weight=weight), K, P)}
         for weight in FRONT
     ]
+
+
+def of_walk(matrix: Matrix) -> dict[str, float]:
+    """The step of a walk, what envelopes of k cannot be narrower than, and Naive with top-down groups.
+
+    Of k numbers within a width the squared distances of all pairs add up to k * k / 4 squared widths at most,
+    and nobody is nearer to a series than its k - 1 nearest. Larger groups are wider.
+    """
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(matrix).query(matrix, k=K)[0] ** 2 / matrix.shape[1]
+    judged = _judged(matrix, top_down(matrix, K, P), K, P)
+    return {
+        "step": _short(np.diff(matrix, axis=1).std()),
+        "bound": _short(np.sqrt(2 / K * near.sum(axis=1)).mean()),
+        "top_down_VL": judged["VL"],
+        "top_down_PL": judged["PL"],
+    }
 
 
 def sweep(matrix: Matrix, questions: int, *, symbols: bool) -> list[dict[str, Any]]:

@@ -36,9 +36,10 @@ class Source:
 
 
 def generated() -> list[Source]:
-    """The paper's Walk, String and Uniform."""
+    """The paper's Walk, String and Uniform, and a walk whose steps are smaller in its range."""
     return [
         Source("Walk", "pieces of one random walk", matrix_of(walk(), SHOTS)),
+        Source("Walk, seed 7", "a walk with smaller steps in its range", matrix_of(walk(seed=7), SHOTS)),
         Source("String", "made-up movements as 20 symbols", matrix_of(strings(), SHOTS)),
         Source("Uniform", "numbers that have nothing to do with each other", matrix_of(uniform(), SHOTS)),
     ]

@@ -18,13 +18,27 @@ FEW = ("Naive", "KAPRA", "KAPRA with adoption", "adaptive 50")
 ASKED = ("Walk", "String", "Motion as String", "Motion by channel, moving", "ICU", "CDNOW")
 MOVING = "Motion by channel, moving"
 TARGETS = (
+    ("Walk, seed 7", "adaptive 10", 0.0105, 0.19),
     ("Walk, given", "adaptive 10", 0.0105, 0.19),
     (MOVING, "adaptive 10", 0.076, 0.077),
     ("CDNOW", "adaptive 10", 16.5, 0.046),
     ("ICU", "adaptive 2", 24.0, 0.30),
+    ("Walk, seed 7", "KAPRA with adoption", 0.19, 0.245),
     ("Walk, given", "KAPRA with adoption", 0.19, 0.245),
+    ("Walk, seed 7", "representative 10", 0.0095, 0.155),
     ("Walk, given", "representative 10", 0.0095, 0.155),
 )
+AIMED = (
+    ("Naive", 0.0108, 0.983),
+    ("KAPRA", 0.215, 0.247),
+    ("KAPRA with adoption", 0.182, 0.244),
+    ("adaptive 2", 0.0082, 0.224),
+    ("adaptive 10", 0.0101, 0.183),
+    ("adaptive 50", 0.0170, 0.147),
+    ("adaptive 200", 0.0387, 0.120),
+    ("representative 10", 0.0091, 0.149),
+)
+"""Value and pattern loss on the walk that targets were set on."""
 QUESTIONS = {
     "PL": "PL",
     "psq_precision": "PSQ precision, own tolerance",
@@ -55,6 +69,8 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "losses": losses(sets),
         "rounding": rounding(sets),
         "front": front(sets),
+        "walks": walks(sets),
+        "collusion": collusion(sets),
         "tuning-p": tuning(sets, "p"),
         "tuning-k": tuning(sets, "k"),
         "suppressed": suppressed(sets),
@@ -135,12 +151,46 @@ def rounding(sets: dict[str, Any]) -> str:
 
 def front(sets: dict[str, Any]) -> str:
     there = {name: one["front"] for name, one in sets.items() if "front" in one}
-    weights = [row["weight"] for row in next(iter(there.values()))]
+    found = [
+        {row["weight"]: f"{number(row['VL'])} / {number(row['PL'])}" for row in rows}
+        for rows in there.values()
+    ]
     rows = [
-        [f"{weight:g}", *(f"{number(rows[at]['VL'])} / {number(rows[at]['PL'])}" for rows in there.values())]
-        for at, weight in enumerate(weights)
+        [f"{weight:g}", *(one.get(weight, "–") for one in found)] for weight in sorted(set().union(*found))
     ]
     return _table(["shape weight", *there], rows)
+
+
+def walks(sets: dict[str, Any]) -> str:
+    """What had been measured when the targets were set, beside the same on two walks."""
+    there = [name for name in ("Walk, seed 7", "Walk, given") if name in sets]
+    rows = [
+        [
+            method,
+            f"{number(value)} / {number(pattern)}",
+            *(
+                " / ".join(number(sets[name]["losses"][method][loss]) for loss in ("VL", "PL"))
+                for name in there
+            ),
+        ]
+        for method, value, pattern in AIMED
+    ]
+    facts = [sets[name]["walk"] for name in there]
+    both = (f"{number(one['top_down_VL'])} / {number(one['top_down_PL'])}" for one in facts)
+    rows.append(["Naive, top-down", "–", *both])
+    rows.append(["step", "–", *(number(one["step"]) for one in facts)])
+    rows.append(["no VL below", "–", *(number(one["bound"]) for one in facts)])
+    return _table(["method", "when targets were set", *there], rows)
+
+
+def collusion(sets: dict[str, Any]) -> str:
+    rows = [
+        [name, method, f"{row['subgroups']:,}", number(row["pattern_alone"]), number(row["with_the_others"])]
+        for name, one in sets.items()
+        for method, row in one.get("collusion", {}).items()
+    ]
+    head = ["set", "method", "subgroups", "error of the pattern", "error of the P - 1 others"]
+    return _table(head, rows, text=2)
 
 
 def tuning(sets: dict[str, Any], varied: str) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import stat
 import subprocess
 import sys
+import time
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from tests.cli.conftest import Cli, Said, names
 
 from timeveil.bundle import open_ledger, open_release
 from timeveil.cli.job import SeriesJob
-from timeveil.datasets import load_curves
+from timeveil.datasets import load_curves, uniform
 from timeveil.report.series_run import SeriesRun
 from timeveil.verify import verify
 
@@ -635,8 +638,6 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
 
 def test_an_interrupt_in_the_middle_leaves_nothing(here: Path) -> None:
     """The method itself is interrupted: the signal comes when it first tells how far it is."""
-    import signal
-
     program = (
         "import os, signal, sys, timeveil.series\nfrom timeveil.cli import main\n"
         "module = sys.modules['timeveil.series']\n"
@@ -653,7 +654,41 @@ def test_an_interrupt_in_the_middle_leaves_nothing(here: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted; nothing was written\n")
     assert names() == FILES
-    assert signal.SIGINT
+
+
+@pytest.mark.parametrize(("method", "phase"), [("adaptive --effort 500", "refining"), ("kapra", "adopting")])
+def test_a_signal_from_outside_while_kernels_run_leaves_nothing(here: Path, method: str, phase: str) -> None:
+    """Somebody else sends it, at whatever the kernels are doing then; they end soon, and nothing is there."""
+    pq.write_table(uniform(rows=25_000, instants=8, seed=1), "many.parquet")
+    line = (
+        "anonymize-series many.parquet --out out --series q01..q08 --sensitive s --drop record --k 10 --p 5"
+    )
+    program = (
+        "import sys, timeveil.series\nfrom timeveil.cli import main\n"
+        "module = sys.modules['timeveil.series']\n"
+        "real = module.anonymize_series\n"
+        "def told(*given, progress, **more):\n"
+        "    def tell(doing, share, /):\n"
+        f"        if doing == {phase!r}:\n"
+        "            print('there', file=sys.stderr, flush=True)\n"
+        "        progress(doing, share)\n"
+        "    return real(*given, progress=tell, **more)\n"
+        "module.anonymize_series = told\n"
+        f"main({shlex.split(f'{line} --method {method}')!r})\n"
+    )
+    before = names()
+    started = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline() == "there\n"
+    begin = time.monotonic()
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, out) == (130, "")
+    assert err.replace("there\n", "") == "interrupted; nothing was written\n"
+    assert names() == before
+    assert time.monotonic() - begin < 30
 
 
 @pytest.mark.parametrize("end", ["nan", "1e400", "inf"])
@@ -665,6 +700,13 @@ def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
         "error: an end of a range is NaN, infinite or too large for a number\n\n"
         "hint: give finite numbers; a side left empty is open\n"
     )
+
+
+def test_the_picture_of_an_attack_on_series(cli: Cli) -> None:
+    assert cli(f"{WIDE} {PROMISE} --quiet --ledger ledger").code == 0
+    assert cli("attack out --ledger ledger --values 3 --picture attack.svg").code == 0
+    assert ET.parse("attack.svg").getroot().tag.endswith("svg")  # noqa: S314
+    assert "P = 3" in Path("attack.svg").read_text(encoding="utf-8")
 
 
 def test_an_attack_on_series_takes_the_pattern_as_known_and_asks_for_the_ledger(cli: Cli) -> None:

@@ -8,6 +8,7 @@ them go only those boxes that meet any of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ from timeveil.query.codes import Integers
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Pairs = Iterator[tuple[Integers, Integers]]
-_AT_ONCE = 200000
+_AT_ONCE = 100_000
+_ALL_PAIRS = 4  # instants
 
 
 def meetings(low: Floats, high: Floats, known_low: Floats, known_high: Floats, known: Mask) -> Pairs:
@@ -28,15 +30,25 @@ def meetings(low: Floats, high: Floats, known_low: Floats, known_high: Floats, k
     >>> [(p.tolist(), b.tolist()) for p, b in meetings(low, high, point, point, np.ones((3, 1), bool))]
     [([0, 1], [0, 1])]
     """
-    patterns, which = np.unique(known, axis=0, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))
+    which = _alike(known)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which))
+    begins = np.concatenate([[0], ends[:-1]])
     spread = known_low.std(axis=0) if len(known_low) else np.ones(low.shape[1])
     low, high, known_low, known_high = map(_by_instant, (low, high, known_low, known_high))
     everything, scale = np.arange(low.shape[1]), np.where(spread > 0, spread, 1.0)
-    for line, first, last in zip(patterns, np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        walk = _Walk(low, high, known_low, known_high, np.flatnonzero(line), scale)
+    for first, last in zip(begins, ends, strict=True) if len(known) else ():
+        walk = _Walk(low, high, known_low, known_high, np.flatnonzero(known[order[first]]), scale)
         yield from walk.down(order[first:last], everything)
+
+
+def _alike(known: Mask) -> Integers:
+    """A number for each person; it is the same for those of whom the same instants are known."""
+    which: Integers = np.zeros(len(known), dtype=np.int64)
+    for eight in np.packbits(known, axis=1).T:
+        if (eight != eight[:1]).any():
+            which = np.unique(which * 256 + eight, return_inverse=True)[1].ravel()
+    return which
 
 
 def _by_instant(side: Floats) -> Floats:
@@ -60,20 +72,22 @@ class _Walk:
 
     def down(self, people: Integers, boxes: Integers) -> Pairs:
         """Halve until few pairs are left, then try each."""
-        waiting = [(people, boxes)]
+        waiting = [(_Some(people, self._of(self._from, people), self._of(self._to, people)), boxes)]
         while waiting:
-            people, boxes = waiting.pop()
-            least = self._from[np.ix_(self._instants, people)].min(axis=1)
-            most = self._to[np.ix_(self._instants, people)].max(axis=1)
+            some, boxes = waiting.pop()
+            least, most = some.low.min(axis=1), some.high.max(axis=1)
             narrow = np.argsort((most - least) / self._scale)
             boxes = self._near(least, most, narrow, boxes)
-            if len(people) > 1 and len(people) * len(boxes) > _AT_ONCE:
-                halves = self._halves(people, narrow)
-                waiting += [(halves[1], boxes), (halves[0], boxes)]
+            if len(some.people) > 1 and len(some.people) * len(boxes) > _AT_ONCE:
+                waiting += [(half, boxes) for half in some.halves(narrow)]
             elif len(boxes):
-                pairs = self._tried(people, boxes)
+                pairs = self._tried(some, boxes, narrow[::-1])
                 if len(pairs[0]):
                     yield pairs
+
+    def _of(self, side: Floats, places: Integers) -> Floats:
+        """The known instants of some people or boxes, side by side in memory."""
+        return np.array([side[instant][places] for instant in self._instants]).reshape(-1, len(places))
 
     def _near(self, least: Floats, most: Floats, narrow: Integers, boxes: Integers) -> Integers:
         """Boxes that meet the box around some people, tried first where that is narrow."""
@@ -82,23 +96,35 @@ class _Walk:
             boxes = boxes[(low[boxes] <= most[place]) & (high[boxes] >= least[place])]
         return boxes
 
-    def _halves(self, people: Integers, narrow: Integers) -> tuple[Integers, Integers]:
-        middle = len(people) // 2
-        if len(narrow):
-            widest = self._from[self._instants[narrow[-1]]]
-            people = people[np.argpartition(widest[people], middle)]
-        return people[:middle], people[middle:]
-
-    def _tried(self, people: Integers, boxes: Integers) -> tuple[Integers, Integers]:
-        if not len(self._instants):
-            return np.repeat(people, len(boxes)), np.tile(boxes, len(people))
-        first, *others = self._instants
-        meet = self._low[first][boxes] <= self._to[first][people][:, None]
-        meet &= self._high[first][boxes] >= self._from[first][people][:, None]
+    def _tried(self, some: _Some, boxes: Integers, wide: Integers) -> tuple[Integers, Integers]:
+        """Every pair: at the instants that part people most all at once, then those that are left."""
+        low, high = self._of(self._low, boxes), self._of(self._high, boxes)
+        meet = np.ones((len(some.people), len(boxes)), dtype=bool)
+        for place in wide[:_ALL_PAIRS]:
+            meet &= low[place] <= some.high[place][:, None]
+            meet &= high[place] >= some.low[place][:, None]
         person, box = np.nonzero(meet)
-        person, box = people[person], boxes[box]
-        for instant in others:
-            meet = self._low[instant][box] <= self._to[instant][person]
-            meet &= self._high[instant][box] >= self._from[instant][person]
-            person, box = person[meet], box[meet]
-        return person, box
+        for place in wide[_ALL_PAIRS:]:
+            fit = (low[place][box] <= some.high[place][person]) & (
+                high[place][box] >= some.low[place][person]
+            )
+            person, box = person[fit], box[fit]
+        return some.people[person], boxes[box]
+
+
+@dataclass(frozen=True, slots=True)
+class _Some:
+    """Some people and what is known of them, a line for each instant."""
+
+    people: Integers
+    low: Floats
+    high: Floats
+
+    def halves(self, narrow: Integers) -> tuple[_Some, _Some]:
+        """Parted at the instant in which they differ most."""
+        middle = len(self.people) // 2
+        order = np.argpartition(self.low[narrow[-1]], middle) if len(narrow) else np.arange(len(self.people))
+        return self._take(order[:middle]), self._take(order[middle:])
+
+    def _take(self, places: Integers) -> _Some:
+        return _Some(self.people[places], self.low[:, places], self.high[:, places])

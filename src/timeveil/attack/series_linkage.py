@@ -59,14 +59,10 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
         found = after.fits(people)
         return found if shapes is None else (shapes.nearest(people, *pairs) for pairs in found)
 
-    targets = _targets(collection.size, (before.fits, after.fits), adversary, rng)
+    targets = _targets(collection.size, (before.numbers, after.numbers), adversary, rng)
     tally = _Tally(release, ledger, collection, published, targets)
     for pairs in in_release(targets):
         tally.add(*pairs)
-    fit = np.zeros(len(targets), dtype=np.int64)
-    for person, _ in before.fits(targets):
-        who, begins = _people(person)
-        fit[who] = np.diff(np.append(begins, len(person)))
     weight = np.ones(len(targets))
     return SeriesBreach(
         adversary,
@@ -74,7 +70,7 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
         promised(release, "p"),
         len(targets),
         collection.size,
-        Risk(fit, weight),
+        Risk(before.numbers(targets), weight),
         Risk(np.where(tally.right, tally.rows, 0), weight),
         {name: Posterior(column.told, weight) for name, column in tally.columns.items()},
         {name: column.homogeneous for name, column in tally.columns.items()},
@@ -84,7 +80,7 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
 
 def _targets(
     people: int,
-    sides: Iterable[Callable[[Integers], Pairs]],
+    sides: Iterable[Callable[[Integers], Integers]],
     adversary: SeriesAdversary,
     rng: np.random.Generator,
 ) -> Integers:
@@ -92,7 +88,7 @@ def _targets(
     most = people if adversary.sample is None else min(adversary.sample, people)
     if adversary.sample is None and people > _PILOT:
         pilot = rng.choice(people, _PILOT, replace=False)
-        pairs = sum(len(person) for side in sides for person, _ in side(pilot))
+        pairs = sum(int(side(pilot).sum()) for side in sides)
         most = min(people, max(int(_BUDGET * _PILOT / max(pairs, 1)), _PILOT))
     return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
 

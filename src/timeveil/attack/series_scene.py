@@ -34,16 +34,39 @@ class Side:
             self.low, self.high, self.known_low[people], self.known_high[people], self.known[people]
         )
 
+    def numbers(self, people: Integers) -> Integers:
+        """How many boxes fit each of these people."""
+        found: Integers = np.zeros(len(people), dtype=np.int64)
+        for person, _ in self.fits(people):
+            found += np.bincount(person, minlength=len(people))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """People of whom the same is known exactly: whoever has it all has the same number in `of`."""
+
+    of: Integers
+
+    def numbers(self, people: Integers) -> Integers:
+        """How many people fit each of these."""
+        return np.asarray(np.bincount(self.of)[self.of[people]])
+
 
 def original_side(
     collection: Collection, adversary: SeriesAdversary, known: Mask, level: int, center: str
-) -> Side:
+) -> Side | Twins:
     """Everybody's series: its values, and the symbols it has at the finest level."""
     values, reach = collection.matrix, adversary.tolerance
+    alike = reach == 0 and len(values) > 0 and bool((known == known[:1]).all())
     if not adversary.pattern:
+        if alike:
+            return _twins(values[:, known[0]])
         return Side(values, values, values - reach, values + reach, known)
     u = positions(z_normalised(values, center))  # type: ignore[arg-type]
     symbols = symbols_at(u, level).astype(np.float64)
+    if alike:
+        return _twins(np.hstack([values[:, known[0]], symbols]))
     return Side(
         np.hstack([values, symbols / level]),
         np.hstack([values, _below((symbols + 1) / level)]),
@@ -51,6 +74,14 @@ def original_side(
         np.hstack([values + reach, u]),
         np.hstack([known, np.ones_like(known)]),
     )
+
+
+def _twins(rows: Floats) -> Twins:
+    of: Integers = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        codes = np.unique(column, return_inverse=True)[1].ravel()
+        of = np.unique(of * (codes.max() + 1) + codes, return_inverse=True)[1].ravel()
+    return Twins(of)
 
 
 def release_side(

@@ -90,12 +90,6 @@ def attack(
     if release.manifest["model"] == "stream":
         lines, found, drawn = _on_stream(release, private, knows, beside_plain=beside_plain)
     elif release.manifest["model"] == "series":
-        if picture is not None:
-            raise ParameterError(
-                "there is no picture of an attack on series",
-                hint="leave --picture out; `timeveil plot` draws the release itself",
-                code="bad-parameter",
-            )
         adversary = _of_series(values, tolerance, release, pattern=pattern)
         lines, found, drawn = _on_series(release, private, adversary, output.width)
     else:
@@ -158,10 +152,11 @@ def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
     from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.attack.series_picture import series_svg  # noqa: PLC0415
     from timeveil.report.series_breach import described  # noqa: PLC0415
 
     breach = search(release, ledger, adversary)
-    return described(breach, width), breach.as_dict(), str
+    return described(breach, width), breach.as_dict(), lambda: series_svg(breach)
 
 
 def _of_series(values: str, tolerance: str, release: Release, *, pattern: bool) -> SeriesAdversary:

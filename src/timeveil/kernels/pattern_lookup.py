@@ -9,14 +9,13 @@ import numpy as np
 from timeveil.kernels.compiling import kernel, part
 from timeveil.kernels.symbol_tree import EMPTY, HALF, PRIME, SEED
 
-WINDOW = 32  # cells of a leaf that are looked at, those whose groups are nearest to the series in mean
-
 
 class Leaves(NamedTuple):
     """Patterns: symbols and unit shape of each, its level, and the levels there are.
 
     cells[begin[f]:begin[f+1]]: the cells of leaf f by the mean of their groups, `mean`. table: leaves by the
-    hash of pattern and level.
+    hash of pattern and level. window: how many cells of a leaf are looked at, those whose groups are nearest
+    to the series in mean.
     """
 
     symbols: np.ndarray
@@ -27,6 +26,7 @@ class Leaves(NamedTuple):
     begin: np.ndarray
     mean: np.ndarray
     table: np.ndarray
+    window: int
 
 
 def table_of(symbols: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def fits(u, leaves, row, leaf):  # type: ignore[no-untyped-def]
 def window_of(leaves, leaf, mean):  # type: ignore[no-untyped-def]
     """Which of a leaf's cells are looked at."""
     begin, end = leaves.begin[leaf], leaves.begin[leaf + 1]
-    if end - begin > WINDOW:
+    if end - begin > leaves.window:
         at, above = begin, end
         while at < above:
             middle = (at + above) // 2
@@ -82,8 +82,8 @@ def window_of(leaves, leaf, mean):  # type: ignore[no-untyped-def]
                 at = middle + 1
             else:
                 above = middle
-        begin = max(begin, min(at - WINDOW // 2, end - WINDOW))
-        end = begin + WINDOW
+        begin = max(begin, min(at - leaves.window // 2, end - leaves.window))
+        end = begin + leaves.window
     return begin, end
 
 

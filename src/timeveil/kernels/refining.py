@@ -229,7 +229,8 @@ def _moved(rows, places, state, near, i, o):  # type: ignore[no-untyped-def]
 def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no-untyped-def]
     """Change of loss, place in the leaf and kind of the best of the best, scored exactly where asked to.
 
-    No block loses less than its bound, so a candidate that would not help at the bound is not looked at.
+    No block loses less than its bound, so a candidate that would not help at the bound is not looked at, nor
+    is a swap of equal rows.
     """
     if rules.tries == 0 or best[0, 0] == np.inf:
         return best[0, 0], int(best[0, 1]), int(best[0, 2])
@@ -245,6 +246,8 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
         if change >= least:
             continue
         taken = np.int64(-1) if best[t, 2] == 1 else s
+        if taken >= 0 and _same(near[0], i, o):
+            continue
         for side in range(2):
             if change < least:
                 gone, new, at_bound = (r, taken, one) if side == 0 else (taken, r, two)
@@ -254,6 +257,15 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
         if change < least:
             least, at, kind = change, o, int(best[t, 2])
     return least, at, kind
+
+
+@part
+def _same(values, i, o):  # type: ignore[no-untyped-def]
+    """Whether two rows are equal."""
+    for j in range(values.shape[1]):  # noqa: SIM110
+        if values[i, j] != values[o, j]:
+            return False
+    return True
 
 
 @part

@@ -22,9 +22,12 @@ from timeveil.symbols.shape import unit_shapes
 
 WEIGHT = 100.0
 PASSES = 4
-MANY = 30_000
-"""Above so many series there is one pass, only the widest groups are tried, and nobody changes places."""
+MANY = 500_000
+"""Above so many numbers, series times instants, there is one pass, of the widest groups, in narrow windows,
+and nobody changes places."""
 WIDEST = 8
+WINDOW, NARROW = 32, 16
+"""Cells of a pattern that a series looks at, and how many where there are many."""
 AT_ONCE = 1 << 14  # series a call, so that an interrupt is heard
 
 
@@ -50,7 +53,7 @@ def adopt_series(matrix: Matrix, u: Matrix, cells: Cells, group_of: Labels, k: i
     leaves, places = _arranged(matrix, cells, group_of)
     shapes = unit_shapes(matrix)
     price = WEIGHT * float((places.width * places.series).sum() / places.series.sum())
-    many = len(matrix) > MANY
+    many = matrix.size > MANY
     desk = (matrix, u, shapes, leaves, places, desk_of(matrix.shape[1], k))
     rows = np.argsort(cells.of, kind="stable")  # neighbours after each other
     for _ in range(1 if many else PASSES):
@@ -83,8 +86,8 @@ def _arranged(matrix: Matrix, cells: Cells, group_of: Labels) -> tuple[Any, Any]
     begin = np.searchsorted(cells.leaf[order], np.arange(len(level) + 1))
     shape = unit_shapes(reconstructed(cells.symbols, level[:, None]))
     present = np.unique(level)[::-1].copy()
-    table = table_of(cells.symbols, level)
-    leaves = Leaves(cells.symbols, shape, level, present, order, begin, mean[order], table)
+    table, window = table_of(cells.symbols, level), NARROW if matrix.size > MANY else WINDOW
+    leaves = Leaves(cells.symbols, shape, level, present, order, begin, mean[order], table, window)
     count = np.bincount(group[inside], minlength=len(low))
     size = np.bincount(cells.of[inside], minlength=len(group_of))
     chain = np.empty(len(low), np.int64), np.full(len(matrix), -1, np.int64)

@@ -11,6 +11,8 @@ Where we depart from the print
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from timeveil.model.progress import Progress, silent
@@ -48,8 +50,10 @@ def kapra(
     values = matrix / power_of_two(matrix.min(), matrix.max())  # squares of huge values must not overflow
     progress("cutting by value", 0.3)
     cells = _cells(values, u, leaves, p)
+    order = np.arange(len(matrix))
     if adoption:
         progress("adopting", 0.4)
+        cells, order, values, u = _lined_up(cells, cells.of, order, values, u)
         alone = np.arange(len(cells.leaf))
         cells, _ = adopt_series(values, u, cells, alone, p, p).renumbered()
     progress("forming groups", 0.6)
@@ -57,13 +61,24 @@ def kapra(
     group_of = form_groups(low, high, np.bincount(cells.of[cells.of >= 0]), k, exact=exact)
     if adoption:
         progress("adopting", 0.7)
+        cells, order, values, u = _lined_up(cells, np.append(group_of, -1)[cells.of], order, values, u)
         cells, used = adopt_series(values, u, cells, group_of, k, p).renumbered()
         group_of = compact(group_of[used])[1]
     progress("done", 1.0)
     levels = np.repeat(cells.level[cells.leaf][:, None], matrix.shape[1], axis=1)
     facts = {"patterns": len(cells.level), "suppressed": int(np.count_nonzero(cells.of < 0))}
-    group = np.where(cells.of >= 0, group_of[cells.of], -1)
-    return Partition(group, cells.of, cells.symbols[cells.leaf], levels, True, facts)
+    of = np.empty_like(cells.of)
+    of[order] = cells.of
+    group = np.where(of >= 0, group_of[of], -1)
+    return Partition(group, of, cells.symbols[cells.leaf], levels, True, facts)
+
+
+def _lined_up(
+    cells: Cells, labels: Labels, order: Labels, values: Matrix, u: Matrix
+) -> tuple[Cells, Labels, Matrix, Matrix]:
+    """Everything in the order of the labels: who is near each other is so in memory, too."""
+    line = np.concatenate([np.flatnonzero(labels < 0), gathered(labels)[0]])
+    return replace(cells, of=cells.of[line]), order[line], values[line], u[line]
 
 
 def _cells(values: Matrix, u: Matrix, leaves: Leaves, p: int) -> Cells:

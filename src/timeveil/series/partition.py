@@ -38,6 +38,9 @@ def compact(labels: Labels) -> tuple[Labels, Labels]:
     >>> used.tolist(), number.tolist()
     ([3, 7], [1, -1, 0, 1])
     """
-    used, number = np.unique(labels, return_inverse=True)
-    out = int(len(used) > 0 and used[0] < 0)
-    return used[out:], number - out
+    there = np.zeros(int(labels.max(initial=-1)) + 2, np.bool_)
+    there[labels] = True
+    there[-1] = False  # -1 is the last place
+    number = np.cumsum(there) - 1
+    number[-1] = -1
+    return np.flatnonzero(there), number[labels]

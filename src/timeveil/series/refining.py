@@ -2,9 +2,12 @@
 
 A pass looks, for each row, among the rows near it for the best one to swap with or the best subgroup to move
 to. Near is who falls into one leaf of a k-d cut; the features are turned at random before each pass, so that
-leaves differ. First passes score by the least loss a subgroup can have, with more weight on shape; later ones
-score the best two by the loss of the pattern itself. In between whole subgroups change groups. No pass raises
-what it scores by, and k and p hold after every change.
+leaves differ. First passes score by the least loss a subgroup can have; later ones score the best two by the
+loss of the pattern itself. In between whole subgroups change groups. No pass raises what it scores by, and k
+and p hold after every change.
+
+How far a unit of effort goes depends on how many numbers there are: few are looked at often and in large
+leaves, within seconds; many in fewer passes.
 """
 
 from __future__ import annotations
@@ -21,14 +24,31 @@ from timeveil.model.progress import Progress
 if TYPE_CHECKING:
     from timeveil.kernels.arrangement import Places, Rows, Rules, State
 
-LEAF = 64
-FIRST, THEN = 3, 3
-"""Passes by the bound, and exact ones for each unit of effort."""
+FEW = 500_000
+"""Up to so many numbers, series times instants, effort is at its fullest."""
 TRIES = 2
-MORE = 1.5
-"""How much more shape weighs in the passes by the bound, which do not see all of its loss."""
 WORK = 40_000_000
 """Candidates times instants in one call of a kernel, a fraction of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far effort goes: the size of leaves, passes by the bound, and exact passes a unit of effort."""
+
+    leaf: int
+    first: int
+    then: int
+
+
+def reach_of(numbers: int) -> Reach:
+    """By the number of series times instants.
+
+    >>> reach_of(20_000 * 10), reach_of(1_000_000 * 10)
+    (Reach(leaf=128, first=4, then=10), Reach(leaf=64, first=3, then=3))
+    """
+    if numbers <= FEW:
+        return Reach(128, 4, 10)
+    return Reach(64, 3, max(3, 10 * FEW // numbers))
 
 
 @dataclass(slots=True)
@@ -60,10 +80,11 @@ def refine(
     held: Arrangement, features: NDArray[Any], effort: int, draw: np.random.Generator, progress: Progress
 ) -> None:
     """Passes by the bound, then for each unit of effort an exchange of subgroups and exact passes."""
+    reach = reach_of(held.rows.values.size)
     before, kept = held.objective(), [place.copy() for place in held.places]
-    for number in range(FIRST):
-        progress("first passes", 0.3 * number / FIRST)
-        _pass(held, features, held.rules._replace(weight=MORE * held.rules.weight, tries=0), draw)
+    for number in range(reach.first):
+        progress("first passes", 0.3 * number / reach.first)
+        _pass(held, features, held.rules._replace(tries=0), reach.leaf, draw)
     held.update(held.rules)
     if held.objective() > before:  # what the bound promised did not come true
         for place, was in zip(held.places, kept, strict=True):
@@ -72,26 +93,28 @@ def refine(
     del kept
     for number in range(effort):
         progress("refining", 0.3 + 0.7 * number / effort)
-        changed = _exchange(held, features, draw)
-        for step in range(THEN):
-            changed += _pass(held, features, held.rules, draw)
-            progress("refining", 0.3 + 0.7 * (number + (step + 1) / THEN) / effort)
+        changed = _exchange(held, features, reach.leaf, draw)
+        for step in range(reach.then):
+            changed += _pass(held, features, held.rules, reach.leaf, draw)
+            progress("refining", 0.3 + 0.7 * (number + (step + 1) / reach.then) / effort)
         if changed == 0:
             break
 
 
-def _pass(held: Arrangement, features: NDArray[Any], rules: Rules, draw: np.random.Generator) -> int:
+def _pass(
+    held: Arrangement, features: NDArray[Any], rules: Rules, leaf: int, draw: np.random.Generator
+) -> int:
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.refining import improve  # noqa: PLC0415
 
     n, d = held.rows.values.shape
     order, offsets, _ = balanced_cut(
-        features @ turn(features.shape[1], draw), np.array([0, n]), LEAF, in_place=True
+        features @ turn(features.shape[1], draw), np.array([0, n]), leaf, in_place=True
     )
     if rules.tries == 0:
         held.update(rules)
     tally = np.zeros(2, np.int64)
-    for first, last in spans(len(offsets) - 1, n * 2 * LEAF * d):
+    for first, last in spans(len(offsets) - 1, n * 2 * leaf * d):
         improve(held.rows, held.places, held.state, rules, order, offsets, first, last, tally)
     held.done["passes"] += 1
     held.done["swaps"] += int(tally[0])
@@ -99,7 +122,7 @@ def _pass(held: Arrangement, features: NDArray[Any], rules: Rules, draw: np.rand
     return int(tally.sum())
 
 
-def _exchange(held: Arrangement, features: NDArray[Any], draw: np.random.Generator) -> int:
+def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> int:
     from timeveil.kernels.arrangement import refresh_group  # noqa: PLC0415
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.exchanging import edges_of, exchange  # noqa: PLC0415
@@ -111,9 +134,9 @@ def _exchange(held: Arrangement, features: NDArray[Any], draw: np.random.Generat
     starts = np.concatenate([[0], np.cumsum(places.size)[:-1]])
     middle = np.add.reduceat(features[order], starts) / places.size[:, None].astype(np.float32)
     turned = (middle @ turn(features.shape[1], draw)).astype(np.float32)
-    order, offsets, _ = balanced_cut(turned, np.array([0, len(turned)]), LEAF)
+    order, offsets, _ = balanced_cut(turned, np.array([0, len(turned)]), leaf)
     changed = np.zeros(len(places.counts), np.int64)
-    for first, last in spans(len(offsets) - 1, edges.size * LEAF):
+    for first, last in spans(len(offsets) - 1, edges.size * leaf):
         exchange(places, edges, held.state.wide, held.rules.k, order, offsets, first, last, changed)
     for group in np.flatnonzero(changed):
         refresh_group(held.rows.values, places, held.state.reach, held.state.wide, group)

@@ -98,10 +98,10 @@ def gathered(labels: Labels) -> tuple[Labels, Labels]:
     >>> rows.tolist(), bounds.tolist()
     ([1, 0, 3], [0, 1, 3])
     """
-    order = np.argsort(labels, kind="stable")
-    out = int(np.searchsorted(labels, 0, sorter=order))
-    counts = np.bincount(labels[order[out:]])
-    return order[out:], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    from timeveil.kernels.sorting import sort_by_label  # noqa: PLC0415
+
+    order, bounds = sort_by_label(labels)
+    return order, bounds
 
 
 def agreeing(u: Matrix, nodes: Nodes, max_level: int) -> Nodes:

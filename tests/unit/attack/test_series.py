@@ -14,7 +14,10 @@ from tests.oracles import judges_series as oracle
 from timeveil.attack import Adversary, SeriesAdversary, attack
 from timeveil.attack.boxes import meetings
 from timeveil.attack.picture import breach_svg
+from timeveil.attack.series_scene import Side, Twins, original_side
 from timeveil.errors import ParameterError
+from timeveil.intake.collection import collect, read_series
+from timeveil.model.roles import Roles
 from timeveil.report.series_breach import described
 
 
@@ -144,3 +147,22 @@ def test_meetings_are_those_of_every_pair_tried(seed):
         assert len(begins) == len(set(person.tolist()))
         found |= set(zip(person.tolist(), box.tolist(), strict=True))
     assert found == wanted
+
+
+@pytest.mark.parametrize("pattern", [False, True])
+@pytest.mark.parametrize("known", [["t0"], ["t1", "t3"], "all"])
+def test_twins_are_counted_as_pairs_tried_would_be(known, pattern):
+    """What is known exactly, and the same of everybody, is looked up; as boxes it comes to the same."""
+    draw = np.random.default_rng(3)
+    matrix = draw.integers(0, 3, (300, 4)) / 2
+    names = [f"t{place}" for place in range(4)]
+    table = pa.table(dict(zip(names, matrix.T, strict=True)))
+    collection = collect(read_series(table, Roles(series=names)))
+    adversary = SeriesAdversary(known, pattern=pattern)
+    mask = adversary.known(names, 300, draw)
+    twins = original_side(collection, adversary, mask, 6, "mean")
+    assert isinstance(twins, Twins)
+    boxes = original_side(collection, replace(adversary, tolerance=1e-12), mask, 6, "mean")
+    assert isinstance(boxes, Side)
+    everybody = np.arange(300)
+    assert twins.numbers(everybody).tolist() == boxes.numbers(everybody).tolist()

@@ -164,7 +164,7 @@ def test_adoption_lowers_both_losses() -> None:
 
 
 def test_many_identical_series_lose_nothing() -> None:
-    matrix = np.full((MANY + 10_000, 6), 3.0)
+    matrix = np.full((MANY // 6 + 10_000, 6), 3.0)
     matrix[::2] = np.arange(6.0)
     found = kapra(matrix, 10, 5)
     assert_promise(matrix, found, 10, 5)
