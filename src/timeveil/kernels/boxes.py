@@ -344,3 +344,32 @@ def small_cells(tree, kinds, bounds, boxes, least, room):  # type: ignore[no-unt
             count += 1
             ends[count] = used
     return which[:count], sizes[:count], ends[: count + 1], present[:used]
+
+
+@njit(cache=True, nogil=True)
+def shortfall(tree, kinds, bounds, boxes, starts, members, least, room, items):  # type: ignore[no-untyped-def]
+    """For each of some sets of items, how many rows its fullest need lacks of `least`.
+
+    A set falls into one cell of every box; the box in which that cell is smallest decides.
+    """
+    cells = np.empty(room, np.int64)
+    has = np.zeros((len(starts) - 1, items), np.bool_)
+    for v in range(len(starts) - 1):
+        for q in range(starts[v], starts[v + 1]):
+            has[v, members[q]] = True
+    lacking = np.zeros(len(starts) - 1, np.int64)
+    for b in range(len(bounds) - 1):
+        box = boxes[bounds[b] : bounds[b + 1]]
+        cell_counts(tree, kinds, box, cells)
+        for v in range(len(lacking)):
+            index, unit, a = 0, 1, 0
+            while a < len(box):
+                c = a
+                while c < len(box) and box[c] // kinds == box[a] // kinds:
+                    if has[v, box[c]]:
+                        index += unit * (c - a + 1)
+                    c += 1
+                unit *= c - a + 1
+                a = c
+            lacking[v] = max(lacking[v], least - cells[index])
+    return lacking

@@ -1,0 +1,1 @@
+"""Paper 4: pattern release without inference channels (Revathi and Jeyalakshmi; channels after Atzori et al.)."""

@@ -1,0 +1,112 @@
+"""Frequent itemsets with their supports, as a tree; closed and maximal ones among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeveil.errors import InfeasibleError
+from timeveil.patterns.transactions import Ints, Transactions
+
+Sets = tuple[Ints, Ints]
+"""Bounds and members of many sets of items."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """All itemsets of at least `least` rows, the empty one included (F(D, sigma)).
+
+    Node 0 is the empty set; the children of a node stand together, in the order of their items; the items
+    of a node are those on its way from the root. Every subset of a set in the family is in it.
+    """
+
+    item: Ints
+    support: Ints
+    first: Ints
+    kids: Ints
+    kinds: int
+    instants: int
+
+    @property
+    def tree(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The four columns."""
+        return self.item, self.support, self.first, self.kids
+
+    @cached_property
+    def _links(self) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+        from timeveil.kernels.boxes import links  # noqa: PLC0415
+
+        return links(self.item, self.first, self.kids)  # type: ignore[no-any-return]
+
+    @property
+    def sets(self) -> Sets:
+        """The items of every node."""
+        begins, paths, _, _ = self._links
+        return begins, paths
+
+    @property
+    def maximal(self) -> NDArray[np.bool_]:
+        """Nodes without a frequent proper superset."""
+        return ~self._links[3]
+
+    def closed(self, support: Ints | None = None) -> NDArray[np.bool_]:
+        """Nodes without a frequent proper superset of the same support."""
+        begins, _, drops, _ = self._links
+        supports = self.support if support is None else support
+        above = np.repeat(np.arange(len(self.item)), np.diff(begins))
+        closed = np.ones(len(self.item), np.bool_)
+        closed[drops[supports[drops] == supports[above]]] = False
+        return closed
+
+    def with_support(self, support: Ints) -> Family:
+        """The same sets with other counts."""
+        return replace(self, support=support)
+
+    def boxes(self, most: int) -> Sets:
+        """Maximal boxes: every way to take one item of each of its instants is frequent (F*).
+
+        Without items that exclude each other these are the maximal itemsets.
+        """
+        begins, paths, drops, covered = self._links
+        if self.kinds == 1:
+            top = np.flatnonzero(~covered)
+            bounds = np.concatenate([[0], np.cumsum(begins[top + 1] - begins[top])])
+            return bounds, np.concatenate([paths[begins[v] : begins[v + 1]] for v in top] or [paths[:0]])
+        from timeveil.kernels.boxes import extensions, maximal_boxes  # noqa: PLC0415
+
+        added = extensions(begins, paths, drops, self.instants, self.kinds)
+        bounds, members, found, whole = maximal_boxes(
+            self.item, self.first, self.kids, begins, paths, drops, added, self.kinds, most
+        )
+        if not whole:
+            raise InfeasibleError(
+                f"symbols of one instant exclude each other, and so {found:,} combinations and more would have "
+                f"to be looked at; {most:,} is the most",
+                hint="raise min_support, or take fewer symbols or instants",
+                code="too-many-patterns",
+                facts={"boxes": int(found), "cap": most},
+            )
+        return bounds, members
+
+
+def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Family:
+    """Mine every set of at least `least` rows and at most `longest` items; more than `most` are refused."""
+    from timeveil.kernels.itemsets import mine_baskets, mine_symbols  # noqa: PLC0415
+
+    longest = min(longest, rows.instants)
+    if rows.columns is None:
+        found = mine_baskets(rows.starts, rows.items, len(rows.names), least, longest, most)
+    else:
+        found = mine_symbols(rows.columns, rows.kinds, least, longest, most)
+    item, support, first, kids, whole = found
+    if not whole:
+        raise InfeasibleError(
+            f"more than {most - 1:,} patterns have {least:,} rows or more",
+            hint="raise min_support, or set max_len",
+            code="too-many-patterns",
+            facts={"patterns": most - 1, "min_support": least},
+        )
+    return Family(item, support, first, kids, rows.kinds, rows.instants)

@@ -1,0 +1,109 @@
+"""Raise counts until no small group can be computed (Algorithm 4, corrected).
+
+Every channel says that a few rows have some items (present) and not others (absent). Channels that
+agree are merged, and for each merger V virtual rows are added that have its present items. Every
+pattern below V rises by as much, the empty one too: the result is what the original rows and the virtual
+ones give together, so no count contradicts another, and no pattern is lost.
+
+Where we depart from the print: two channels merge if and only if neither has what the other lacks; k rows are
+added for each merger; all frequent sets rise, closed or not, and the empty set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from timeveil.patterns.channels import Channels, chosen
+from timeveil.patterns.family import Family, Sets
+from timeveil.patterns.transactions import Ints, Transactions
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """Rows that are added: what each has, and how many times."""
+
+    sets: Sets
+    copies: Ints
+
+    @property
+    def total(self) -> int:
+        """How many rows that makes."""
+        return int(self.copies.sum())
+
+
+def additive(channels: Channels, rows: Transactions, k: int) -> Virtual:
+    """k copies of what each merger has."""
+    sets = mergers(channels, rows)
+    return Virtual(sets, np.full(len(sets[0]) - 1, k))
+
+
+def tight(channels: Channels, rows: Transactions, family: Family, boxes: Sets, k: int) -> Virtual:
+    """As many copies of what each merger has as make every cell that they fall into k or more."""
+    return _needed(mergers(channels, rows), family, boxes, rows, k)
+
+
+def clone(channels: Channels, rows: Transactions, family: Family, boxes: Sets, k: int) -> Virtual:
+    """Copies of a row of each small cell, so that a virtual row is always one that can be."""
+    from timeveil.kernels.virtual import rows_of_cells  # noqa: PLC0415
+
+    cells = (*channels.present, *channels.absent)
+    _, first = rows_of_cells(rows.holders(), rows.rows, *cells)
+    return _needed(chosen((rows.starts, rows.items), np.unique(first)), family, boxes, rows, k)
+
+
+def raised(family: Family, virtual: Virtual, items: int) -> Family:
+    """Every count with the virtual rows in it."""
+    from timeveil.kernels.virtual import added_support, as_bits  # noqa: PLC0415
+
+    bounds, members = virtual.sets
+    if len(bounds) == 1:
+        return family
+    row = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    order = np.argsort(members, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=items))])
+    holders = as_bits(ends, row[order], -(-(len(bounds) - 1) // 64))
+    more = added_support(family.item, family.first, family.kids, holders, virtual.copies)
+    return family.with_support(family.support + more)
+
+
+def mergers(channels: Channels, rows: Transactions) -> Sets:
+    """What each merger has: greedy first fit, the most items first, then in the order of items."""
+    from timeveil.kernels.virtual import as_bits, first_fit  # noqa: PLC0415
+
+    order = _largest_first(channels)
+    used, places = np.unique(np.concatenate([channels.present[1], channels.absent[1]]), return_inverse=True)
+    present = channels.present[0], places[: len(channels.present[1])]
+    absent = channels.absent[0], places[len(channels.present[1]) :]
+    width = max(1, -(-len(used) // 64))
+    have, lack = (as_bits(*chosen(sets, order), width) for sets in (present, absent))
+    _, merged = first_fit(have, lack, rows.structural, used // rows.kinds)
+    flags = np.unpackbits(merged.view(np.uint8), axis=1, bitorder="little", count=len(used)).astype(np.bool_)
+    bounds = np.concatenate([[0], np.cumsum(flags.sum(1))])
+    return bounds, np.broadcast_to(used, flags.shape)[flags]
+
+
+def _largest_first(channels: Channels) -> Ints:
+    bounds, items = channels.present
+    lengths = np.diff(bounds)
+    widest = int(lengths.max(initial=0))
+    padded = np.full((len(lengths), widest), -1, np.int64)
+    padded[np.arange(widest) < lengths[:, None]] = items
+    lacking = channels.absent
+    most = int(np.diff(lacking[0]).max(initial=0))
+    second = np.full((len(lengths), most), -1, np.int64)
+    second[np.arange(most) < np.diff(lacking[0])[:, None]] = lacking[1]
+    keys = [*reversed(second.T), *reversed(padded.T), -lengths]
+    return np.lexsort(keys) if len(lengths) else np.empty(0, np.int64)
+
+
+def _needed(sets: Sets, family: Family, boxes: Sets, rows: Transactions, k: int) -> Virtual:
+    """m(V) = the largest of k less the rows that share V's cell, over all boxes; none where it is not above 0."""
+    from timeveil.kernels.boxes import shortfall  # noqa: PLC0415
+    from timeveil.patterns.channels import cell_numbers  # noqa: PLC0415
+
+    room = int(cell_numbers(boxes, family.kinds).max(initial=1))
+    copies = shortfall(family.tree, family.kinds, *boxes, *sets, k, room, len(rows.names))
+    used = np.flatnonzero(copies > 0)
+    return Virtual(chosen(sets, used), copies[used])
