@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments format clean
+.PHONY: setup demo test lint types docs bench experiments experiments-series format clean
 
 setup: $(STAMP)
 
@@ -32,10 +32,14 @@ docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 experiments: setup
 	$(BIN)/python -m benchmarks.experiments.stream $(DATA)
+
+experiments-series: setup
+	$(BIN)/python -m benchmarks.experiments.series $(DATA)
 
 format: setup
 	$(BIN)/ruff format .

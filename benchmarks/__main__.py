@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import stream, whole_catalogue
+from benchmarks.speed import endless, series, series_adaptive, stream, whole_catalogue
 
-NAMES = ("catalogue", "stream")
+NAMES = ("catalogue", "stream", "endless", "series", "adaptive")
 
 
 def main() -> None:
@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument(
         "--longest", type=int, default=100_000_000, help="records of the longest stream made on the fly"
     )
+    parser.add_argument("--slots", type=int, default=20_000, help="slots of the stream without end")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the fastest counts")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     arguments = parser.parse_args()
@@ -30,6 +31,19 @@ def main() -> None:
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))
         print(stream.table(results["stream"], results["stream_growth"]))
+    if arguments.only in (None, "endless"):
+        results["endless"] = {
+            "pushed": endless.pushed(arguments.slots),
+            "in service": endless.in_service(arguments.slots // 10),
+        }
+        print(endless.table(results["endless"]))
+    if arguments.only in (None, "series"):
+        results["series"] = series.run([min(arguments.rows)], arguments.repeat)
+        print(series.table(results["series"]))
+    if arguments.only in (None, "adaptive"):  # needs the extra `bench`
+        results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
+        results["adaptive_long"] = series_adaptive.long_series()
+        print(series_adaptive.table(results["adaptive"], results["adaptive_long"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 import timeveil as tv
 from benchmarks.experiments.optimum import offline, snapshots_of
 from benchmarks.experiments.streams import DRAWN, SMALL, Setting, Source, drawn
-from timeveil.attack import StreamAdversary
-from timeveil.measure import StreamLoss
 
 WINDOW = 7
 WINDOWS = range(1, 11)
@@ -79,9 +77,9 @@ def by_window(source: Source, table: pa.Table, window: int) -> dict[str, Any]:
     return found
 
 
-def measured(release: tv.Release, ledger: tv.Ledger, questions: int) -> StreamLoss:
+def measured(release: tv.Release, ledger: tv.Ledger, questions: int) -> tv.StreamLoss:
     loss = tv.measure(release, ledger, windows=questions)
-    assert isinstance(loss, StreamLoss)
+    assert isinstance(loss, tv.StreamLoss)
     return loss
 
 
@@ -109,7 +107,7 @@ def _ordinal(label: str) -> int:
     return dt.date.fromisoformat(label).toordinal()
 
 
-def errors(loss: StreamLoss, alone: StreamLoss) -> list[dict[str, Any]]:
+def errors(loss: tv.StreamLoss, alone: tv.StreamLoss) -> list[dict[str, Any]]:
     """Mean relative errors of window counts, by length; `alone` moves nothing and makes the same buckets."""
     return [
         {
@@ -126,8 +124,8 @@ def option(source: Source, table: pa.Table, given: dict[str, Any], questions: in
     """One way to publish: its cost, its answers, and what two adversaries learn."""
     release, ledger = publish(source, table, WINDOW, **given)
     loss = measured(release, ledger, questions)
-    promised = tv.attack(release, ledger, StreamAdversary("published-slot"))
-    knows = tv.attack(release, ledger, StreamAdversary("true-slot"))
+    promised = tv.attack(release, ledger, tv.StreamAdversary("published-slot"))
+    knows = tv.attack(release, ledger, tv.StreamAdversary("true-slot"))
     return {
         "withheld": round(loss.suppressed_share, 5),
         "moved": round(loss.moved_share, 5),
@@ -150,7 +148,7 @@ def again(release: tv.Release, ledger: tv.Ledger) -> dict[str, Any] | None:
     """People seen in several slots, and how many of those with one value are pinned down."""
     if ledger.original.roles.respondent is None:
         return None
-    breach = tv.attack(release, ledger, StreamAdversary("several-slots"))
+    breach = tv.attack(release, ledger, tv.StreamAdversary("several-slots"))
     same = breach.parts["constant"]
     return {
         "people": round(same.people),

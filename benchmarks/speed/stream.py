@@ -28,6 +28,7 @@ from timeveil.kernels.chance import chance_of
 from timeveil.kernels.placements import Rows, Rules, arrivals_of, cells_of, most_at_once, publish_rows
 from timeveil.kernels.ring import ring_of
 from timeveil.streaming.exact import solve_window
+from timeveil.streaming.whole import KERNEL_ROWS
 
 VALUES = 50
 PER_SLOT = 100
@@ -70,7 +71,7 @@ def run(sizes: Sequence[int], repeat: int) -> list[dict[str, Any]]:
 def _measure(rows: int, repeat: int) -> dict[str, Any]:
     table = make(rows)
     for buckets in ("none", "anatomy"):  # the first call in a process loads or compiles the kernels
-        publish(table.slice(0, 10 * PER_SLOT), buckets)
+        publish(table.slice(0, KERNEL_ROWS), buckets)
     con = duckdb.connect()
     con.register("stream", table)
     plain, bucketed, counted, order = [], [], [], []

@@ -4,7 +4,15 @@ read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · 
 """
 
 import timeveil.starting  # noqa: F401
-from timeveil.attack import Adversary, Breach, attack
+from timeveil.attack import (
+    Adversary,
+    Breach,
+    SeriesAdversary,
+    SeriesBreach,
+    StreamAdversary,
+    StreamBreach,
+    attack,
+)
 from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
@@ -22,7 +30,7 @@ from timeveil.errors import (
 )
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
-from timeveil.measure import Loss, Profile, measure, profile
+from timeveil.measure import Loss, Profile, SeriesLoss, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
 from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
 from timeveil.model.ledger import Ledger
@@ -31,7 +39,16 @@ from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.model.version import __version__
-from timeveil.query import WindowCount, answer
+from timeveil.query import (
+    Complex,
+    PatternRange,
+    PatternSimilarity,
+    RangeCount,
+    WindowCount,
+    answer,
+    estimate_patterns,
+    estimate_ranges,
+)
 from timeveil.series import anonymize_series
 from timeveil.streaming import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.verify import verify
@@ -40,6 +57,7 @@ __all__ = [
     "Adversary",
     "Breach",
     "BundleError",
+    "Complex",
     "EngineError",
     "Estimate",
     "Granularity",
@@ -54,13 +72,22 @@ __all__ = [
     "Ledger",
     "Loss",
     "ParameterError",
+    "PatternRange",
+    "PatternSimilarity",
     "PrivateArtifactError",
     "Profile",
     "PublishedSlot",
+    "RangeCount",
     "Relation",
     "Release",
     "Roles",
     "RolesError",
+    "SeriesAdversary",
+    "SeriesBreach",
+    "SeriesLoss",
+    "StreamAdversary",
+    "StreamBreach",
+    "StreamLoss",
     "StreamPublisher",
     "TimeveilError",
     "Verdict",
@@ -70,6 +97,8 @@ __all__ = [
     "anonymize_series",
     "answer",
     "attack",
+    "estimate_patterns",
+    "estimate_ranges",
     "generalize_time",
     "granularity",
     "hour_of_day",

@@ -58,6 +58,7 @@ ErrorCode = Literal[
     "not-verified",
     "not-written",
     "person-twice",
+    "rare-instant",
     "role-missing",
     "series-gap",
     "slot-differs",

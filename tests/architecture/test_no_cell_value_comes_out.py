@@ -155,7 +155,31 @@ def open_a_ledger_that_is_none(here: Path) -> None:
     tv.open_ledger(here / "ledger")
 
 
+WIDE = tv.Roles(respondent="who", series=["t0", "t1"], sensitive=["what"])
+LONG = tv.Roles(respondent="who", time="when", value="load", keep=["where"])
+
+
+def anonymize(roles: tv.Roles = WIDE, k: int = 2, l: int | None = None, **columns: list[Any]) -> None:  # noqa: E741
+    """Series whose values are marks, too."""
+    values = {"t0": [1987.6 + row for row in range(8)], "t1": [1987.5 - row for row in range(8)]}
+    given = table(**({**values, **columns} if roles is WIDE else {"load": values["t0"], **columns}))
+    needed = given.select([name for name in given.column_names if name in roles.columns])
+    tv.anonymize_series(needed, roles, k=k, p=2, l=l)
+
+
 FAILURES: dict[str, Callable[[Path], Any]] = {
+    "a series of text": lambda _: anonymize(t0=[MARK] * 8),
+    "a series of text among numbers": lambda _: anonymize(t0=["1987", *[f"{MARK}{row}" for row in range(7)]]),
+    "not finite": lambda _: anonymize(t1=[float("nan"), *[1987.0] * 7]),
+    "missing values": lambda _: anonymize(t1=[None, *[1987.0] * 7]),
+    "a person twice": lambda _: anonymize(who=[MARK] * 8),
+    "a person without a name": lambda _: anonymize(who=[None, *[f"{MARK}{row}" for row in range(7)]]),
+    "fewer series than k": lambda _: anonymize(k=9),
+    "categories and l": lambda _: anonymize(l=2),
+    "sensitive nulls and l": lambda _: anonymize(l=2, what=[None, *[1987] * 7]),
+    "unequal lengths": lambda _: anonymize(LONG),
+    "two values at one time": lambda _: anonymize(LONG, who=[MARK] * 8, when=[DAYS[0]] * 8),
+    "an attribute that varies": lambda _: anonymize(LONG, who=[MARK] * 8),
     "unparseable time": lambda _: tv.read(table(when=texts(f"{MARK}-when")), ROLES),
     "mixed naive and aware": lambda _: tv.read(
         table(when=texts("1987-06-05 04:03:02", "1987-06-05T04:03:02+02:00")), ROLES

@@ -95,7 +95,7 @@ def test_an_interrupted_demo_leaves_nothing(cli: Cli, monkeypatch: pytest.Monkey
         ("dance", "there is no command `dance`", "there are profile, generalize-time, publish-stream"),
         ("verify", "`DIR` is missing", "release folder, such as published"),
         ("verify out --leger x", "there is no option `--leger`", "did you mean `--ledger`?"),
-        ("attack out", "`--ledger` is missing", "--ledger visits.ledger"),
+        ("attack out", "`--ledger` is missing", "--ledger NAME.ledger"),
         ("verify out more", "unexpected extra argument", "`timeveil verify --help` explains it"),
         ("query out --between a", "option '--between' requires 2 arguments", "`timeveil query --help`"),
         (f"{RUN} --suppress much", "`--suppress` is not a number", "--suppress 0.01"),

@@ -46,7 +46,12 @@ def test_a_run_explains_itself(cli: Cli) -> None:
     assert f"  $ timeveil publish-stream {command} --ledger ledger" in told
     assert '  release, ledger = tv.publish_stream("cases.csv", roles, l=2, window=3)' in told
     assert "What it does not protect:" in told
-    assert "seed" not in said.out
+    assert "To do it again (add the --seed that you gave, to move the same records):" in told
+    assert "seed 3" not in said.out
+    fresh = cli(
+        f"{RUN} --l 2 --window 3 --ledger other".replace("--seed 3", "").replace("out out", "out new")
+    )
+    assert "To do it again (a new seed is drawn, so other records may move):" in fresh.out
     numbered = [line for line in told if line[:1].isdigit() and ". " in line[:4]]
     assert [line.partition(".")[0] for line in numbered] == [str(n + 1) for n in range(len(numbered))]
 
@@ -242,6 +247,10 @@ SERVICE_REFUSED = {
     "no state": (SERVE.replace("--state s.db", ""), "IN is a folder, and --state is missing"),
     "ledger": (f"{SERVE} --ledger ledger", "a stream in service has no ledger"),
     "follow and close": (f"{SERVE} --follow --close", "--follow waits for more"),
+    "poll alone": (f"{SERVE} --poll 9", "without --follow the folder is looked at once"),
+    "gap": (f"{SERVE} --max-gap -1", "`max_gap` must be a whole number of at least 0"),
+    "window": (SERVE.replace("--window 3", "--window 100000000"), "`window` must be at most 10,000"),
+    "jitter": (f"{SERVE} --jitter 100000000", "`jitter` must be at most 10,000"),
     "poll": (f"{SERVE} --follow --poll 0", "--poll is not a number of seconds"),
     "l": (SERVE.replace("--l 2", "--l 1"), "at least 2, got 1"),
     "state in out": (SERVE.replace("s.db", "out/s.db"), "the state file would lie in the folder"),

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli, names
 
-from timeveil.bundle import open_release
-from timeveil.cli.job import Job
+from timeveil.bundle import open_ledger, open_release
+from timeveil.cli.job import Job, StreamJob
 from timeveil.report.run import Run
+from timeveil.report.stream_run import Serving, StreamRun
 
 JOB = """\
 in = "../visits.csv"
@@ -141,6 +142,94 @@ def test_calendars_that_make_no_sense(cli: Cli, here: Path, content: str, messag
         assert said.code == 2
         assert message in said.err
     assert names() == ["clinic.toml", "visits.csv"]
+
+
+STREAM = """\
+command = "publish-stream"
+in = "../cases.csv"
+out = "out"
+time = "day"
+sensitive = "ill"
+quasi = ["age"]
+l = 2
+window = 3
+"""
+
+
+@pytest.fixture
+def stream_job(here: Path) -> Path:
+    days = [(day, 20 + n, "aabcd"[n]) for day in range(1, 7) for n in range(5)]
+    rows = "".join(f"2024-01-0{day},{age},{ill}\n" for day, age, ill in days)
+    (here / "cases.csv").write_text("day,age,ill\n" + rows)
+    (here / "jobs").mkdir()
+    (here / "jobs" / "job.toml").write_text(STREAM)
+    return here / "jobs" / "job.toml"
+
+
+def test_a_stream_is_published_by_a_job(cli: Cli, stream_job: Path) -> None:
+    stream_job.write_text(
+        STREAM + 'ledger = "ledger"\nformat = "csv"\nmove-cost = [0, 1, 2.5, 4]\njitter = 1\nseed = 5\n'
+        'filler = "always"\nfill_empty = false\n[withhold_cost]\na = 9\n'
+    )
+    said = cli("run jobs/job.toml")
+    assert said.code == 0, said.err
+    assert "  $ timeveil run jobs/job.toml\n" in said.out
+    assert names("jobs") == ["job.toml", "ledger", "out"]
+    told = open_release("jobs/out").manifest["parameters"]
+    assert (told["move_cost"], told["jitter"], told["fill_empty"]) == ([0, 1, 2.5, 4], 1, False)
+    assert open_ledger("jobs/ledger").facts["withhold_cost"] == {"a": 9.0}
+    Path("jobs/out").rename("first")
+    Path("jobs/ledger").unlink()
+    program = said.out.partition("or in Python:\n")[2].replace("\n  ", "\n").strip()
+    exec(compile(program, "again", "exec"), {})  # noqa: S102
+    assert open_release("jobs/out").manifest["parameters"] == told
+
+
+def test_a_folder_is_worked_on_by_a_job(cli: Cli, stream_job: Path) -> None:
+    Path("jobs/inbox").mkdir()
+    Path("cases.csv").rename("jobs/inbox/1.csv")
+    stream_job.write_text(STREAM.replace("../cases.csv", "inbox") + 'state = "stream.db"\n')
+    assert cli("run jobs/job.toml").out == "1 file taken, 4 slots published.\n"
+    stream_job.write_text(stream_job.read_text() + "close = true\n")
+    assert cli("run jobs/job.toml").out.startswith("0 files taken, 2 slots published, the stream is closed.")
+    assert len(names("jobs/out/slots")) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (("window", "windo"), "`job.toml` has an unknown key `windo`", "did you mean `window`?"),
+        (("l = 2\n", ""), "`job.toml` lacks the key `l`", "add a line l = ..."),
+        (("l = 2", "l = 2.5"), "`l` in `job.toml` should be a valid integer", ""),
+        (("l = 2", "l = 1"), "l must be a whole number of at least 2", ""),
+        (('"ill"', '["ill"]'), "`sensitive` in `job.toml` should be a valid string", "text stands in quotes"),
+        (("l = 2", "l = 2\nmove_cost = true"), "`move_cost` in `job.toml` should be", ""),
+        (("l = 2", "l = 2\nmove_cost = [0, 'a']"), "`move_cost", ""),
+        (("l = 2", "l = 2\nmove_cost = [0, 3, 4, 5]"), "breaks condition C3", "never shrink"),
+        (("l = 2", "l = 2\nstream_by = 4"), "`stream_by` in `job.toml` should be a valid string", ""),
+        (("l = 2", "l = 2\nwithhold_cost = -1"), "withhold_cost is negative", ""),
+        (("l = 2", "l = 2\nfollow = true"), "--follow goes with a folder", ""),
+        (('"publish-stream"', '"publish"'), "`command` in `job.toml` is not one that", "publish-stream"),
+        (("l = 2", "k = 2"), "`job.toml` has an unknown key `k`", ""),
+    ],
+)
+def test_a_stream_job_that_makes_no_sense(
+    cli: Cli, stream_job: Path, change: tuple[str, str], message: str, hint: str
+) -> None:
+    stream_job.write_text(STREAM.replace(*change, 1))
+    said = cli("run jobs/job.toml")
+    assert said.code == 2
+    told, _, advice = said.err.partition("\n\nhint: ")
+    assert message in told
+    assert hint in advice
+    assert names("jobs") == ["job.toml"]
+
+
+def test_a_stream_job_can_say_what_a_run_can() -> None:
+    ours = {*StreamJob.model_fields} - {"respondent", "time", "quasi", "sensitive", "keep", "drop", "command"}
+    serving = {*Serving.__dataclass_fields__}
+    assert ours - serving == {*StreamRun.__dataclass_fields__} - {"roles", "job", "serving"}
+    assert serving <= ours
 
 
 def test_a_job_can_say_what_a_run_can() -> None:

@@ -112,6 +112,6 @@ def shell(command: str, last_status: int) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **plain},
-        timeout=120,
+        timeout=400,
     )
     return done.returncode, done.stdout.decode("utf-8")

@@ -151,7 +151,7 @@ def build(case: Case) -> tuple[Release, Ledger]:
         ]
         parts["sensitive"] = pa.Table.from_pylist(lines, schema=pa.schema(kinds))
     release = Release(LDiversity(case.l), _manifest(case, parts, slots), parts)
-    return release, _ledger(case, slots, buckets)
+    return release, _ledger(case, slots, buckets, release.manifest["parameters"])
 
 
 def _data(case: Case, slots: list, buckets: list, kept: list) -> pa.Table:
@@ -160,7 +160,10 @@ def _data(case: Case, slots: list, buckets: list, kept: list) -> pa.Table:
     schema = pa.schema(
         [("slot", slot_type), ("zip", pa.string()), ("sex", pa.string()), ("ward", pa.int64()), last]
     )
-    order = sorted(kept, key=lambda n: (slots[n], buckets[n] or 0, repr(case.rows[n])))
+    shown = ("zip", "sex", "ward", "ill")
+    values = {n: [case.rows[n].get(name) for name in shown] for n in kept}
+    nulls_last = {n: [(value is None, 0 if value is None else value) for value in values[n]] for n in kept}
+    order = sorted(kept, key=lambda n: (slots[n], buckets[n] or 0, nulls_last[n]))
     lines = [{**case.rows[n], "slot": label_of(case, slots[n]), "bucket": buckets[n]} for n in order]
     return pa.Table.from_pylist(lines, schema=schema)
 
@@ -187,9 +190,9 @@ def _manifest(case: Case, parts: dict, slots: list) -> dict:
         },
         "columns": columns["data"],
         **({"sensitive_columns": columns["sensitive"]} if "sensitive" in parts else {}),
-        "parameters": {"l": case.l, "window": case.window, "slot": case.slot, "move_cost": "linear",
-                       "first_window": "grow", "filler": "never", "jitter": 0, "buckets": case.buckets,
-                       "late": "refuse", "fill_empty": True, "nulls": "withhold"},
+        "parameters": {"l": case.l, "window": case.window, "slot": case.slot if grain else None,
+                       "move_cost": "linear", "first_window": "grow", "filler": "never", "jitter": 0,
+                       "buckets": case.buckets, "late": "refuse", "fill_empty": True, "nulls": "withhold"},
         "counts": {"rows": parts["data"].num_rows, "slots": 0 if first is None else last - first + 1,
                    "buckets": len({tuple(line.values()) for line in used}),
                    "first_slot": label_of(case, first), "last_slot": label_of(case, last)},
@@ -203,7 +206,7 @@ def relation(case: Case) -> Relation:
     return Relation(ROLES, pa.Table.from_pylist(rows, schema=schema), case.axis)
 
 
-def _ledger(case: Case, slots: list, buckets: list) -> Ledger:
+def _ledger(case: Case, slots: list, buckets: list, parameters: dict) -> Ledger:
     kind = pa.int64() if case.axis is NUMBERS else pa.string()
     table = pa.table(
         {
@@ -213,7 +216,7 @@ def _ledger(case: Case, slots: list, buckets: list) -> Ledger:
             "bucket": pa.array(buckets, pa.int32()),
         }
     )
-    return Ledger("stream", table, relation(case))
+    return Ledger("stream", table, relation(case), facts={"parameters": parameters})
 
 
 def groups(case: Case) -> dict:

@@ -87,12 +87,13 @@ def release_of(case: Case) -> tuple[Release, Ledger]:
         for place in values:
             found = [case.series[member][place] for member in group]
             envelope[place] = outward(min(found), max(found), case.digits)
-        for part, block in enumerate(_dealt(group, case.p)):
+        for block in _dealt(group, case.p):
             letters, levels = _pattern(case, block, pattern)
             for member in block:
-                where[member] = (number, 100 * number + part)
+                where[member] = (number, (number, letters, levels))
                 rows.append((number, envelope, letters, levels))
     rows.sort(key=lambda row: (row[0], row[2], row[3]))
+    cells = {cell: place for place, cell in enumerate(dict.fromkeys((row[0], *row[2:]) for row in rows))}
     data = {"group": pa.array([row[0] for row in rows], pa.int64())}
     for place in values:
         for end, name in enumerate(("lo", "hi")):
@@ -123,7 +124,7 @@ def release_of(case: Case) -> tuple[Release, Ledger]:
         "counts": {
             "rows": len(rows),
             "groups": len({row[0] for row in rows}),
-            "cells": len({(row[0], row[2], row[3]) for row in rows}),
+            "cells": len(cells),
             "suppressed": case.suppressed,
         },
     }
@@ -135,7 +136,7 @@ def release_of(case: Case) -> tuple[Release, Ledger]:
                 [where.get(row, (None, None))[0] for row in range(len(case.series))], pa.int64()
             ),
             "subgroup": pa.array(
-                [where.get(row, (None, None))[1] for row in range(len(case.series))], pa.int64()
+                [cells.get(where.get(row, (None, None))[1]) for row in range(len(case.series))], pa.int64()
             ),
         }
     )
@@ -198,12 +199,12 @@ def distance(one, other, features="differences"):
     return 1 - math.fsum(a * b for a, b in zip(mine, theirs, strict=True)) / (lengths[0] * lengths[1])
 
 
-def extreme(low, high, below, above, target, sign):
+def extreme(low, high, below, above, target, sign, span=None):
     """The highest (sign 1) or lowest (-1) value of centre + deviation * target, by a general solver.
 
     No deviation is above half of the span of the values (Popoviciu).
     """
-    span = max(high) - min(low)
+    span = max(high) - min(low) if span is None else span
     rows, limits = [], []
     for least, most, under, over in zip(low, high, below, above, strict=True):
         if math.isfinite(least):

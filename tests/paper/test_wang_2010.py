@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 import pyarrow as pa
@@ -11,6 +13,9 @@ import pytest
 from tests.oracles import stream as oracle
 
 import timeveil as tv
+from timeveil.streaming.reposition import (
+    _best as best_relay,
+)
 from timeveil.streaming.reposition import (
     fill_level,
     least_suppression,
@@ -279,6 +284,36 @@ def test_theorem_2_work_grows_with_the_relays_only(monkeypatch: pytest.MonkeyPat
         assert planned <= values + 2 * applied
 
 
+def with_a_real_l(window: Window, l: Fraction) -> None:  # noqa: E741
+    """Figure 4, corrected, with an l that is no whole number: m is rounded up, as records are whole."""
+    while True:
+        fill_level(window)
+        most = level(window)
+        needed = max(1, math.ceil((most + 1) * l - window.sizes[window.last]))
+        done: list[Relay] = []
+        while len(done) < needed and (best := best_relay(window, most, None)) is not None:
+            window.apply(best)
+            done.append(best)
+        if len(done) < needed or sum(relay.gain for relay in done) <= 0:
+            for relay in reversed(done):
+                window.undo(relay)
+            return
+
+
+def test_with_a_real_l_the_step_is_not_always_optimal() -> None:
+    """With l = 5/3 the second level takes two records more and does not pay; the third takes only one."""
+    l = Fraction(5, 3)  # noqa: E741
+    window = window_of(3, COSTS["linear"], [1, 4, 1])
+    window.place(1, {}, {0: 1})
+    window.place(2, {}, {})
+    counts = {1: 1, 2: 3}
+    kept = least_suppression(counts, l)  # type: ignore[arg-type]
+    window.arrive(3, kept, {value: counts[value] - kept[value] for value in counts})
+    best = oracle.one_step(window, l)  # type: ignore[arg-type]
+    with_a_real_l(window, l)
+    assert (window.loss(), best) == (3, 2)
+
+
 @pytest.mark.parametrize("l", [2.5, 1, 0, -3, True, "3", None])
 def test_l_must_be_a_whole_number_of_at_least_two(l: object) -> None:  # noqa: E741
     """With a real l the step is not always optimal, and l = 1 promises nothing."""
@@ -314,6 +349,16 @@ def test_a_window_of_one_slot_suppresses_only() -> None:
     )
     assert release.table["slot"].to_pylist() == [1, 1, 2, 2]
     assert (ledger.facts["moved"], ledger.facts["withheld"]) == (0, 2)
+
+
+def test_what_leaves_the_window_is_withheld_for_ever() -> None:
+    """Slot 3 could take the third `a` of slot 1, but with a window of two slots it comes too late."""
+    table = pa.table({"day": [1, 1, 1, 1, 3, 3, 3], "value": ["a", "a", "a", "b", "b", "c", "d"]})
+    roles = tv.Roles(time="day", sensitive=["value"])
+    _, narrow = tv.publish_stream(table, roles, l=2, window=2, seed=1)
+    _, wide = tv.publish_stream(table, roles, l=2, window=3, seed=1)
+    assert (narrow.facts["withheld"], narrow.facts["moved"]) == (2, 0)
+    assert (wide.facts["withheld"], wide.facts["moved"]) == (0, 2)
 
 
 def test_withholding_costs_more_than_any_move_by_default() -> None:

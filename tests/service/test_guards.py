@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import signal
 import sqlite3
@@ -21,7 +22,7 @@ from tests.service.processes import Nursery, nursery
 
 from timeveil.bundle import writing
 from timeveil.errors import BundleError, ParameterError
-from timeveil.service import status
+from timeveil.service import running, status
 from timeveil.service.interruption import Stop
 from timeveil.service.naming import folder_name
 
@@ -45,6 +46,69 @@ def test_two_publishers_on_one_state_file(place: Place) -> None:
         assert refused.value.code == "state-locked"
         assert first.run().taken == 3
     assert place.run().already_taken == 3
+
+
+def test_a_symbolic_link_is_no_second_state_file(place: Place) -> None:
+    fill(place.inbox, 3)
+    other = Place(place.root / "other")
+    fill(other.inbox, 3)
+    other.state.symlink_to(place.state)
+    with place.service():
+        with pytest.raises(BundleError) as refused:
+            other.service()
+        assert refused.value.code == "state-locked"
+    assert place.run().taken == 3
+    assert other.run().already_taken == 3
+
+
+def test_a_state_file_with_two_names_is_refused(place: Place) -> None:
+    fill(place.inbox, 3)
+    place.run()
+    other = Place(place.root / "other")
+    os.link(place.state, other.state)
+    for one in (place, other):
+        with pytest.raises(BundleError) as refused:
+            one.run()
+        assert refused.value.code == "state-locked"
+        assert "2 names" in refused.value.message
+    other.state.unlink()
+    assert place.run().already_taken == 3
+
+
+def test_a_second_name_made_under_way_stops_both(place: Place) -> None:
+    fill(place.inbox, 3)
+    with pytest.raises(BundleError, match="2 names"), place.service() as service:  # noqa: PT012
+        os.link(place.state, place.root / "second.db")
+        service.run()
+    assert not place.out.exists()
+
+
+def test_what_is_in_memory_is_what_was_stored(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody gets past the lock: nothing that they stored is written over."""
+    fill(place.inbox, 2)
+    with pytest.raises(BundleError) as refused, place.service() as first:  # noqa: PT012
+        first.run()
+        monkeypatch.setattr(running, "Lock", lambda _: io.BytesIO())
+        with place.service() as second:
+            fill(place.inbox, 4)
+            second.run()
+            before = tree(place.out)
+        fill(place.inbox, 5)
+        first.run()
+    assert refused.value.code == "state-locked"
+    assert tree(place.out) == before
+
+
+def test_a_state_file_that_was_replaced_under_way_is_refused(place: Place) -> None:
+    fill(place.inbox, 3)
+    place.run()
+    backup = place.state.read_bytes()
+    fill(place.inbox, 4)
+    with pytest.raises(BundleError) as refused, place.service() as service:  # noqa: PT012
+        place.state.unlink()
+        place.state.write_bytes(backup)
+        service.run()
+    assert refused.value.code == "state-locked"
 
 
 def test_the_lock_is_that_of_a_process_that_lives(place: Place) -> None:
@@ -164,7 +228,7 @@ def test_a_corrupt_state_file_is_refused(place: Place, damage: Any) -> None:
     with pytest.raises(BundleError) as refused:
         place.run()
     assert refused.value.code == "state-damaged"
-    assert "run-a-stream-in-service" in refused.value.hint
+    assert "`Recover` in `Run a stream in service`" in refused.value.hint
     assert "canary" not in str(refused.value)
     assert tree(place.out) == before
     if damage in (corrupt_head, truncated, emptied):

@@ -15,9 +15,10 @@ import pytest
 from tests.service.inboxes import HEAD, Place, day, fill, text, tree
 
 import timeveil as tv
+from timeveil.bundle import damage
 from timeveil.errors import BundleError, InputError, ParameterError, PrivateArtifactError, RolesError
 from timeveil.model.roles import Roles
-from timeveil.service import status
+from timeveil.service import Service, running, status
 from timeveil.service.store import Store
 from timeveil.streaming import publish_stream
 
@@ -51,6 +52,30 @@ def test_the_folders_are_the_release_of_the_whole(tmp_path: Path, form: str) -> 
             release.manifest["counts"]["first_slot"] == slot.name == release.manifest["counts"]["last_slot"]
         )
         assert set(release.manifest["parameters"]) == set(whole.manifest["parameters"])
+
+
+def test_a_slot_from_python_is_written_as_in_service(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream")
+    fill(place.inbox, 8)
+    place.run(close=True)
+    (tmp_path / "alone" / "slots").mkdir(parents=True)
+    publisher = tv.StreamPublisher(place.parameters.roles, l=2, window=3, seed=7)
+    slots = [slot for file in sorted(place.inbox.iterdir()) for slot in publisher.push(str(file))]
+    for slot in slots + publisher.close():
+        tv.write(slot.release, tmp_path / "alone" / "slots" / str(slot.slot))
+    assert tree(tmp_path / "alone") == tree(place.out)
+
+
+def test_a_stream_of_one_slot_is_described_as_its_slot() -> None:
+    roles = tv.Roles(time="day", quasi=["age"], sensitive=["ill"])
+    table = pa.table({"day": [4, 4, 4], "age": [1, 2, 3], "ill": ["a", "b", "c"]})
+    publisher = tv.StreamPublisher(roles, l=2, window=3, seed=7)
+    publisher.push(table)
+    (slot,) = publisher.close()
+    whole, _ = publish_stream(table, roles, l=2, window=3, seed=7)
+    assert slot.release.manifest == whole.manifest
+    assert slot.release.tables == whole.tables
+    assert tv.verify(slot.release)
 
 
 def test_one_file_at_a_time_gives_the_same_as_all_at_once(tmp_path: Path) -> None:
@@ -181,14 +206,14 @@ def test_a_wrong_command_puts_no_file_aside(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(place.inbox, 3)
     with place.service() as service:
-        push, growing = service._push, place.inbox / f"{day(1)}.csv"
+        push, growing = tv.StreamPublisher.push, place.inbox / f"{day(1)}.csv"
 
-        def push_slowly(name: str, relation: tv.Relation) -> object:
+        def push_slowly(publisher: tv.StreamPublisher, relation: tv.Relation, **bounds: int) -> object:
             if relation.source == growing.name and not place.said:
                 growing.write_text(growing.read_text() + f"{day(1)},44,e,north\n")
-            return push(name, relation)
+            return push(publisher, relation, **bounds)
 
-        monkeypatch.setattr(service, "_push", push_slowly)
+        monkeypatch.setattr(tv.StreamPublisher, "push", push_slowly)
         tally = service.run()
         assert (tally.taken, tally.left) == (1, 1)
         assert place.said == [f"`{day(1)}.csv` changed while it was read: it is left for the next look."]
@@ -373,3 +398,212 @@ def test_a_dropped_column_tells_no_streams_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         place.run()
     assert refused.value.code == "column-twice"
+
+
+def write_day(place: Place, number: int, values: str = "abc", name: str | None = None) -> Path:
+    """A snapshot of one day with one record of each value."""
+    path = place.inbox / (name or f"{day(number)}.csv")
+    path.write_text(text([(day(number), "30", value, "x") for value in values]))
+    return path
+
+
+def test_one_wrong_date_does_not_end_the_stream(place: Place) -> None:
+    fill(place.inbox, 4)
+    write_day(place, 400, name="2024-01-04x.csv")
+    tally = place.run()
+    assert (tally.taken, tally.quarantined, tally.clean) == (4, 1, False)
+    reason = (place.inbox / "quarantine" / "2024-01-04x.csv.reason.txt").read_text()
+    assert "396 slots without a record lie before a record, and at most 31 may" in reason
+    assert "--max-gap" in reason
+    write_day(place, 4)
+    assert place.run().taken == 1
+    assert place.slots() == [day(number) for number in range(3)]
+
+
+def test_a_gap_that_is_real_can_be_allowed(place: Place) -> None:
+    fill(place.inbox, 3)
+    place.run()
+    write_day(place, 60)
+    with Service(place.inbox, place.out, place.state, place.parameters, max_gap=60) as service:
+        assert service.run().taken == 1
+    assert place.slots()[-1] == day(58)
+
+
+def test_a_long_window_allows_as_long_a_gap(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", window=50)
+    write_day(place, 0)
+    write_day(place, 51)
+    assert place.run().taken == 2
+    write_day(place, 103)
+    assert place.run().quarantined == 1
+
+
+def test_a_stream_that_is_seldom_heard_of_is_no_wrong_date(tmp_path: Path) -> None:
+    """With several streams a gap is counted from the latest slot of all, for those that are new, too."""
+    place = Place(tmp_path / "stream", stream_by="site")
+    for number in range(0, 90, 30):
+        write_day(place, number)
+    seldom = [(day(number), "30", value, "y") for number in (0, 89) for value in "abc"]
+    (place.inbox / f"{day(0)}y.csv").write_text(text(seldom[:3]))
+    (place.inbox / f"{day(60)}y.csv").write_text(text(seldom[3:]))
+    (place.inbox / f"{day(60)}z.csv").write_text(text([(day(900), "30", value, "z") for value in "abc"]))
+    tally = place.run()
+    assert (tally.taken, tally.quarantined) == (5, 1)
+
+
+def test_a_name_that_is_not_unicode_is_put_aside(place: Place) -> None:
+    fill(place.inbox, 2)
+    odd = os.fsencode(place.inbox) + b"/2024-01-01\xff.csv"
+    with open(odd, "w") as file:  # noqa: PTH123
+        file.write(HEAD)
+    tally = place.run()
+    assert (tally.taken, tally.quarantined) == (2, 1)
+    assert (place.inbox / "quarantine" / "2024-01-01?.csv").exists()
+    assert place.said[0].startswith("`2024-01-01?.csv` was put into `quarantine`: the name of the file")
+    assert status(place.state).files_quarantined == 1
+
+
+@pytest.mark.parametrize("letter", ["y", "ü"])
+def test_a_long_name_does_not_stop_what_comes_after(place: Place, letter: str) -> None:
+    fill(place.inbox, 1)
+    place.run()
+    room = 251 // len(letter.encode())
+    for suffix in ("a.csv", "b.csv"):
+        name = "0" + letter * room
+        while len((name + suffix).encode()) > 255:
+            name = name[:-1]
+        (place.inbox / (name + suffix)).write_text("no,table,of,ours\n1,2\n")
+    fill(place.inbox, 3)
+    tally = place.run()
+    assert (tally.taken, tally.already_taken, tally.quarantined) == (2, 1, 2)
+    kept = [path.name for path in (place.inbox / "quarantine").iterdir()]
+    assert len(kept) == 4
+    assert sum(name.endswith(".reason.txt") for name in kept) == 2
+
+
+def test_an_error_that_should_not_happen_is_told_by_the_status(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(place.inbox, 2)
+
+    def fails(*_: object) -> None:
+        raise KeyError("canary")
+
+    monkeypatch.setattr(running, "snapshots_of", fails)
+    with pytest.raises(KeyError):
+        place.run()
+    told = status(place.state).last_error
+    assert told is not None
+    assert told["code"] == "internal"
+    assert "KeyError" in told["message"]
+    assert "canary" not in str(told)
+
+
+def test_reasons_are_for_the_owner(place: Place) -> None:
+    fill(place.inbox, 1)
+    place.run()
+    (place.inbox / "x.csv").write_text("no,table\n1,2\n")
+    place.run()
+    reason = place.inbox / "quarantine" / "x.csv.reason.txt"
+    assert stat.S_IMODE(reason.stat().st_mode) == 0o600
+
+
+def test_slots_are_held_back_until_l_values_have_come(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stream", l=4)
+    for number in range(5):
+        write_day(place, number)
+    tally = place.run()
+    assert (tally.taken, tally.published, tally.held, tally.clean) == (5, 0, 3, False)
+    assert place.said == [
+        "warning: 3 slots held back: fewer than 4 different values have come in (3 at most), so none could "
+        "have a record. If no others exist, l is too large.",
+        "warning: 1 stream withheld more than 1 % of the records: a value is above 1 in 4 overall, fewer "
+        "than 4 values occur, or the window is too small for how unevenly they come.",
+    ]
+    assert not place.out.exists()
+    with pytest.raises(ParameterError) as refused:
+        place.run(close=True)
+    assert "l is 4, and the sensitive column has 3 different values" in refused.value.message
+    assert not place.out.exists()
+    assert status(place.state).slots_held == 3
+    write_day(place, 5, "abcd")
+    tally = place.run(close=True)
+    assert (tally.published, tally.held) == (6, 0)
+    assert place.slots() == [day(number) for number in range(6)]
+    assert tv.open_release(place.out / "slots" / day(5)).table.num_rows > 0
+
+
+def test_a_file_of_the_same_size_and_time_but_other_content_is_left(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(place.inbox, 1)
+    write_day(place, 1, "abc")
+    path = place.inbox / f"{day(1)}.csv"
+    before = path.stat()
+
+    def swapped(found: Path, parameters: object) -> object:
+        relations = list(snapshots_of(found, parameters))
+        if found == path:
+            path.write_text(path.read_text().replace("30", "31"))
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return relations
+
+    snapshots_of = running.snapshots_of
+    monkeypatch.setattr(running, "snapshots_of", swapped)
+    tally = place.run()
+    assert (tally.taken, tally.left) == (1, 1)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_all_that_was_published_opens_as_one_release(tmp_path: Path, form: str) -> None:
+    place = Place(tmp_path / "stream", format=form)
+    fill(place.inbox, 12)
+    place.run(close=True)
+    release = tv.open_release(place.out)
+    assert release.table.equals(published(place.out))
+    assert release.manifest["counts"]["slots"] == 12
+    assert tv.verify(release).violations == ()
+    whole = tv.answer(release, tv.WindowCount(between=(day(2), day(7)))).value
+    parts = [tv.open_release(place.out / "slots" / day(number)) for number in range(2, 7)]
+    assert whole == sum(part.table.num_rows for part in parts)
+    assert damage(place.out) == ()
+
+
+def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> None:
+    fill(place.inbox, 8)
+    place.run(close=True)
+    (place.out / "slots" / ".hidden.partial").mkdir()
+    (place.out / "slots" / "notes.txt").write_text("")
+    (place.out / "slots" / day(1) / "README.txt").write_text("")
+    assert [violation.message for violation in damage(place.out)] == [
+        "slot `2024-01-02`: the file `README.txt` was changed since it was written",
+        "`notes.txt` is not the folder of a slot",
+    ]
+    shutil.rmtree(place.out / "slots" / day(3))
+    found = tv.verify(tv.open_release(place.out, check=False)).violations
+    assert [violation.code for violation in found] == ["counts"]
+
+
+def test_slots_of_two_streams_are_not_one(tmp_path: Path) -> None:
+    one, other = Place(tmp_path / "one"), Place(tmp_path / "other", window=4)
+    for place in (one, other):
+        fill(place.inbox, 4)
+        place.run(close=True)
+    shutil.copytree(other.out / "slots" / day(3), one.out / "slots" / "x")
+    with pytest.raises(BundleError, match="slots of different streams"):
+        tv.open_release(one.out)
+    with pytest.raises(BundleError) as refused:
+        tv.open_release(tmp_path / "one")
+    assert refused.value.hint == "it holds 1 stream: name the folder of one"
+
+
+def test_numbered_slots_open_in_the_order_of_time(tmp_path: Path) -> None:
+    slots = tmp_path / "out" / "slots"
+    slots.mkdir(parents=True)
+    publisher = tv.StreamPublisher(Roles(time="step", sensitive=["ill"]), l=2, window=1, seed=1)
+    for number in range(-2, 12):
+        for slot in publisher.push(pa.table({"step": [number] * 2, "ill": ["a", "b"]})):
+            tv.write(slot.release, slots / str(slot.slot))
+    release = tv.open_release(tmp_path / "out")
+    assert tv.verify(release).violations == ()
+    assert release.manifest["counts"]["first_slot"] == -2

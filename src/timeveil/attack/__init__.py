@@ -4,7 +4,19 @@ from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach, Risk
 from timeveil.attack.judge import attack
 from timeveil.attack.posterior import Posterior
+from timeveil.attack.series_adversary import SeriesAdversary
+from timeveil.attack.series_breach import SeriesBreach
 from timeveil.attack.stream_adversary import StreamAdversary
 from timeveil.attack.stream_breach import StreamBreach
 
-__all__ = ["Adversary", "Breach", "Posterior", "Risk", "StreamAdversary", "StreamBreach", "attack"]
+__all__ = [
+    "Adversary",
+    "Breach",
+    "Posterior",
+    "Risk",
+    "SeriesAdversary",
+    "SeriesBreach",
+    "StreamAdversary",
+    "StreamBreach",
+    "attack",
+]

@@ -8,6 +8,9 @@ from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach
 from timeveil.attack.inference import attack_stream
 from timeveil.attack.linkage import attack_times
+from timeveil.attack.series_adversary import SeriesAdversary
+from timeveil.attack.series_breach import SeriesBreach
+from timeveil.attack.series_linkage import attack_series
 from timeveil.attack.stream_adversary import StreamAdversary
 from timeveil.attack.stream_breach import StreamBreach
 from timeveil.errors import ParameterError
@@ -20,26 +23,38 @@ def attack(release: Release, ledger: Ledger, adversary: Adversary) -> Breach: ..
 @overload
 def attack(release: Release, ledger: Ledger, adversary: StreamAdversary) -> StreamBreach: ...
 @overload
-def attack(release: Release, ledger: Ledger, adversary: None = None) -> Breach | StreamBreach: ...
+def attack(release: Release, ledger: Ledger, adversary: SeriesAdversary) -> SeriesBreach: ...
+@overload
 def attack(
-    release: Release, ledger: Ledger, adversary: Adversary | StreamAdversary | None = None
-) -> Breach | StreamBreach:
+    release: Release, ledger: Ledger, adversary: None = None
+) -> Breach | StreamBreach | SeriesBreach: ...
+def attack(
+    release: Release, ledger: Ledger, adversary: Adversary | StreamAdversary | SeriesAdversary | None = None
+) -> Breach | StreamBreach | SeriesBreach:
     """Try what an adversary can find out about everyone; the ledger tells who is who.
 
     On timestamped rows an `Adversary` looks for people, which gives a `Breach`. On a stream a
-    `StreamAdversary` guesses their sensitive values, which gives a `StreamBreach`.
+    `StreamAdversary` guesses their sensitive values, which gives a `StreamBreach`. On series a
+    `SeriesAdversary` looks for people's rows, which gives a `SeriesBreach`; if none is given, it is one who
+    knows all values and the pattern.
     """
     match release.manifest.get("model"), adversary:
         case "time", Adversary() | None:
             return attack_times(release, ledger, adversary or Adversary())
         case "stream", StreamAdversary() | None:
             return attack_stream(release, ledger, adversary or StreamAdversary())
+        case "series", SeriesAdversary() | None:
+            return attack_series(release, ledger, adversary or SeriesAdversary(pattern=True))
         case "time", _:
-            raise _wrong("this adversary knows slots and values", "give an Adversary for timestamped rows")
+            raise _wrong("this adversary knows no visits", "give an Adversary for timestamped rows")
         case "stream", _:
-            raise _wrong("this adversary knows visits and times", "give a StreamAdversary for a stream")
+            raise _wrong("this adversary knows no slots", "give a StreamAdversary for a stream")
+        case "series", _:
+            raise _wrong("this adversary knows no series", "give a SeriesAdversary for series")
         case _:
-            raise _wrong("a release of this model cannot be attacked so", "give timestamped rows or a stream")
+            raise _wrong(
+                "a release of this model cannot be attacked so", "give timestamped rows, a stream or series"
+            )
 
 
 def _wrong(message: str, hint: str) -> ParameterError:

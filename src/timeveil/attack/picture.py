@@ -8,15 +8,23 @@ import numpy as np
 
 from timeveil.attack.breach import Breach, Risk
 from timeveil.attack.canvas import BOTTOM, HEIGHT, LEFT, TOP, bars, edge, frame, percent, picture, ticks
+from timeveil.attack.series_breach import SeriesBreach
+from timeveil.attack.series_picture import series_svg
 from timeveil.attack.stream_breach import StreamBreach
 from timeveil.attack.stream_picture import stream_svg
 
 _TITLE = "How many people fit what an outsider knows"
 
 
-def breach_svg(breach: Breach | StreamBreach, unit: str = "second") -> str:
-    """An attack as an SVG: on timestamped rows by how many people fit, on a stream by chances of values."""
-    return stream_svg(breach) if isinstance(breach, StreamBreach) else _people_svg(breach, unit)
+def breach_svg(breach: Breach | StreamBreach | SeriesBreach, unit: str = "second") -> str:
+    """An attack as an SVG: by how many people or series fit, or on a stream by chances of values."""
+    match breach:
+        case StreamBreach():
+            return stream_svg(breach)
+        case SeriesBreach():
+            return series_svg(breach)
+        case Breach():
+            return _people_svg(breach, unit)
 
 
 def _people_svg(breach: Breach, unit: str) -> str:

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from timeveil.bundle.form import oddity
 from timeveil.bundle.letter import letter
+from timeveil.bundle.slots import SLOTS, joined, slot_folders
 from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
 from timeveil.bundle.types import type_named
 from timeveil.errors import BundleError, instead_of
 from timeveil.model.guarantee import guarantee_from
 from timeveil.model.release import Release
 from timeveil.model.verdict import Violation
+from timeveil.model.wording import counted
 from timeveil.verify.judge import is_whole
 
 FORMAT_VERSION = 1
@@ -30,9 +32,13 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     """Open a release folder. Tables stay on disk and are read when looked at, in batches if asked.
 
     With `check=False` the folder opens even if a file is not the one that was written, as long as it can
-    be read; `damage` says what is wrong with it.
+    be read; `damage` says what is wrong with it. A folder that a stream in service publishes in opens as the
+    release of all its slots.
     """
     place = Path(folder)
+    slots = slot_folders(place)
+    if slots:
+        return joined(place.name, [open_release(slot, check=check) for slot in slots])
     manifest = _manifest(place)
     parts = {name: _table(place, name, entry, manifest) for name, entry in manifest["tables"].items()}
     if check:
@@ -46,15 +52,30 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
 
     Looks at the files alone: all there, no other beside them, tables with the stated hash that hold their
     rows and nothing beside, the letter and `release.json` as timeveil writes them. Whether the promise
-    holds is for `verify` to say.
+    holds is for `verify` to say. Of a folder of slots, each is looked at.
     """
     place = Path(folder)
+    slots = slot_folders(place)
+    if slots:
+        return _slots_damage(place, slots)
     manifest = _manifest(place)
     found = [v for name in manifest["tables"] if (v := _table_damage(place, name, manifest))]
     found += _text_damage(place, manifest)
     known = {MANIFEST, README, *(entry["file"] for entry in manifest["tables"].values())}
     extra = sorted(file.name for file in place.iterdir() if file.name not in known)
     found += [Violation("file-extra", f"`{name}` does not belong to the release") for name in extra]
+    return tuple(found)
+
+
+def _slots_damage(place: Path, slots: list[Path]) -> tuple[Violation, ...]:
+    found = [
+        Violation(violation.code, f"slot `{slot.name}`: {violation.message}")
+        for slot in slots
+        for violation in damage(slot)
+    ]
+    files = sorted(file for file in (place / SLOTS).iterdir() if not file.name.startswith("."))
+    extra = [file.name for file in files if file not in slots]
+    found += [Violation("file-extra", f"`{name}` is not the folder of a slot") for name in extra]
     return tuple(found)
 
 
@@ -118,9 +139,13 @@ def _manifest(place: Path) -> dict[str, Any]:
     path = place / MANIFEST
     if not path.is_file():
         missing = f"there is no {MANIFEST} in it" if place.exists() else "it does not exist"
+        streams = [below.name for below in place.iterdir() if slot_folders(below)] if place.is_dir() else []
+        hint = "name the folder that `write` or `--out` made"
+        if streams:
+            hint = f"it holds {counted(len(streams), 'stream')}: name the folder of one"
         raise BundleError(
             f"`{place.name or place}` is not a release folder: {missing}",
-            hint="name the folder that `write` or `--out` made",
+            hint=hint,
             code="folder-missing",
         )
     causes = (OSError, ValueError, RecursionError)

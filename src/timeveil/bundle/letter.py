@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from timeveil.bundle.series_letter import of_series
 from timeveil.bundle.stream_letter import of_stream
 from timeveil.bundle.wording import clocks, files, listed
-from timeveil.model.guarantee import Guarantee, KAnonymity, LDiversity
+from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
 
 _MEANING = {
     "quasi": "what an outsider may know of a person",
@@ -27,6 +28,8 @@ def letter(guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
             paragraphs = _of_times(guarantee, manifest)
         case LDiversity():
             paragraphs = of_stream(guarantee, manifest)
+        case KPAnonymity():
+            paragraphs = of_series(guarantee, manifest)
     check = (
         "To check that these files are as they were written and keep the promise, run\n\n"
         "  timeveil verify FOLDER"

@@ -53,7 +53,7 @@ class Sum:
 
     def __init__(self) -> None:
         self.rows = 0
-        self._sums: dict[str, tuple[Any, ...]] = {}
+        self._sums: dict[tuple[str, str], tuple[Any, ...]] = {}
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
         """The next rows, in their written types."""
@@ -61,14 +61,26 @@ class Sum:
         for name in rows.schema.names:
             column = rows.column(name)
             chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-            sums = self._sums.setdefault(name, tuple(hashlib.sha256() for _ in range(3)))
             for chunk in chunks:
-                _add(sums, chunk)
+                if pa.types.is_list(chunk.type):
+                    _add_lengths(self._sum(name, "lists"), chunk)
+                    chunk = pc.list_flatten(chunk)  # noqa: PLW2901
+                _add(self._sum(name, "values"), chunk)
+
+    def _sum(self, name: str, part: str) -> tuple[Any, ...]:
+        return self._sums.setdefault((name, part), tuple(hashlib.sha256() for _ in range(3)))
 
     def hexdigest(self) -> str:
         """The sum of all rows so far."""
         parts = [(name, *(part.hexdigest() for part in sums)) for name, sums in self._sums.items()]
         return hashlib.sha256(repr((self.rows, parts)).encode()).hexdigest()
+
+
+def _add_lengths(sums: tuple[Any, ...], chunk: pa.Array) -> None:
+    known, lengths, _ = sums
+    known.update(_bytes(pc.is_valid(chunk)))
+    found = pc.list_value_length(chunk.drop_null()).to_numpy(zero_copy_only=False)
+    lengths.update(np.ascontiguousarray(found, np.int32))
 
 
 def _add(sums: tuple[Any, ...], chunk: pa.Array) -> None:

@@ -66,7 +66,7 @@ class Table(Stored):
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
         count = 0
-        source = self._csv() if self.form == "csv" else self._parquet(columns)
+        source = self._csv(columns) if self.form == "csv" else self._parquet(columns)
         causes = (pa.ArrowException, OSError, ValueError)
         unreadable = damaged(self.path.name, "cannot be read")
         while (batch := instead_of(causes, lambda _: unreadable, lambda: next(source, None))) is not None:
@@ -80,8 +80,8 @@ class Table(Stored):
         schema = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
         return pa.Table.from_batches(self.to_batches(columns), schema)
 
-    def _csv(self) -> Iterator[pa.RecordBatch]:
-        return text.read_batches(self.path, self.schema)
+    def _csv(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        return text.read_batches(self.path, self.schema, columns)
 
     def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(self.path, pre_buffer=False) as file:

@@ -4,12 +4,13 @@ A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a line b
 text is written with an apostrophe before it, and so is text that begins with apostrophes and then one of
 these, so that taking one apostrophe away on opening gives every cell back exactly. Numbers stay numbers.
 
-Null is an empty cell; empty text is a pair of quotes.
+Null is an empty cell; empty text is a pair of quotes. A list is text: numbers with blanks between them, or
+texts as a JSON array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from timeveil.bundle.lists import list_cells, lists_of
 from timeveil.errors import BundleError
 
 _FIRST_DAY, _LIMIT_DAY = -719_162, 2_932_897  # 0001-01-01, 10000-01-01
@@ -68,8 +70,10 @@ class CsvSink:
         self._writer.close()
 
 
-def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a CSV table in the types of the schema."""
+def read_batches(
+    path: Path, schema: pa.Schema, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a CSV table in the types of the schema; of some columns only, if named."""
     names = guarded(pa.array(schema.names, pa.string())).to_pylist()
     reader = pcsv.open_csv(
         path,
@@ -83,9 +87,12 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     )
     if reader.schema.names != names:
         raise pa.ArrowInvalid("the header is not that of the table")
+    wanted = schema.names if columns is None else columns
+    places = [schema.get_field_index(name) for name in wanted]
+    chosen = pa.schema([schema.field(place) for place in places])
     for batch in reader:
-        columns = [_typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        typed = [_typed(batch.column(place), schema.field(place).type) for place in places]
+        yield pa.RecordBatch.from_arrays(typed, schema=chosen)
 
 
 def _refuse_beyond(name: str, column: pa.ChunkedArray) -> None:
@@ -106,10 +113,13 @@ def _refuse_beyond(name: str, column: pa.ChunkedArray) -> None:
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_timestamp(kind) and kind.tz else kind
+    zoned = pa.types.is_timestamp(kind) and kind.tz
+    return pa.string() if zoned or pa.types.is_list(kind) else kind
 
 
 def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        column = pa.chunked_array([list_cells(chunk) for chunk in column.chunks], pa.string())
     if pa.types.is_string(column.type):
         return pa.chunked_array([guarded(chunk) for chunk in column.chunks], pa.string())
     if pa.types.is_timestamp(column.type) and column.type.tz:
@@ -127,6 +137,8 @@ def _with_offset(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _typed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
         return unguarded(texts)
+    if pa.types.is_list(kind):
+        return lists_of(unguarded(texts), kind)
     if pa.types.is_time(kind):
         moments = pc.binary_join_element_wise("1970-01-01", texts, " ")
         return moments.cast(pa.timestamp(kind.unit)).cast(kind)

@@ -22,6 +22,7 @@ _PLAIN = (
 _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
+_LIST = re.compile(r"list<(u?int(?:8|16|32|64)|string)>")
 
 
 def written_type(kind: pa.DataType) -> pa.DataType:
@@ -32,6 +33,8 @@ def written_type(kind: pa.DataType) -> pa.DataType:
     """
     if pa.types.is_dictionary(kind):
         return written_type(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(written_type(kind.value_type))
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
         return pa.string()
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
@@ -45,11 +48,20 @@ def written_type(kind: pa.DataType) -> pa.DataType:
 def is_writable(kind: pa.DataType) -> bool:
     """Whether the type has a name in `release.json`.
 
-    >>> is_writable(pa.int64()), is_writable(pa.list_(pa.int64()))
-    (True, False)
+    >>> is_writable(pa.int64()), is_writable(pa.list_(pa.int64())), is_writable(pa.list_(pa.float64()))
+    (True, True, False)
     """
-    name = str(kind)
-    return name in _BY_NAME or bool(_ZONED.fullmatch(name) or _DECIMAL.fullmatch(name))
+    name = type_name(kind)
+    return name in _BY_NAME or any(form.fullmatch(name) for form in (_ZONED, _DECIMAL, _LIST))
+
+
+def type_name(kind: pa.DataType) -> str:
+    """What `release.json` calls a written type.
+
+    >>> type_name(pa.float64()), type_name(pa.list_(pa.int16()))
+    ('double', 'list<int16>')
+    """
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
 def type_named(name: str) -> pa.DataType:
@@ -60,6 +72,8 @@ def type_named(name: str) -> pa.DataType:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
+    if listed := _LIST.fullmatch(name):
+        return pa.list_(_BY_NAME[listed[1]])
     if zoned := _ZONED.fullmatch(name):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):

@@ -22,7 +22,7 @@ from timeveil.bundle.private import write_ledger
 from timeveil.bundle.rows import Sum, written_schema
 from timeveil.bundle.tables import FORMULA_CELLS, Format, write_table
 from timeveil.bundle.trouble import said_plainly
-from timeveil.bundle.types import is_writable
+from timeveil.bundle.types import is_writable, type_name
 from timeveil.errors import BundleError, ParameterError
 from timeveil.model.ledger import Ledger
 from timeveil.model.leftovers import LOCK, hold, sweep
@@ -103,7 +103,7 @@ def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
             _sync(target)
         stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
         manifest[columns_key(name)] = [
-            {**stated.get(f.name, {}), "name": f.name, "type": str(f.type)} for f in schema
+            {**stated.get(f.name, {}), "name": f.name, "type": type_name(f.type)} for f in schema
         ]
         entry = {"file": file.name, "format": form, "rows": meant[name].rows, "sha256": digest(file)}
         if form == "csv":

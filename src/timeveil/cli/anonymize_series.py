@@ -85,8 +85,8 @@ def anonymize_series(
         str,
         typer.Option(
             metavar="N|off",
-            help="Significant digits that envelopes are widened to, so that no bound is somebody's value; "
-            "off publishes exact values: --round-outward 2",
+            help="Significant digits that envelopes are widened to, fewer than values have, so that few "
+            "bounds are somebody's value; off publishes exact values: --round-outward 2",
         ),
     ] = "3",
     l: Annotated[  # noqa: E741
@@ -94,7 +94,8 @@ def anonymize_series(
         typer.Option(
             "--l",
             metavar="N",
-            help="Change sensitive numbers until those who share a pattern have N different ones: --l 3",
+            help="Exchange sensitive numbers for others nearby until no value stands for more than 1 in N of "
+            "those who share a pattern: --l 3",
         ),
     ] = None,
     publish_values: Annotated[
@@ -185,6 +186,7 @@ def anonymize_series(
             unit=unit,
             format=file_format,
             ledger=ledger,
+            columns=tuple(series or ()),
         )
         return perform_series(run, Output(as_json=as_json, quiet=quiet))
     except TimeveilError as error:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, instead_of
 
 if TYPE_CHECKING:
+    from timeveil.attack import SeriesAdversary
     from timeveil.model.ledger import Ledger
     from timeveil.model.release import Release
 
@@ -31,7 +32,8 @@ def attack(
         str,
         typer.Option(
             metavar="X",
-            help="How far off the known times may be, in seconds or with s, m, h, d: --tolerance 30m",
+            help="How far off the known times may be, in seconds or with s, m, h, d, or on series the known "
+            "values: --tolerance 30m",
         ),
     ] = "0",
     knows: Annotated[
@@ -41,6 +43,17 @@ def attack(
             help="On a stream: which slot of a record the outsider knows: --knows true-slot",
         ),
     ] = "published-slot",
+    values: Annotated[
+        str,
+        typer.Option(
+            metavar="N|all|none|C,C,...",
+            help="On series: of how many instants, or of which, the outsider knows the value; whoever knows "
+            "all exactly knows the shape, too: --values 3",
+        ),
+    ] = "all",
+    pattern: Annotated[
+        bool, typer.Option("--pattern", help="On series: the outsider knows the shape, too: --pattern")
+    ] = False,
     picture: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw how many candidates are left, as SVG: --picture attack.svg"),
@@ -50,9 +63,11 @@ def attack(
 ) -> int:
     """Look for every person with what an outsider may know, in the original and in the release.
 
-    The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs.
+    The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs; on
+    series, some values, the shape, or both.
 
-    Example: timeveil attack published --ledger visits.ledger --tolerance 30m
+    Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
+    published --ledger loads.ledger --values 3 --pattern
     """
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
@@ -65,6 +80,15 @@ def attack(
     private = private_ledger(ledger, output)
     if release.manifest["model"] == "stream":
         lines, found, drawn = _on_stream(release, private, knows)
+    elif release.manifest["model"] == "series":
+        if picture is not None:
+            raise ParameterError(
+                "there is no picture of an attack on series",
+                hint="leave --picture out; `timeveil plot` draws the release itself",
+                code="bad-parameter",
+            )
+        adversary = _of_series(values, tolerance, release, pattern=pattern)
+        lines, found, drawn = _on_series(release, private, adversary, output.width)
     else:
         lines, found, drawn = _on_times(release, private, visits, tolerance, output.width)
     if picture is not None:
@@ -92,6 +116,31 @@ def _on_stream(release: Release, ledger: Ledger, knows: str) -> Attacked:
 
     breach = search(release, ledger, StreamAdversary(knows))  # type: ignore[arg-type]
     return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
+
+
+def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
+    from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.report.series_breach import described  # noqa: PLC0415
+
+    breach = search(release, ledger, adversary)
+    return described(breach, width), breach.as_dict(), str
+
+
+def _of_series(values: str, tolerance: str, release: Release, *, pattern: bool) -> SeriesAdversary:
+    from timeveil.attack import SeriesAdversary  # noqa: PLC0415
+    from timeveil.cli.columns import listed  # noqa: PLC0415
+
+    error = ParameterError(
+        "the tolerance is not a number",
+        hint="give it in the units of the values, such as --tolerance 0.5",
+        code="bad-parameter",
+    )
+    within = instead_of(ValueError, lambda _: error, lambda: float(tolerance))
+    instants = release.manifest["series"]["instants"]
+    known: Any = {"all": "all", "none": None}.get(values, int(values) if values.isdecimal() else ())
+    if known == ():
+        known = listed([values], instants)
+    return SeriesAdversary(values=known, tolerance=within, pattern=pattern)
 
 
 def _tolerance(text: str, release: Release) -> int:

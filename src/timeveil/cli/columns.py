@@ -22,15 +22,15 @@ def listed(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for text in texts:
-        parts = [text] if text in names else [part.strip() for part in text.split(",")]
-        for part in parts:
-            found += [part] if part in names else _range(part, names)
+        for part in [text] if text in names else text.split(","):
+            found += [part] if part in names else _range(part.strip(), names)
     return tuple(found)
 
 
 def _range(text: str, names: Sequence[str]) -> list[str]:
     first, dots, last = text.partition(TO)
-    if not dots:
+    if not dots or text in names:
+        _refuse_dash(text, names)
         return [text]
     for end in (first, last):
         if end not in names:
@@ -51,3 +51,16 @@ def _range(text: str, names: Sequence[str]) -> list[str]:
             code="bad-parameter",
         )
     return list(names[low : high + 1])
+
+
+def _refuse_dash(text: str, names: Sequence[str]) -> None:
+    """Two columns with a dash or colon between are meant as a range."""
+    for mark in ("-", ":"):
+        first, found, last = text.partition(mark)
+        if found and first in names and last in names:
+            raise RolesError(
+                f"the table has no column `{text}`",
+                hint=f"a range is written with two dots: {first}{TO}{last}",
+                code="column-missing",
+                facts={"missing": [text], "near": [first, last]},
+            )

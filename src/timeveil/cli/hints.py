@@ -31,6 +31,7 @@ _NAMES = {
         "late",
         "max_level",
         "memory_limit",
+        "max_gap",
         "method",
         "move_cost",
         "nulls",
@@ -62,6 +63,7 @@ _GIVEN = rf"\b(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|\[[^\]]*\]|[\w.]+)"
 _PLAIN = re.sub(r"\?P<\w+>", "?:", _GIVEN)
 _TWICE = re.compile(rf"(?P<python>{_PLAIN}(?: or {_PLAIN})*) \((?P<options>--[^()]*)\)")
 _ROLE = re.compile(r"Roles\((?P<python>\w+=\.\.\.)\), or (?P<options>--\w+) on the command line")
+_BEHIND = re.compile(r" \((--[\w-]+)\)")
 _BARE = re.compile(rf"(?<=leave `)(?:{_NAME})(?=` out)|\bmemory_limit\b")
 
 
@@ -72,11 +74,14 @@ def in_options(hint: str) -> str:
     '--gaps suppress withholds such rows, next moves them on'
     >>> in_options('let them be withheld with nulls="withhold" (--nulls withhold)')
     'let them be withheld with --nulls withhold'
+    >>> in_options('say what to do: fill="forward", "linear" or "drop" (--fill)')
+    'say what to do: --fill forward, linear or drop'
     """
     text = _ROLE.sub(r"\g<options>", _TWICE.sub(r"\g<options>", hint))
     text = re.sub(_GIVEN, lambda found: _option(found["name"], found["value"]), text)
     text = _BARE.sub(lambda found: _NAMES[found[0]], text)
-    return re.sub(r"(?<!\w)'([\w-]+)'", r"\1", text)
+    text = re.sub(r"(?<!\w)(['\"])([\w-]+)\1", r"\2", text)
+    return _BEHIND.sub(lambda found: "" if text.count(found[1]) > 1 else found[0], text)
 
 
 def _option(name: str, value: str) -> str:
@@ -107,6 +112,7 @@ def in_keys(hint: str) -> str:
     """
     text = _ROLE.sub(r"\g<python>", _TWICE.sub(r"\g<python>", hint))
     text = re.sub(_GIVEN, lambda found: f"{found['name']} = {found['value']}", text)
+    text = _BEHIND.sub("", text).replace("round_outward = None", 'round_outward = "off"')
     return re.sub(r"'([\w-]+)'", r'"\1"', text)
 
 

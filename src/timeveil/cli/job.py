@@ -1,7 +1,8 @@
-"""The job file: options of `generalize-time` or `anonymize-series` under the names they have in Python."""
+"""The job file: the options of a command under the names they have in Python."""
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +15,11 @@ from timeveil.cli.toml import load_toml
 from timeveil.errors import ParameterError
 from timeveil.report.run import Run
 from timeveil.report.series_run import SeriesRun
+from timeveil.report.stream_run import Serving, StreamRun
 
+Number = Annotated[float, Field(strict=False)]
+_KIND = re.compile(r"(list|literal|dict)\[.*|str|int|float")
+"""How pydantic calls the alternatives of a key, behind it."""
 RULES = ("intervals:", "prefixes:", "suppression")
 
 
@@ -36,7 +41,7 @@ class Job(BaseModel):
     drop: list[str] | Literal["rest"] = []
     granularities: list[str] | None = None
     choose: str = "groups"
-    suppress: Annotated[float, Field(strict=False)] = 0.0
+    suppress: Number = 0.0
     hierarchies: dict[str, str] = {}
     levels: dict[str, int] = {}
     gaps: str = "error"
@@ -91,6 +96,73 @@ class Job(BaseModel):
         )
 
 
+class StreamJob(BaseModel):
+    """The keys of a job file with `command = "publish-stream"`. `in` may be a folder, with `state`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    command: Literal["publish-stream"]
+    source: str = Field(alias="in")
+    out: str
+    time: str
+    sensitive: str
+    l: int  # noqa: E741
+    window: int
+    respondent: str | None = None
+    quasi: list[str] = []
+    keep: list[str] = []
+    drop: list[str] | Literal["rest"] = []
+    slot: str = "day"
+    move_cost: str | list[Number] = "linear"
+    withhold_cost: Number | dict[str, Number] | None = None
+    seed: int | None = None
+    first_window: str = "grow"
+    fill_empty: bool = True
+    filler: str = "never"
+    jitter: int = 0
+    buckets: str = "anatomy"
+    late: str = "refuse"
+    nulls: str = "error"
+    zone: str | None = None
+    unit: str | None = None
+    format: str = "parquet"
+    ledger: str | None = None
+    state: str | None = None
+    stream_by: str | None = None
+    follow: bool = False
+    poll: Number | None = None
+    close: bool = False
+    max_gap: int | None = None
+
+    def run(self, path: Path) -> StreamRun:
+        """The run that the file at `path` describes; paths in it are relative to its folder."""
+        roles = roles_from(
+            self.respondent,
+            self.time,
+            quasi=self.quasi,
+            sensitive=[self.sensitive],
+            keep=self.keep,
+            drop=() if self.drop == "rest" else self.drop,
+            drop_rest=self.drop == "rest",
+        )
+        alike = (
+            *("l", "window", "slot", "withhold_cost", "seed", "first_window", "fill_empty", "filler"),
+            *("jitter", "buckets", "late", "nulls", "zone", "unit", "format"),
+        )
+        return StreamRun(
+            source=str(_beside(path, self.source)),
+            out=str(_beside(path, self.out)),
+            ledger=_beside(path, self.ledger),
+            roles=roles,
+            move_cost=self.move_cost if isinstance(self.move_cost, str) else tuple(self.move_cost),
+            serving=Serving(
+                _beside(path, self.state), self.stream_by, self.follow, self.poll, self.close, self.max_gap
+            ),
+            job=str(path),
+            **{name: getattr(self, name) for name in alike},
+        )
+
+
 class SeriesJob(BaseModel):
     """The keys of a job file with `command = "anonymize-series"`. Lists of instants may hold ranges."""
 
@@ -109,7 +181,7 @@ class SeriesJob(BaseModel):
     keep: list[str] = []
     drop: list[str] | Literal["rest"] = []
     method: str = "adaptive"
-    shape_weight: Annotated[float, Field(strict=False)] = 50
+    shape_weight: Number = 50
     effort: int = 1
     max_level: int = 20
     center: str = "mean"
@@ -154,10 +226,11 @@ class SeriesJob(BaseModel):
         )
 
 
-_JOBS: dict[str, type[Job] | type[SeriesJob]] = {"generalize-time": Job, "anonymize-series": SeriesJob}
+_Kind = type[Job] | type[StreamJob] | type[SeriesJob]
+_JOBS: dict[str, _Kind] = {"generalize-time": Job, "publish-stream": StreamJob, "anonymize-series": SeriesJob}
 
 
-def read_job(path: Path) -> Run | SeriesRun:
+def read_job(path: Path) -> Run | StreamRun | SeriesRun:
     """Read and check a job file."""
     tables = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
     command = tables.get("command", "generalize-time")
@@ -178,9 +251,9 @@ def read_job(path: Path) -> Run | SeriesRun:
     raise _refused(path.name, kind, min(problems, key=lambda problem: problem["type"] != "extra_forbidden"))
 
 
-def _refused(file: str, kind: type[Job] | type[SeriesJob], problem: Any) -> ParameterError:
-    parts = [str(part) for part in problem["loc"]]
-    key = ".".join(part for part in parts if part != "int" and not part.startswith(("list[", "literal[")))
+def _refused(file: str, kind: _Kind, problem: Any) -> ParameterError:
+    first, *rest = (str(part) for part in problem["loc"])
+    key = ".".join([first, *(part for part in rest if not _KIND.fullmatch(part))])
     known = [field.alias or name for name, field in kind.model_fields.items()]
     match problem["type"]:
         case "extra_forbidden":

@@ -22,19 +22,24 @@ def measure(
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.measure import Loss  # noqa: PLC0415
+    from timeveil.measure import Loss, SeriesLoss  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
+    from timeveil.report.series_loss import described as described_series  # noqa: PLC0415
     from timeveil.report.stream_loss import described as described_stream  # noqa: PLC0415
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
-    loss = compare(open_release(folder), private_ledger(ledger, output))
+    release, private = open_release(folder), private_ledger(ledger, output)
+    with output.progress() as progress:
+        loss = compare(release, private, progress=progress)
     if isinstance(loss, Loss):
         lines = [
             line
             for number, sentence in enumerate(described(loss), start=1)
             for line in wrapped(sentence, output.width, f"{number}. ")
         ]
+    elif isinstance(loss, SeriesLoss):
+        lines = described_series(loss, output.width)
     else:
         lines = described_stream(loss)
     output.result("\n".join(lines), loss.as_dict())

@@ -82,7 +82,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only: --quiet
 LedgerIn = Annotated[
     str,
     typer.Option(
-        "--ledger", metavar="PATH", help="The private ledger of the release: --ledger visits.ledger"
+        "--ledger",
+        metavar="PATH",
+        help="The private ledger that was made with the release: --ledger NAME.ledger",
     ),
 ]
 

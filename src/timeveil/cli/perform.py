@@ -70,9 +70,12 @@ def carry_out(run: Run, progress: Progress = silent) -> Outcome:
 def refuse_empty(relation: Relation) -> None:
     """An empty table can be published from Python; on the command line it is the wrong file."""
     if relation.rows == 0:
-        raise InputError(
-            f"`{relation.source}` has no rows", hint="see that it is the right file", code="file-unreadable"
-        )
+        raise empty(relation.source)
+
+
+def empty(source: str | None) -> InputError:
+    """What is said of a table without rows."""
+    return InputError(f"`{source}` has no rows", hint="see that it is the right file", code="file-unreadable")
 
 
 def refuse_early(run: Run | SeriesRun | StreamRun) -> None:

@@ -55,7 +55,7 @@ def plot(
         )
     private = None if ledger is None else private_ledger(ledger, output)
     write_new(path, series_svg(release, group, private), private=private is not None)
+    output.result(f"{out}: drawn", {"picture": out, "private": private is not None})
     if private is not None:
         output.say(f"`{out}` shows original series: keep it to yourself.")
-    output.result(f"{out}: drawn", {"picture": out, "private": private is not None})
     return 0

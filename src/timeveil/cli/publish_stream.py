@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -95,7 +94,13 @@ def publish_stream(
             metavar="refuse|move", help="Records whose slot has come in already: --late move them on"
         ),
     ] = "refuse",
-    nulls: given.Nulls = "error",
+    nulls: Annotated[
+        str,
+        typer.Option(
+            metavar="error|withhold",
+            help="Rows without a time, a person or a sensitive value: refuse, or --nulls withhold them",
+        ),
+    ] = "error",
     zone: given.Zone = None,
     unit: given.Unit = None,
     file_format: Annotated[
@@ -117,9 +122,11 @@ def publish_stream(
         bool, typer.Option("--follow", help="In service: keep watching the folder: --follow")
     ] = False,
     poll: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="With --follow: how often to look for new files: --poll 60"),
-    ] = 5.0,
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="With --follow: how often to look for new files; default 5: --poll 60"
+        ),
+    ] = None,
     close: Annotated[
         bool,
         typer.Option(
@@ -130,6 +137,14 @@ def publish_stream(
         str | None,
         typer.Option(
             metavar="C", help="In service: a window of its own for each value: --stream-by hospital"
+        ),
+    ] = None,
+    max_gap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="In service: put a file aside that leaves out more slots; default 31 or the window: "
+            "--max-gap 60",
         ),
     ] = None,
     as_json: given.Json = False,
@@ -145,8 +160,8 @@ def publish_stream(
     --drop-rest --l 3 --window 7
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.stream import in_service, once  # noqa: PLC0415
-    from timeveil.report.stream_run import StreamRun  # noqa: PLC0415
+    from timeveil.cli.stream import perform_stream  # noqa: PLC0415
+    from timeveil.report.stream_run import Serving, StreamRun  # noqa: PLC0415
 
     roles = given.roles_from(
         respondent,
@@ -178,14 +193,10 @@ def publish_stream(
         unit=unit,
         format=file_format,
         ledger=ledger,
+        serving=Serving(state, stream_by, follow, poll, close, max_gap),
     )
-    output = Output(as_json=as_json, quiet=quiet)
     try:
-        if _is_service(run.source, state, ledger, follow=follow, close=close, stream_by=stream_by):
-            return in_service(
-                run, Path(str(state)), stream_by, output, poll=poll if follow else None, close=close
-            )
-        return once(run, output)
+        return perform_stream(run, Output(as_json=as_json, quiet=quiet))
     except TimeveilError as error:
         raise given.lists_hint(error, {"--quasi": quasi, "--keep": keep, "--drop": drop}) from None
 
@@ -207,39 +218,3 @@ def move_cost_from(text: str) -> str | tuple[float, ...]:
         hint="give linear, quadratic, or what moving by 0, 1, 2 ... slots costs, such as 0,1,3",
         code="bad-parameter",
     )
-
-
-def _is_service(
-    source: str, state: str | None, ledger: str | None, *, follow: bool, close: bool, stream_by: str | None
-) -> bool:
-    """Whether a folder is watched over; options that belong to the other way of working are refused."""
-    folder = Path(source).is_dir()
-    only = {"--state": state, "--follow": follow, "--close": close, "--stream-by": stream_by}
-    used = [name for name, value in only.items() if value]
-    if not folder and used:
-        raise ParameterError(
-            f"{used[0]} goes with a folder that snapshots come in by, and IN is not a folder",
-            hint="name that folder, or leave the option out to publish one table at once",
-            code="bad-parameter",
-        )
-    if not folder:
-        return False
-    if state is None:
-        raise ParameterError(
-            "IN is a folder, and --state is missing",
-            hint="name a private file that remembers where the stream is: --state stream.db",
-            code="bad-parameter",
-        )
-    if ledger is not None:
-        raise ParameterError(
-            "a stream in service has no ledger; its state file is what is private",
-            hint="leave --ledger out",
-            code="bad-parameter",
-        )
-    if follow and close:
-        raise ParameterError(
-            "--follow waits for more and --close ends the stream",
-            hint="stop the one that follows, then run once with --close",
-            code="bad-parameter",
-        )
-    return True

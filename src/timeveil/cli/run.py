@@ -15,7 +15,7 @@ def run(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Run a saved job: a TOML file with the options of generalize-time or anonymize-series.
+    """Run a saved job: a TOML file with the options of a command.
 
     Paths in it are relative to the file, and keys that are not known are refused.
 
@@ -25,7 +25,15 @@ def run(
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.cli.perform import perform  # noqa: PLC0415
     from timeveil.cli.series import perform_series  # noqa: PLC0415
+    from timeveil.cli.stream import perform_stream  # noqa: PLC0415
     from timeveil.report.series_run import SeriesRun  # noqa: PLC0415
+    from timeveil.report.stream_run import StreamRun  # noqa: PLC0415
 
     saved, output = read_job(Path(job)), Output(as_json=as_json, quiet=quiet)
-    return perform_series(saved, output) if isinstance(saved, SeriesRun) else perform(saved, output)
+    match saved:
+        case StreamRun():
+            return perform_stream(saved, output)
+        case SeriesRun():
+            return perform_series(saved, output)
+        case _:
+            return perform(saved, output)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timeveil.cli.columns import listed
 from timeveil.cli.options import roles_from
 from timeveil.cli.output import Output
-from timeveil.cli.perform import refuse_early, refuse_empty, violated, write_both
-from timeveil.errors import ParameterError
+from timeveil.cli.perform import empty, refuse_early, violated, write_both
+from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.model.progress import Progress
 from timeveil.model.roles import Roles
 
 if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
+    from timeveil.model.release import Release
     from timeveil.report.series_run import SeriesRun
 
 Instants = Callable[[Sequence[str] | None], tuple[str, ...] | None]
@@ -21,18 +25,11 @@ Instants = Callable[[Sequence[str] | None], tuple[str, ...] | None]
 def perform_series(run: SeriesRun, output: Output) -> int:
     """Publish series, verify against the original, write and explain. Nothing is written on failure."""
     from timeveil.report.series import explain_series  # noqa: PLC0415
-    from timeveil.series import anonymize_series  # noqa: PLC0415
     from timeveil.verify import verify  # noqa: PLC0415
 
     refuse_early(run)
     with output.progress() as progress:
-        release, ledger = anonymize_series(
-            run.source,
-            run.roles,
-            **run.options(),
-            progress=lambda doing, share: progress(doing, share * 0.7),
-        )
-        refuse_empty(ledger.original)
+        release, ledger = _published(run, lambda doing, share: progress(doing, share * 0.7))
         progress("verifying", 0.7)
         verdict = verify(release, ledger)
         progress("explaining", 0.85)
@@ -48,6 +45,17 @@ def perform_series(run: SeriesRun, output: Output) -> int:
     if run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` says whose series is in which group: keep it to yourself.")
     return 0
+
+
+def _published(run: SeriesRun, progress: Progress) -> tuple[Release, Ledger]:
+    from timeveil.series import anonymize_series  # noqa: PLC0415
+
+    try:
+        return anonymize_series(run.source, run.roles, **run.options(), progress=progress)
+    except InfeasibleError as error:
+        if error.facts.get("people") == 0 and run.fill is None:
+            raise empty(Path(run.source).name) from None
+        raise
 
 
 def series_roles(

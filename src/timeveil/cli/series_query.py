@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +113,15 @@ def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
 
 
 def _end(text: str, error: ParameterError) -> float | None:
-    return instead_of(ValueError, lambda _: error, lambda: float(text)) if text.strip() else None
+    if not text.strip():
+        return None
+    end = instead_of(ValueError, lambda _: error, lambda: float(text))
+    if not math.isfinite(end):
+        raise _wrong(
+            "an end of a range is NaN, infinite or too large for a number",
+            "give finite numbers; a side left empty is open",
+        )
+    return end
 
 
 def _pair(names: str, instants: Sequence[str]) -> Any:

@@ -12,8 +12,6 @@ from timeveil.cli import options as given
 if TYPE_CHECKING:
     from timeveil.service.status import Status, StreamStatus
 
-MUCH_WITHHELD = 0.01
-
 
 def stream_status(
     state: Annotated[
@@ -52,14 +50,25 @@ def _told(state: str, found: Status) -> list[str]:
         lines.append(f"{counted(found.slots_to_write, 'slot')} final, not yet in place")
     if found.streams:
         lines += ["", *aligned([_HEAD, *map(_row, found.streams)])]
-    lines += _warnings(found)
+    for warning in found.warnings:
+        lines += ["", f"warning: {warning}"]
     error = found.last_error
     if error is not None:
         lines += ["", f"last error, {error['at']}: {error['message']}", f"hint: {error['hint']}"]
     return lines
 
 
+LONGEST_NAME = 30
 _HEAD = ("stream", "published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
+
+
+def shortened(name: str) -> str:
+    """A name that leaves room for the numbers beside it.
+
+    >>> shortened("a" * 60), shortened("Anna")
+    ('aaaaaaaaaaaaaaaaaa...aaaaaaaaa', 'Anna')
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[:18]}...{name[-9:]}"
 
 
 def _row(stream: StreamStatus) -> tuple[str, ...]:
@@ -67,7 +76,7 @@ def _row(stream: StreamStatus) -> tuple[str, ...]:
 
     last = "" if stream.last_slot is None else str(stream.last_slot)
     return (
-        stream.folder or "the stream",
+        shortened(stream.folder) or "the stream",
         f"{stream.slots_published:,}",
         f"{stream.slots_in_window:,}",
         f"{stream.lag:,}",
@@ -77,18 +86,3 @@ def _row(stream: StreamStatus) -> tuple[str, ...]:
         f"{stream.moved:,}",
         f"{stream.withheld:,} ({share(stream.withheld_share)})",
     )
-
-
-def _warnings(found: Status) -> list[str]:
-    from timeveil.report.wording import counted  # noqa: PLC0415
-
-    much = sum(stream.withheld_share > MUCH_WITHHELD for stream in found.streams)
-    if not much:
-        return []
-    l = found.parameters["l"]  # noqa: E741
-    return [
-        "",
-        f"warning: {counted(much, 'stream')} withheld more than 1 % of the records: a value is above "
-        f"1 in {l} overall, fewer than {l} values occur, or the window is too small for how unevenly they "
-        "come.",
-    ]

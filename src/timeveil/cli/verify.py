@@ -19,7 +19,10 @@ _SCOPES = {
     ("time", "with ledger"): "by counting the people of every group, with the ledger",
     ("stream", "recipient"): "as far as a recipient can see",
     ("stream", "with ledger"): "by following every record, with the ledger",
+    ("series", "recipient"): "as far as a recipient can see",
+    ("series", "with ledger"): "by following every series, with the ledger",
 }
+_MODELS = {model for model, _ in _SCOPES}
 
 
 def verify(
@@ -63,9 +66,10 @@ def _model(folder: Path) -> str:
     from timeveil.bundle import open_release  # noqa: PLC0415
 
     try:
-        return "stream" if open_release(folder, check=False).manifest.get("model") == "stream" else "time"
+        model = str(open_release(folder, check=False).manifest.get("model"))
     except BundleError:
         return "time"
+    return model if model in _MODELS else "time"
 
 
 def judge(folder: Path, private: Ledger | None) -> Verdict:

@@ -58,6 +58,8 @@ class Collection:
     """How many values were missing and filled in."""
     dropped: int = 0
     """How many series were left out because a value was missing."""
+    readings: Ints | None = None
+    """How many people have a value at each instant, before any is filled in or left out; None if all do."""
 
     @property
     def size(self) -> int:
@@ -121,10 +123,13 @@ def _wide(relation: Relation, fill: Fill | None) -> Collection:
         _refuse_twice(roles.respondent, respondents)
     columns = [numbers(name, table[name]) for name in roles.series]
     _refuse_strange(roles.series, columns)
+    _refuse_extreme(roles.series, columns)
     matrix = np.empty((table.num_rows, len(columns)))
-    missing = np.empty(matrix.shape, dtype=bool)
+    missing = np.zeros(matrix.shape, dtype=bool)
     for place, column in enumerate(columns):
-        matrix[:, place], missing[:, place] = column.values, column.missing
+        matrix[:, place] = column.values
+        if column.missing.any():
+            missing[:, place] = column.missing
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
     return _complete(tuple(roles.series), matrix, missing, attributes, rows, respondents, fill)
@@ -137,6 +142,7 @@ def _long(relation: Relation, fill: Fill | None) -> Collection:
         _refuse_nulls(name, table[name])
     column = numbers(value, table[value])
     _refuse_strange([value], [column])
+    _refuse_extreme([value], [column])
     who, respondents = _encoded(table[person])
     when, times = _encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
@@ -167,6 +173,7 @@ def _complete(
         return Collection(instants, matrix, attributes, rows, respondents)
     if fill is None or (fill != "drop" and missing.all(axis=1).any()):
         raise _gaps(missing, fill)
+    there = np.count_nonzero(~missing, axis=0)
     if fill == "drop":
         kept = np.flatnonzero(~lacking)
         number = np.full(len(matrix), -1, np.int64)
@@ -174,10 +181,10 @@ def _complete(
         people = None if respondents is None else respondents.take(pa.array(kept))
         left = attributes.take(pa.array(kept)) if attributes.num_columns else attributes
         gone = int(np.count_nonzero(lacking))
-        return Collection(instants, matrix[kept], left, number[rows], people, dropped=gone)
+        return Collection(instants, matrix[kept], left, number[rows], people, dropped=gone, readings=there)
     matrix[lacking] = _filled(matrix[lacking], ~missing[lacking], fill)
     count = int(np.count_nonzero(missing))
-    return Collection(instants, matrix, attributes, rows, respondents, filled=count)
+    return Collection(instants, matrix, attributes, rows, respondents, filled=count, readings=there)
 
 
 def _filled(rows: NDArray[np.float64], known: NDArray[np.bool_], fill: Fill) -> NDArray[np.float64]:
@@ -274,6 +281,19 @@ def _refuse_strange(names: Any, columns: list[Numbers]) -> None:
         raise InputError(
             f"{counted(total, 'value')} not finite (NaN or infinite), in {listed(list(counts))}",
             hint="correct them; where nothing is known, leave the cell empty and say what to do with `fill`",
+            code="bad-number",
+            facts={"columns": counts, "count": total},
+        )
+
+
+def _refuse_extreme(names: Any, columns: list[Numbers]) -> None:
+    counts = {name: column.extreme for name, column in zip(names, columns, strict=True) if column.extreme}
+    if counts:
+        total = sum(counts.values())
+        raise InputError(
+            f"{counted(total, 'value')} smaller than 1e-300 or larger than 1e300 in size, "
+            f"in {listed(list(counts))}",
+            hint="give the series in another unit, or correct those values",
             code="bad-number",
             facts={"columns": counts, "count": total},
         )

@@ -24,9 +24,9 @@ class Fitted:
 
 def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Fitted:
     """Hold roles against the names of a table's columns."""
-    _refuse_twice(names)
     _refuse_missing_roles(roles, needs)
     _refuse_missing(roles, names)
+    _refuse_twice(names)
     dropped = _dropped(roles, names)
     _refuse_clash(roles, dropped)
     derived = tuple(q for q in roles.quasi if isinstance(q, Derived))
@@ -77,6 +77,16 @@ def _refuse_missing(roles: Roles, names: Sequence[str]) -> None:
     if not missing:
         return
     near = list(dict.fromkeys(n for m in missing for n in difflib.get_close_matches(m, names, 1)))
+    nothing_fits = len(missing) == len({*roles.columns, *dropped})
+    if nothing_fits:  # what stands for names may be values then: tell none but those that were asked for
+        near = [name for name in near if name.casefold() in {wanted.casefold() for wanted in missing}]
+    if names and nothing_fits and not near:
+        raise RolesError(
+            f"the table has {len(names)} columns, and none is called {listed(missing)}",
+            hint="see that its first line has the names of the columns: is the header missing?",
+            code="column-missing",
+            facts={"missing": missing, "near": []},
+        )
     hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
     raise RolesError(
         f"the table has no column {listed(missing)}",

@@ -17,6 +17,11 @@ from timeveil.model.wording import counted
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _STRANGE = r"(?i)^[+-]?(nan|inf|infinity)$"
 
+LONGEST = 2.0**53
+"""Whole numbers below this in size are floats, every one of them."""
+SMALLEST, LARGEST = 1e-300, 1e300
+"""Sizes between which digits can be rounded and squares of differences scaled."""
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -29,6 +34,12 @@ class Numbers:
     def strange(self) -> int:
         """How many values are there and not finite."""
         return int(np.count_nonzero(~np.isfinite(self.values) & ~self.missing))
+
+    @property
+    def extreme(self) -> int:
+        """How many values are too small or too large to be reckoned with; 0 is neither."""
+        size = np.abs(self.values)
+        return int(np.count_nonzero((size > LARGEST) | ((size < SMALLEST) & (size > 0))))
 
 
 def is_numeric(kind: pa.DataType) -> bool:
@@ -51,6 +62,7 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
         column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
+    said = column
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column = _parsed(name, column)
     elif not is_numeric(column.type):
@@ -62,7 +74,28 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
         )
     missing = _mask(pc.is_null(column))
     values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy()
+    _refuse_long(name, said, np.asarray(values, dtype=np.float64))
     return Numbers(np.asarray(values, dtype=np.float64) + 0.0, missing)
+
+
+def _refuse_long(name: str, column: pa.ChunkedArray, values: NDArray[np.float64]) -> None:
+    """Beyond 2^53 a float is not every whole number: it would be another's value that is published."""
+    if pa.types.is_floating(column.type):
+        return
+    long = np.abs(values) >= LONGEST
+    if long.any() and not is_numeric(column.type):
+        text = column.filter(pa.array(long))
+        whole = pc.match_substring_regex(pc.utf8_trim_whitespace(text), r"^[+-]?[0-9]+$")
+        long[long] = _mask(whole)
+    if long.any():
+        count, first = int(np.count_nonzero(long)), int(np.argmax(long)) + 1
+        raise InputError(
+            f"column `{name}` has {counted(count, 'whole number')} of more than 15 digits, "
+            f"which cannot be held exactly, the first in data row {first:,}",
+            hint="give them in a larger unit, or less an offset that all share",
+            code="bad-number",
+            facts={"column": name, "count": count, "row": first, "long": True},
+        )
 
 
 def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -3,6 +3,17 @@
 from timeveil.measure.judge import measure
 from timeveil.measure.loss import Loss
 from timeveil.measure.profile import GranularityRisk, Profile, profile
+from timeveil.measure.series_loss import QueryError, SeriesLoss
 from timeveil.measure.stream_loss import StreamLoss, WindowError
 
-__all__ = ["GranularityRisk", "Loss", "Profile", "StreamLoss", "WindowError", "measure", "profile"]
+__all__ = [
+    "GranularityRisk",
+    "Loss",
+    "Profile",
+    "QueryError",
+    "SeriesLoss",
+    "StreamLoss",
+    "WindowError",
+    "measure",
+    "profile",
+]

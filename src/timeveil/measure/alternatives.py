@@ -1,7 +1,8 @@
 """What a publisher could do without moving anything: withhold more, or merge snapshots.
 
 Both are worked out here from the original values alone, each with the least that keeps its slots
-l-eligible: no value held by more than one in l records.
+l-eligible: no value held by more than one in l records. Then both are put into buckets, as many to a slot as
+the release itself has for as many records, so that what is compared is moving, not bucketing.
 """
 
 from __future__ import annotations
@@ -74,6 +75,35 @@ def largest_level(often: Integers, l: int) -> int:  # noqa: E741
         else:
             high = middle - 1
     return low
+
+
+def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:  # noqa: E741
+    """The bucket of each record; `place` is the slot or merge that it stands in, and must be l-eligible.
+
+    n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so a
+    value comes into a bucket once at most and every bucket gets l records or more. Which record of a
+    value comes where is drawn at random.
+
+    >>> buckets_of(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, np.random.default_rng(0))
+    array([1, 0, 0, 1, 2, 2])
+    """
+    order = np.lexsort((rng.random(len(place)), value, place))
+    _, begins, sizes = np.unique(place[order], return_index=True, return_counts=True)
+    number = sizes // l
+    rank = np.arange(len(order)) - np.repeat(begins, sizes)
+    bucket = np.empty(len(order), dtype=np.int64)
+    bucket[order] = np.repeat(np.cumsum(number) - number, sizes) + rank % np.repeat(number, sizes)
+    return bucket
+
+
+def once_each(slot: Integers, person: Integers, rng: np.random.Generator) -> Mask:
+    """Which records stay if nobody stands twice in a slot; which one of somebody's does is drawn."""
+    order = np.lexsort((rng.random(len(slot)), person, slot))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = (np.diff(slot[order]) != 0) | (np.diff(person[order]) != 0)
+    stays = np.empty(len(order), dtype=np.bool_)
+    stays[order] = first
+    return stays
 
 
 def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:  # noqa: E741

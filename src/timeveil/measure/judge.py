@@ -4,27 +4,41 @@ from __future__ import annotations
 
 from timeveil.errors import ParameterError
 from timeveil.measure.loss import Loss, measure_times
+from timeveil.measure.series_loss import SeriesLoss, measure_series
 from timeveil.measure.stream_loss import StreamLoss, measure_stream
 from timeveil.model.ledger import Ledger
+from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
 
 WINDOWS = 1_000
+QUERIES = 10_000
 
 
-def measure(release: Release, ledger: Ledger, *, windows: int = WINDOWS, seed: int = 0) -> Loss | StreamLoss:
+def measure(
+    release: Release,
+    ledger: Ledger,
+    *,
+    windows: int = WINDOWS,
+    queries: int = QUERIES,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Loss | StreamLoss | SeriesLoss:
     """Compare a release with the original rows that its ledger holds.
 
     `windows` random window counts are asked of the release, drawn with `seed`; of a stream, so many for
-    each length of window. The result is a `Loss` for timestamped rows and a `StreamLoss` for a stream.
+    each length of window. Of series, `queries` random questions of each kind are asked. The result is a
+    `Loss` for timestamped rows, a `StreamLoss` for a stream and a `SeriesLoss` for series.
     """
     match release.manifest.get("model"):
         case "time":
             return measure_times(release, ledger, windows, seed)
         case "stream":
             return measure_stream(release, ledger, windows, seed)
+        case "series":
+            return measure_series(release, ledger, queries, seed, progress)
         case _:
             raise ParameterError(
                 "a release of this model cannot be measured",
-                hint="give a release of timestamped rows or of a stream",
+                hint="give a release of timestamped rows, of a stream or of series",
                 code="bad-parameter",
             )

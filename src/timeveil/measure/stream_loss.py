@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.measure.alternatives import Snapshots, merged, suppress_only
+from timeveil.measure.alternatives import Snapshots, buckets_of, merged, once_each, suppress_only
 from timeveil.measure.stream_workload import Shown, Windows, draw, relative_errors, shown
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
@@ -25,9 +25,10 @@ NAMED = {"linear": lambda d: d, "quadratic": lambda d: d * d}
 class WindowError:
     """Relative errors of random window counts over `length` slots, by way of publishing.
 
-    `release` is this one, `suppress_only` withholds in every slot what must not stay, `merge` merges
-    slots until they are l-eligible (None where not even all slots together are), both with a slot or a
-    merge as one bucket. Each is the mean over `windows` windows, and `*_median` the median.
+    `release` is this one. `suppress_only` is what a window of one slot gives: nothing is moved, and every
+    slot withholds what must not stay. `merge` merges slots until they are l-eligible (None where not even
+    all slots together are). Both are put into buckets of the same kind as the release, or told without if
+    that has none. Each is the mean over `windows` windows, and `*_median` the median.
     """
 
     length: int
@@ -127,9 +128,10 @@ class _Ways:
         self.snapshots = Snapshots(slot[whole], self._value[whole], self.slots, journeys.value.size)
         rows = np.flatnonzero(whole)
         self.truth = self._shown(rows, slot[rows], slot[rows] + 1, None)
-        kept = rows[suppress_only(self.snapshots, l, rng)]
-        self.alone = self._shown(kept, slot[kept], slot[kept] + 1, slot[kept])
-        self.merge, self.merge_width = self._merged(rows, slot, l)
+        kept = self._kept(rows, slot, journeys.person, l, rng)
+        bucket = buckets_of(slot[kept], self._value[kept], l, rng)
+        self.alone = self._shown(kept, slot[kept], slot[kept] + 1, bucket)
+        self.merge, self.merge_width = self._merged(rows, slot, l, rng)
         there = np.flatnonzero(journeys.published)
         place = journeys.slot[there] - first
         group, _ = fold([_coded(place), _coded(journeys.bucket[there])], len(there))
@@ -150,12 +152,32 @@ class _Ways:
         error = relative_errors(self.truth, way, drawn, self.slots)
         return float(error.mean()), float(np.median(error))
 
-    def _merged(self, rows: Integers, slot: Integers, l: int) -> tuple[Shown | None, float]:  # noqa: E741
+    def _kept(
+        self,
+        rows: Integers,
+        slot: Integers,
+        person: Integers,
+        l: int,  # noqa: E741
+        rng: np.random.Generator,
+    ) -> Integers:
+        """Rows that a window of one slot publishes: everybody once in a slot, and no value too often."""
+        alone = rows[once_each(slot[rows], person[rows], rng)]
+        snapshots = Snapshots(slot[alone], self._value[alone], self.slots, self.snapshots.values)
+        return np.asarray(alone[suppress_only(snapshots, l, rng)])
+
+    def _merged(
+        self,
+        rows: Integers,
+        slot: Integers,
+        l: int,  # noqa: E741
+        rng: np.random.Generator,
+    ) -> tuple[Shown | None, float]:
         begins, ends = merged(self.snapshots, l)
         if not len(begins):
             return None, 0.0
         place = np.searchsorted(begins, slot[rows], side="right") - 1
-        return self._shown(rows, begins[place], ends[place], place), float((ends - begins).mean())
+        bucket = buckets_of(place, self._value[rows], l, rng)
+        return self._shown(rows, begins[place], ends[place], bucket), float((ends - begins).mean())
 
     def _shown(self, rows: Integers, begin: Integers, end: Integers, group: Integers | None) -> Shown:
         told = np.full(len(rows), -1) if self._exact or group is None else group
@@ -163,7 +185,11 @@ class _Ways:
 
 
 def information_loss(release: Release, ledger: Ledger, journeys: Journeys) -> float:
-    """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1)."""
+    """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1); rows with a gap cost nothing.
+
+    Costs of moves stand in the manifest. What it cost to withhold is private and stands in the ledger: a
+    number, or numbers by value, where a value that is not named costs as much as moving by a window.
+    """
     parameters = release.manifest["parameters"]
     distance = journeys.distance[journeys.published]
     if distance.min(initial=0) < 0:

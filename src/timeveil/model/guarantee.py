@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from timeveil.errors import BundleError, ParameterError
+from timeveil.errors import BundleError, ParameterError, instead_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,11 @@ Guarantee = KAnonymity | LDiversity | KPAnonymity
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
     """The promise that a manifest states."""
-    match dict(described):
+    return instead_of(ParameterError, lambda _: _unknown(), lambda: _stated(dict(described)))
+
+
+def _stated(described: dict[str, Any]) -> Guarantee:
+    match described:
         case {"name": "k-anonymity", "k": int(k)}:
             return KAnonymity(k)
         case {"name": "l-diversity", "l": int(l)}:
@@ -148,8 +152,12 @@ def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
         case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
             return KPAnonymity(k, p, l)
         case _:
-            raise BundleError(
-                "the release states a guarantee this version does not know",
-                hint="open it with the version of timeveil named in its release.json, or a newer one",
-                code="folder-damaged",
-            )
+            raise _unknown()
+
+
+def _unknown() -> BundleError:
+    return BundleError(
+        "the release states a guarantee this version does not know",
+        hint="open it with the version of timeveil named in its release.json, or a newer one",
+        code="folder-damaged",
+    )

@@ -77,7 +77,8 @@ def _ranks(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
     numbers = _numbers(column)
     if numbers is None:
         return _dictionary_ranks(column)
-    values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(numbers, 0) if numbers.null_count else numbers
+    values = whole.to_numpy(zero_copy_only=False)
     if values.dtype.kind == "f":
         bits = values.astype(np.float64).view(np.int64)
         values = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)

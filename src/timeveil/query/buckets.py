@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.model.release import Release
-from timeveil.query.codes import Coded, Integers, column_of, encode, fold, plain_type
+from timeveil.query.codes import Coded, Integers, column_of, encode_values, fold, plain_type
 from timeveil.query.published import classes_of
 from timeveil.query.slots import SlotLine
 
@@ -63,7 +63,7 @@ def buckets_of(release: Release, line: SlotLine) -> Buckets:
     part = release.parts["sensitive"]
     place = line.places(column_of(part, SLOT))
     number, often = (_whole(column_of(part, name)) for name in (BUCKET, COUNT))
-    value = encode(column_of(part, sensitive_column(release)))
+    value = encode_values(column_of(part, sensitive_column(release)))
     owner, first = _numbered(place, number)
     size = np.bincount(owner, weights=often, minlength=len(first)).astype(np.int64)
     return Buckets(place[first], number[first], size, owner, value, often)

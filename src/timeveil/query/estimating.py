@@ -7,7 +7,8 @@ symbol still has an envelope: its symbol is the one whose values overlap the env
 Where we depart from the print
     A z-normalised value lies within sqrt(n - 1) of 0, not sqrt(n); about the median within one more.
     Each instant has its own level, and its own cell bounds it where that is finite.
-    Of symbols that overlap an envelope equally, the one with the narrowest range is taken.
+    That deviations from a mean add up to 0 narrows ranges further.
+    Of symbols that overlap an envelope equally, the one nearest to the middles of all envelopes is taken.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import pyarrow as pa
 from timeveil.errors import ParameterError
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
-from timeveil.query.scaling import Scaling, scaling
+from timeveil.query.scaling import WIDER, Scaling, scaling
 from timeveil.query.series_published import Floats, Published, Symbols, cell_bounds, published_series
 from timeveil.query.series_queries import ends
-from timeveil.symbols.sax import LETTERS
+from timeveil.symbols.sax import LETTERS, positions, z_normalised
 
 Domain = tuple[float | None, float | None]
 _BLOCK = 1 << 18
+_ROUNDS = 2
 
 
 def estimate_ranges(release: Release, domain: Domain = (None, None)) -> pa.Table:
@@ -79,13 +81,10 @@ def estimated_ranges(
     known: Published, instants: Integers, domain: Domain = (None, None)
 ) -> tuple[Floats, Floats]:
     """Per run and instant the lowest and highest value that fits what was published."""
-    floor, ceiling = ends("the domain", domain)
     low, high = (np.empty((len(known.rows), len(instants))) for _ in range(2))
     for block in _blocks(known, domain):
-        for place, instant in enumerate(instants):
-            found = block.scale.between(block.below[:, instant], block.above[:, instant])
-            low[block.rows, place], high[block.rows, place] = found
-    return np.maximum(low, floor), np.minimum(high, ceiling)
+        low[block.rows], high[block.rows] = block.low[:, instants], block.high[:, instants]
+    return low, high
 
 
 def estimated_symbols(
@@ -98,10 +97,21 @@ def estimated_symbols(
     if not len(instants):
         return symbols, levels
     columns = np.searchsorted(known.values, instants)
+    extent = extent_of(known)
     for block in _blocks(known, domain):
+        middles = (np.maximum(block.low, extent[0]) + np.minimum(block.high, extent[1])) / 2
+        z = z_normalised(middles, "median" if known.center == "median" else "mean")[:, instants]
         low, high = known.low[block.rows][:, columns], known.high[block.rows][:, columns]
-        symbols[block.rows] = _most_overlap(block.scale, levels[block.rows], low, high, known.reach)
+        where = positions(z)
+        symbols[block.rows] = _most_overlap(block.scale, levels[block.rows], (low, high), where, known.reach)
     return symbols, levels
+
+
+def extent_of(known: Published) -> tuple[float, float]:
+    """Between what values the published envelopes lie: a guess at where values do, not a bound."""
+    if not known.low.size:
+        return -np.inf, np.inf
+    return float(known.low.min()), float(known.high.max())
 
 
 def row_levels(known: Published) -> Symbols:
@@ -112,34 +122,33 @@ def row_levels(known: Published) -> Symbols:
     return middle
 
 
-def _most_overlap(scale: Scaling, levels: Symbols, low: Floats, high: Floats, reach: float) -> Symbols:
-    best, chosen = np.full((*low.shape, 2), -np.inf), np.zeros(low.shape, dtype=np.int16)
+def _most_overlap(
+    scale: Scaling, levels: Symbols, envelope: tuple[Floats, Floats], where: Floats, reach: float
+) -> Symbols:
+    """Symbols whose values overlap envelopes most; where several do, the one nearest to a position."""
+    low, high = envelope
+    most, nearest = np.full(where.shape, -np.inf), np.full(where.shape, np.inf)
+    chosen, close = np.zeros(where.shape, dtype=np.int16), 1e-6 * (high - low)
     for symbol in range(int(levels.max(initial=1))):
         there = np.minimum(symbol, levels - 1)
-        below, above = cell_bounds(there, levels, reach)
-        least, most = (bound[:, None] for bound in scale.between(below, above))
-        overlap = np.minimum(most, high) - np.maximum(least, low)
-        with np.errstate(invalid="ignore"):
-            narrow = -(most - least) + np.zeros_like(low)
-        better = overlap > best[..., 0]
-        better |= (overlap == best[..., 0]) & (narrow > best[..., 1])
+        least_value, most_value = scale.between(*cell_bounds(there, levels, reach))
+        overlap = np.minimum(most_value[:, None], high) - np.maximum(least_value[:, None], low)
+        distance = np.abs(((there + 0.5) / levels)[:, None] - where)
+        better = (overlap > most + close) | ((overlap >= most - close) & (distance < nearest))
         better &= (symbol < levels)[:, None]
-        best[..., 0], best[..., 1] = (
-            np.where(better, overlap, best[..., 0]),
-            np.where(better, narrow, best[..., 1]),
-        )
+        most, nearest = np.where(better, overlap, most), np.where(better, distance, nearest)
         chosen[better] = symbol
     return chosen
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some runs, what is known of their scaling, and the cells of their symbols."""
+    """Some runs, what is known of their scaling, and of their value at each instant."""
 
     rows: slice
     scale: Scaling
-    below: Floats
-    above: Floats
+    low: Floats
+    high: Floats
 
 
 def _blocks(known: Published, domain: Domain) -> Iterator[_Block]:
@@ -153,17 +162,65 @@ def _blocks(known: Published, domain: Domain) -> Iterator[_Block]:
         low, high = np.full(shape, floor), np.full(shape, ceiling)
         low[:, known.values] = np.maximum(known.low[rows], floor)
         high[:, known.values] = np.minimum(known.high[rows], ceiling)
-        middle = np.mean if known.center == "mean" else np.median
-        center = middle(low, axis=1, keepdims=True), middle(high, axis=1, keepdims=True)
-        nil = np.zeros((shape[0], 1))
-        scale = scaling(
-            np.hstack([low, center[0]]),
-            np.hstack([high, center[1]]),
-            np.hstack([below[rows], nil]),
-            np.hstack([above[rows], nil]),
-            span=high.max(axis=1) - low.min(axis=1),
-        )
-        yield _Block(rows, scale, below[rows], above[rows])
+        yield _Block(rows, *_narrowed(low, high, below[rows], above[rows], known.center))
+
+
+def _narrowed(
+    low: Floats, high: Floats, below: Floats, above: Floats, center: str
+) -> tuple[Scaling, Floats, Floats]:
+    """The scaling of each run and its values, from one to the other and back, a few times."""
+    scale = _scaled(low, high, below, above, center)
+    for _ in range(_ROUNDS):
+        for instant in range(low.shape[1]):
+            found = scale.between(below[:, instant], above[:, instant])
+            low[:, instant] = np.maximum(low[:, instant], found[0])
+            high[:, instant] = np.minimum(high[:, instant], found[1])
+        if center == "mean":
+            low, high = _balanced(low, high, below, above, scale)
+        scale = _scaled(low, high, below, above, center)
+    return scale, low, high
+
+
+def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str) -> Scaling:
+    """The centre lies between that of the lowest and that of the highest values."""
+    middle = np.mean if center == "mean" else np.median
+    nil = np.zeros((len(low), 1))
+    return scaling(
+        np.hstack([low, middle(low, axis=1, keepdims=True)]),
+        np.hstack([high, middle(high, axis=1, keepdims=True)]),
+        np.hstack([below, nil]),
+        np.hstack([above, nil]),
+        span=high.max(axis=1) - low.min(axis=1),
+    )
+
+
+def _balanced(
+    low: Floats, high: Floats, below: Floats, above: Floats, scale: Scaling
+) -> tuple[Floats, Floats]:
+    """Values as far from the mean as all others together can make up for."""
+    nil = np.zeros(len(low))
+    least, most = (bound[:, None] for bound in scale.between(nil, nil))
+    shortest, longest = (scale.unit * part for part in (scale.least, scale.most))
+    with np.errstate(invalid="ignore"):
+        under = np.fmax(low - most, np.fmin(shortest[:, None] * below, longest[:, None] * below))
+        over = np.fmin(high - least, np.fmax(shortest[:, None] * above, longest[:, None] * above))
+        room = WIDER * scale.unit[:, None] + 1e-12 * np.abs(scale.shift)[:, None]
+        highest, lowest = most - _others(under) + room, least - _others(over) - room
+    possible = scale.possible[:, None]
+    return (
+        np.where(possible, np.fmax(low, lowest), low),
+        np.where(possible, np.fmin(high, highest), high),
+    )
+
+
+def _others(part: Floats) -> Floats:
+    """Per row and column the sum of the other columns, which may be infinite."""
+    finite = np.isfinite(part)
+    endless = ~finite
+    total = np.where(finite, part, 0.0).sum(axis=1, keepdims=True)
+    elsewhere = endless.sum(axis=1, keepdims=True) - endless
+    sums: Floats = total - np.where(finite, part, 0.0)
+    return np.where(elsewhere > 0, np.nan, sums)
 
 
 def _estimable(release: Release) -> Published:

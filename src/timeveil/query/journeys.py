@@ -16,7 +16,7 @@ from timeveil.errors import InputError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import BUCKET, SLOT, bucketed, sensitive_column
-from timeveil.query.codes import Coded, Integers, column_of, encode, fold
+from timeveil.query.codes import Coded, Integers, column_of, encode, encode_values, fold
 from timeveil.query.published import columns_of
 from timeveil.query.slots import NOWHERE, SlotLine, line_of
 
@@ -88,7 +88,7 @@ def journeys_of(release: Release, ledger: Ledger) -> Journeys:
         line.places(entries.column("origin")),
         line.places(entries.column(SLOT)),
         np.asarray(pc.fill_null(bucket.cast(pa.int64()), -1)).astype(np.int64, copy=False),
-        encode(column_of(data, roles.sensitive[0])),
+        encode_values(column_of(data, roles.sensitive[0])),
         fold([(coded.codes, coded.size) for coded in quasi], len(times))[0],
         person,
         named,

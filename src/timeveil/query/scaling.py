@@ -53,10 +53,13 @@ class Scaling:
         """The lowest and highest value of each series where z lies in [below, above]."""
         highest = _highest(self.high, self.below, above, self.least, self.most)
         lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
-        wider = WIDER * self.unit + 1e-12 * np.abs(self.shift)
-        lowest = np.where(self.possible, self.shift + self.unit * lowest - wider, -np.inf)
-        highest = np.where(self.possible, self.shift + self.unit * highest + wider, np.inf)
-        return lowest, highest
+        return self._wider(lowest, -1.0), self._wider(highest, 1.0)
+
+    def _wider(self, found: Floats, side: float) -> Floats:
+        """A bound on its own scale, with room for rounding."""
+        bound = self.shift + self.unit * found
+        room = WIDER * self.unit + 1e-12 * np.abs(self.shift) + 1e-11 * np.abs(bound)
+        return np.where(self.possible, bound + side * room, side * np.inf)
 
 
 def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:

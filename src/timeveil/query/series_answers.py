@@ -1,6 +1,7 @@
 """Answering questions about series from envelopes and patterns (Shou et al. 2013, §7.1).
 
-By value: the best guess spreads the series of an envelope evenly over it; an envelope wholly inside the
+By value: the best guess spreads the series of an envelope evenly over it (one that was estimated, over what
+of it lies between the lowest and the highest published bound); an envelope wholly inside the
 ranges counts in full, one that touches them may (`low` and `high`). By shape: the best guess takes the
 reconstructed pattern for the shape; where a pattern is each series' own, the values that its symbols stand
 for say which series surely fit and which may. Series that were suppressed may fit any question.
@@ -19,7 +20,13 @@ from timeveil.errors import ParameterError
 from timeveil.model.estimate import Estimate
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
-from timeveil.query.estimating import estimated_ranges, estimated_symbols, refuse_borrowed, without_symbols
+from timeveil.query.estimating import (
+    estimated_ranges,
+    estimated_symbols,
+    extent_of,
+    refuse_borrowed,
+    without_symbols,
+)
 from timeveil.query.series_features import Feature, feature
 from timeveil.query.series_published import Floats, Published, published_series
 from timeveil.query.series_queries import (
@@ -52,7 +59,8 @@ def count_series(release: Release, query: SeriesQuery) -> Estimate:
     known = published_series(release)
     fit = fits(known, query)
     value, low, high = (float(known.rows @ part) for part in (fit.share, fit.sure, fit.possible))
-    return Estimate(value, low=low, high=high + known.suppressed)
+    # a reconstructed shape need not have mean 0 and deviation 1, so that it may fit where no series can
+    return Estimate(min(max(value, low), high), low=low, high=high + known.suppressed)
 
 
 def fits(known: Published, query: SeriesQuery) -> Fit:
@@ -76,14 +84,17 @@ def fits(known: Published, query: SeriesQuery) -> Fit:
 
 def _in_ranges(known: Published, query: RangeCount) -> Fit:
     names = list(query.ranges)
-    places = known.places(names)
+    places, extent = known.places(names), extent_of(known)
     low, high = envelopes_at(known, places)
     share = np.ones(len(known.rows))
     sure, possible = share.copy(), share.copy()
     for place, name in enumerate(names):
         least, most = ends(f"`{name}`", query.ranges[name])
         part = spread(low[:, place], high[:, place], least, most)
-        share, sure, possible = share * part.share, sure * part.sure, possible * part.possible
+        inner_low, inner_high = (np.clip(side[:, place], *extent) for side in (low, high))
+        guess = spread(inner_low, inner_high, least, most).share
+        guess = np.where(part.sure > 0, 1.0, guess * part.possible)
+        share, sure, possible = share * guess, sure * part.sure, possible * part.possible
     return Fit(share, sure, possible)
 
 

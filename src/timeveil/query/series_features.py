@@ -132,7 +132,7 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     sqrt(n) * |w|, too; where w is not centred, this does not hold and must not be asked for.
 
     >>> low, high = linear_bounds(np.array([1.0, -1.0]), np.array([[0.0, -1.0]]), np.array([[2.0, 0.0]]))
-    >>> low.tolist(), high.tolist()
+    >>> low.round(6).tolist(), high.round(6).tolist()
     ([0.0], [2.0])
     """
     used = np.flatnonzero(weights)

@@ -120,9 +120,10 @@ def published_series(release: Release) -> Published:
     )
     names = [columns_of(release, role) for role in ("low", "high")]
     by_place = np.argsort(values), np.argsort(pattern)
-    parts = [_runs(batch, names, len(pattern)) for batch in release.batches()]
+    parts = [_of_batch(batch, names, len(pattern)) for batch in release.batches()]
     whole = parts or [_nothing(len(values), len(pattern))]
-    group, rows, low, high, symbols, levels = (np.concatenate(found) for found in zip(*whole, strict=True))
+    joined = tuple(np.concatenate(found) for found in zip(*whole, strict=True))
+    group, rows, low, high, symbols, levels = _runs(*joined)
     return Published(
         instants,
         values[by_place[0]],
@@ -142,18 +143,23 @@ def published_series(release: Release) -> Published:
 _Run: TypeAlias = tuple[Integers, Integers, Floats, Floats, Symbols, Symbols]
 
 
-def _runs(batch: pa.RecordBatch, names: Sequence[Sequence[str]], width: int) -> _Run:
-    """The runs of equal rows of a batch, by everything but the sensitive and the kept columns."""
+def _of_batch(batch: pa.RecordBatch, names: Sequence[Sequence[str]], width: int) -> _Run:
     low, high = (_numbers(batch, columns) for columns in names)
-    symbols, levels = patterns_of(batch, width)
     group = np.asarray(batch.column("group").cast(pa.int64())).astype(np.int64, copy=False)
-    fresh = np.ones(batch.num_rows, dtype=bool)
+    return _runs(group, np.ones(len(group), dtype=np.int64), low, high, *patterns_of(batch, width))
+
+
+def _runs(
+    group: Integers, rows: Integers, low: Floats, high: Floats, symbols: Symbols, levels: Symbols
+) -> _Run:
+    """Equal rows that follow each other as one, by everything but the sensitive and the kept columns."""
+    fresh = np.ones(len(group), dtype=bool)
     fresh[1:] = group[1:] != group[:-1]
     for part in (low, high, symbols, levels):
         fresh[1:] |= (part[1:] != part[:-1]).any(axis=1)
     first = np.flatnonzero(fresh)
-    rows = np.diff(np.append(first, batch.num_rows)).astype(np.int64)
-    return group[first], rows, low[first], high[first], symbols[first], levels[first]
+    total = np.add.reduceat(rows, first) if len(first) else rows
+    return group[first], total, low[first], high[first], symbols[first], levels[first]
 
 
 def _nothing(values: int, width: int) -> _Run:

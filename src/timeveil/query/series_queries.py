@@ -106,7 +106,8 @@ def number(what: str, given: object) -> float:
     1.0
     """
     if isinstance(given, bool) or not isinstance(given, Real) or math.isnan(given):
+        found = "NaN" if isinstance(given, float) else f"a {type(given).__name__}"
         raise ParameterError(
-            f"{what} is not a number but a {type(given).__name__}", hint="give a number", code="bad-parameter"
+            f"{what} is not a number but {found}", hint="give a number", code="bad-parameter"
         )
     return float(given)

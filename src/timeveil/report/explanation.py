@@ -40,7 +40,7 @@ class Explanation:
         for limit in self.limits:
             lines += wrapped(limit, width)
         if self.run is not None:
-            lines += ["", "To do it again:", f"  $ {self.run.command()}", "or in Python:"]
+            lines += ["", self.run.again, f"  $ {self.run.command()}", "or in Python:"]
             lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
         return "\n".join(lines) + "\n"
 

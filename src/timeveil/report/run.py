@@ -59,6 +59,11 @@ class Run:
         values = {name: getattr(self, name) for name in _ARGUMENTS}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
+    @property
+    def again(self) -> str:
+        """What to say before the command."""
+        return "To do it again:"
+
     def command(self) -> str:
         """The command line, quoted for a shell."""
         if self.job is not None:
@@ -120,11 +125,6 @@ def role_options(roles: Roles) -> Iterator[str]:
     for role in ("respondent", "time", "value"):
         if getattr(roles, role) is not None:
             yield from (f"--{role}", getattr(roles, role))
-    if any("," in name or ".." in name for name in roles.series):
-        for name in roles.series:
-            yield from ("--series", name)
-    elif roles.series:
-        yield from ("--series", ",".join(roles.series))
     for quasi in roles.quasi:
         yield from ("--cyclic", quasi.name) if isinstance(quasi, Derived) else ("--quasi", quasi)
     for role in ("keep", "sensitive"):

@@ -20,8 +20,13 @@ from timeveil.report.wording import counted, quoted, share
 
 FEW = 5
 """Below so many who share an envelope, k is called small; below 3 who share a pattern, p is."""
-MUCH = 0.05
+MUCH = 0.1
 """Share of constant or filled series from which on it is worth a word."""
+
+OFTEN = 0.5
+"""Share of bounds that are somebody's exact value from which on rounding is said to do too little."""
+NEARLY = 0.9
+"""So many different values to a row, and a column is like a name."""
 
 _METHODS = {
     "adaptive": "patterns with a level for each instant, every one each member's own",
@@ -47,6 +52,7 @@ def explain_series(
         *_grouped(release, numbers),
         *_lost(numbers),
         *_rounded(release, numbers),
+        *_different(release, ledger),
         *_customised(release),
         *_columns(ledger),
         *([] if verdict is None else _checked(verdict)),
@@ -78,6 +84,27 @@ def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
             "envelopes are not rounded, so every bound is somebody's exact value, and whoever is in the "
             "group learns it. Round them outward unless that is harmless."
         )
+    exact, wide = numbers.loss.value_loss_unrounded, numbers.loss.value_loss
+    if exact and wide and wide / exact > 1 + MUCH:
+        digits = parameters["round_outward"]
+        said.append(
+            f"rounding outward to {counted(digits, 'significant digit')} made envelopes "
+            f"{share(wide / exact - 1)} wider, as values lie close together. One digit more costs less."
+        )
+    if parameters["round_outward"] is not None and numbers.attained > OFTEN:
+        digits = parameters["round_outward"]
+        fewer = f"Round to {digits - 1}" if digits > 1 else "Make values coarser before publishing"
+        said.append(
+            f"{share(numbers.attained)} of the bounds are somebody's exact value in spite of rounding, as "
+            f"values have hardly more than {counted(digits, 'significant digit')}; whoever is in the group "
+            f"learns it. {fewer} unless that is harmless."
+        )
+    for name, part in numbers.different.items():
+        if part >= NEARLY:
+            said.append(
+                f"nearly every row has a `{name}` of its own: whoever knows it finds the row, as by a name. "
+                "Drop the column if it tells who somebody is, or make it coarser."
+            )
     if k < FEW or p < 3:
         small = f"k is {k}" if k < FEW else f"p is {p}"
         said.append(
@@ -162,15 +189,22 @@ def _rounded(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
     digits, exact = release.manifest["parameters"]["round_outward"], numbers.loss.value_loss_unrounded
     if digits is not None:
         yield (
-            f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}, which need not be "
-            f"anybody's value; without that they would be {exact:.4g} wide."
+            f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}; "
+            f"{share(numbers.attained)} of the bounds are somebody's exact value all the same. Without that "
+            f"they would be {exact:.4g} wide."
         )
-    changed = release.manifest["series"]["perturbed"]
+
+
+def _different(release: Release, ledger: Ledger) -> Iterator[str]:
+    changed = ledger.facts["perturbed"]
     if promised_l := release.manifest["guarantee"]["l"]:
-        which = (
-            f"values of {quoted(changed)} were changed a little" if changed else "nothing had to be changed"
+        each = [f"{counted(count, 'value')} of `{name}`" for name, count in changed.items()]
+        which = f"{', '.join(each)} became others that occur nearby" if each else "nothing had to be changed"
+        yield (
+            f"Of those who share a pattern, at most 1 in {promised_l} has the same sensitive value; {which}. "
+            "That hides which value is whose, not where they lie: those of a pattern may be close together, "
+            "and so is a new one to the true one."
         )
-        yield f"Those who share a pattern have at least {promised_l} different sensitive values; {which}."
 
 
 def _customised(release: Release) -> Iterator[str]:
@@ -207,7 +241,7 @@ def _limits(release: Release, numbers: SeriesNumbers) -> Iterator[str]:
         yield f"Of those who share a pattern, up to {share(part)} have the same `{column}`{whole}."
     yield (
         f"1 in {p} holds for whoever knows values, the pattern or both. Whoever is in a group, or knows "
-        "others in it, knows more: those can be told apart from the rest."
+        "others in it, leaves those out and is nearer to the rest."
     )
     yield "Two releases of the same people can be held against each other, and their groups intersected."
 

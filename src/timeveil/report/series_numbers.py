@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.measure.series_loss import SeriesLoss, measure_series
-from timeveil.measure.series_records import records_of
+from timeveil.measure.series_records import Records, records_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
@@ -25,7 +25,8 @@ class SeriesNumbers:
 
     `alone` is the share of series whose values nobody else has, `constant` that of those which never change.
     Sizes are the smallest and the largest. `commonest` gives per sensitive column the share of its most
-    common value in the worst cell, which is a group and a pattern in it.
+    common value in the worst cell, which is a group and a pattern in it; `different` how many different
+    values there are to a row. `attained` is the share of published bounds that are a member's exact value.
     """
 
     loss: SeriesLoss
@@ -34,6 +35,8 @@ class SeriesNumbers:
     group_sizes: tuple[int, int]
     cell_sizes: tuple[int, int]
     commonest: Mapping[str, float]
+    different: Mapping[str, float]
+    attained: float
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data, losses among the rest."""
@@ -50,13 +53,16 @@ def series_numbers(release: Release, ledger: Ledger) -> SeriesNumbers:
     records = records_of(release, ledger)
     known, matrix = records.published, records.matrix
     cell = np.repeat(np.arange(len(known.rows)), known.rows)
+    names = columns_of(release, "sensitive")
     return SeriesNumbers(
         loss=measure_series(release, ledger, queries=0, seed=0),
         alone=_alone(matrix),
         constant=float((matrix == matrix[:, :1]).all(axis=1).mean()),
         group_sizes=_least_and_most(np.bincount(known.group, weights=known.rows)),
         cell_sizes=_least_and_most(known.rows),
-        commonest={name: _commonest(release.table[name], cell) for name in columns_of(release, "sensitive")},
+        commonest={name: _commonest(release.table[name], cell) for name in names},
+        different={name: _different(release.table[name]) for name in names},
+        attained=_attained(records),
     )
 
 
@@ -70,6 +76,26 @@ def _alone(matrix: Floats) -> float:
 def _least_and_most(sizes: Any) -> tuple[int, int]:
     some = sizes[sizes > 0]
     return int(some.min()), int(some.max())
+
+
+def _attained(records: Records) -> float:
+    """Share of bounds that some member has exactly."""
+    known, kept = records.published, records.kept
+    group = known.group[records.run[kept]]
+    starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    first = records.run[kept][starts]
+    hit = total = 0
+    for place, instant in enumerate(known.values):
+        values = records.matrix[kept, instant]
+        hit += int((np.minimum.reduceat(values, starts) == known.low[first, place]).sum())
+        hit += int((np.maximum.reduceat(values, starts) == known.high[first, place]).sum())
+        total += 2 * len(starts)
+    return hit / total if total else 0.0
+
+
+def _different(column: pa.ChunkedArray) -> float:
+    """How many different values there are to a row."""
+    return float(pc.count_distinct(column, "all").as_py() / max(len(column), 1))
 
 
 def _commonest(column: pa.ChunkedArray, cell: Integers) -> float:

@@ -95,7 +95,7 @@ def _several(release: Release, groups: Sequence[Group], *, private: bool) -> str
         many = len(group.subgroups)
         name = f"group {group.number}: {group.size} series, {many} pattern{'s' * (many != 1)}"
         body.append(f'<text class="name" x="{left + 40:.1f}" y="{top - 8}">{name}</text>')
-        body += _panel(group, area, instants, ticks=3)
+        body += _panel(group, area, instants, ticks=4)
     return _picture(width, 104 + high * rows - 24, title, _words(groups, private=private), body)
 
 
@@ -137,10 +137,13 @@ def _names(area: Area, instants: Sequence[str]) -> Iterator[str]:
     room = max(len(name) for name in instants) * 6.5 + 14
     every = max(1, math.ceil(len(instants) * room / area.width))
     last = len(instants) - 1
-    for place in [*range(0, max(last - every + 1, 1), every), *([last] if last else [])]:
+    at_end = "end" if len(instants[last]) > 6 else "middle"
+    free = room * (1.5 if at_end == "end" else 1.0)
+    places = [place for place in range(0, last, every) if area.x(last) - area.x(place) >= free or not place]
+    for place in [*places, last]:
         x = area.x(place)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{base:.1f}" y2="{base + 4:.1f}"/>'
-        anchor = "end" if place == last and last and len(instants[place]) > 6 else "middle"
+        anchor = at_end if place == last and last else "middle"
         yield (
             f'<text class="soft" x="{x:.1f}" y="{base + 17:.1f}" text-anchor="{anchor}">'
             f"{escape(instants[place])}</text>"
@@ -177,10 +180,10 @@ def _runs(values: Numbers) -> list[list[int]]:
 
 def _head(title: str, left: int, *, private: bool) -> Iterator[str]:
     yield f'<text class="head" x="{left}" y="28">{title}</text>'
-    thin = ", thin lines: original series" if private else ""
+    thin = " Thin lines: original series." if private else ""
     yield (
-        f'<text class="soft" x="{left}" y="47">Band: the envelope that all share. Thick lines: the patterns '
-        f"of subgroups, fitted into it{thin}.</text>"
+        f'<text class="soft" x="{left}" y="47">Band: the envelope that all share. Thick lines: patterns of '
+        f"subgroups, fitted into it.{thin}</text>"
     )
     if private:
         yield f'<text class="private" x="{left}" y="66">{PRIVATE}</text>'

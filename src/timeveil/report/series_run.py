@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from timeveil.model.roles import Roles
@@ -35,7 +35,7 @@ class SeriesRun:
 
     >>> run = SeriesRun("loads.csv", Roles(series=["h00", "h01"], sensitive=["tariff"]), k=10, p=5, out="out")
     >>> print(run.command())
-    timeveil anonymize-series loads.csv --out out --series h00,h01 --sensitive tariff --k 10 --p 5
+    timeveil anonymize-series loads.csv --out out --sensitive tariff --series h00,h01 --k 10 --p 5
     >>> print(run.python())
     import timeveil as tv
     <BLANKLINE>
@@ -67,6 +67,8 @@ class SeriesRun:
     format: str = "parquet"
     ledger: str | None = None
     job: str | None = None
+    columns: tuple[str, ...] = ()
+    """The series as the user named them, ranges among them; it is the same as what the roles say."""
 
     def options(self) -> dict[str, Any]:
         """The arguments of `anonymize_series` beside the table and its roles."""
@@ -77,6 +79,13 @@ class SeriesRun:
         defaults = {f.name: f.default for f in fields(self)}
         values = {name: getattr(self, name) for name in _ARGUMENTS}
         return {name: value for name, value in values.items() if value != defaults[name]}
+
+    @property
+    def again(self) -> str:
+        """What stands above the command."""
+        if self.l is None:
+            return "To do it again:"
+        return "To do it again (sensitive numbers will be moved anew, by other amounts):"
 
     def command(self) -> str:
         """The command line, quoted for a shell."""
@@ -107,7 +116,11 @@ class SeriesRun:
 
     def _options(self) -> Iterator[str]:
         yield from ("--out", self.out)
-        yield from role_options(self.roles)
+        shorter = self.columns or self.roles.series
+        yield from role_options(replace(self.roles, series=()))
+        alone = any("," in name for name in shorter) or (not self.columns and any(".." in n for n in shorter))
+        for text in shorter if alone else [",".join(shorter)] * bool(shorter):
+            yield from ("--series", text)
         yield from ("--k", str(self.k), "--p", str(self.p))
         for name, value in self.given().items():
             yield from _option(name, value)

@@ -86,19 +86,38 @@ def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
 def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
     """What no window cures, and what a larger one would."""
     parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
-    withheld = facts["withheld"] - facts.get("duplicates", 0)
+    withheld = facts["withheld"] - facts.get("duplicates", 0) - facts.get("incomplete", 0)
+    told = []
+    slots, jitter = release.manifest["counts"]["slots"], parameters["jitter"]
+    if jitter and slots and slots - jitter <= jitter:
+        told.append(
+            f"a jitter of {jitter:,} is no less than the {counted(slots - jitter, 'slot')} that records came "
+            "in: when anything happened can hardly be told. Choose a smaller jitter."
+        )
     if facts["values_above_share"]:
         return [
+            *told,
             f"a sensitive value makes up {share(facts['largest_share'])} of all records, more than 1 in {l}: "
-            "no window cures that, it is paid for with withheld records. Choose a smaller l."
+            f"no window cures that, it is paid for with withheld records. {_cure(l, facts['largest_share'])}",
         ]
     if facts["rows"] and withheld / facts["rows"] > MUCH_WITHHELD:
         return [
+            *told,
             f"{counted(withheld, 'record')} ({share(withheld / facts['rows'])}) had to be withheld, although "
             f"no value is above 1 in {l} overall: a window of {parameters['window']} is too small for how "
-            "unevenly values come. Choose a larger window."
+            "unevenly values come. Choose a larger window.",
         ]
-    return []
+    return told
+
+
+def _cure(l: int, largest: float) -> str:  # noqa: E741
+    """What helps against a value above 1 in l; an l of 2 is the smallest there is."""
+    if l > 2 and largest <= 1 / 2:
+        return f"Choose a smaller l, of {int(1 / largest)} at most."
+    return (
+        "It is too common for any l: take another column for the sensitive one, or split that value into "
+        "finer ones."
+    )
 
 
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:
@@ -154,13 +173,13 @@ def _moved(ledger: Ledger) -> Iterator[str]:
 def _withheld(facts: Mapping[str, Any], total: int) -> str:
     incomplete, duplicates = facts.get("incomplete", 0), facts.get("duplicates", 0)
     withheld = facts["withheld"]
-    if not withheld + incomplete:
+    if not withheld:
         return "No record was withheld."
     reasons = []
     if duplicates:
         reasons.append(f"{duplicates:,} of people who stand in that slot already")
     if incomplete:
-        reasons.append(f"{counted(incomplete, 'row')} more without a time, a person or a value")
+        reasons.append(f"{incomplete:,} without a time, a person or a value")
     said = f" ({'; '.join(reasons)})" if reasons else ""
     return f"Withheld {counted(withheld, 'record')}, {share(withheld / total)} of all{said}."
 
@@ -228,7 +247,11 @@ def _facts(
         "source": ledger.original.source,
         "guarantee": manifest["guarantee"],
         **{name: manifest[name] for name in ("time", "parameters", "counts")},
-        **{name: value for name, value in ledger.facts.items() if name != "seed"},
+        **{
+            name: value
+            for name, value in ledger.facts.items()
+            if name not in ("seed", "withhold_cost", "parameters")
+        },
         "slots_with_records": slots.with_records,
         "slots_not_eligible": slots.not_eligible,
         "dropped": list(ledger.original.dropped),

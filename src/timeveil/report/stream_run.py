@@ -6,7 +6,7 @@ The seed is not written down: it tells which records were moved.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -30,8 +30,22 @@ _ARGUMENTS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Serving:
+    """How a folder is worked on that snapshots come in by; without a state file, no folder is."""
+
+    state: str | None = None
+    stream_by: str | None = None
+    follow: bool = False
+    poll: float | None = None
+    close: bool = False
+    max_gap: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRun:
     """A table of records, its roles and the parameters, with paths as the user wrote them.
+
+    `serving` says how a folder is worked on instead of a table. `job` is the job file it was read from.
 
     >>> roles = Roles(time="day", quasi=["age"], sensitive=["disease"])
     >>> run = StreamRun("cases.csv", roles, l=3, window=7, out="out", move_cost=(0, 1, 3))
@@ -54,7 +68,7 @@ class StreamRun:
     out: str
     slot: str = "day"
     move_cost: str | tuple[float, ...] = "linear"
-    withhold_cost: float | None = None
+    withhold_cost: float | Mapping[str, float] | None = None
     seed: int | None = field(default=None, repr=False)
     first_window: str = "grow"
     fill_empty: bool = True
@@ -67,6 +81,15 @@ class StreamRun:
     unit: str | None = None
     format: str = "parquet"
     ledger: str | None = None
+    serving: Serving = Serving()
+    job: str | None = None
+
+    @property
+    def again(self) -> str:
+        """What to say before the command; which records move is drawn by the seed."""
+        if self.seed is not None:
+            return "To do it again (add the --seed that you gave, to move the same records):"
+        return "To do it again (a new seed is drawn, so other records may move):"
 
     def options(self) -> dict[str, Any]:
         """The parameters of `publish_stream` and `StreamPublisher`, the seed and roles aside."""
@@ -80,6 +103,8 @@ class StreamRun:
 
     def command(self) -> str:
         """The command line, quoted for a shell."""
+        if self.job is not None:
+            return shlex.join(["timeveil", "run", self.job])
         return shlex.join(["timeveil", "publish-stream", self.source, *self._options()])
 
     def python(self) -> str:

@@ -2,22 +2,23 @@
 
 Envelopes and patterns hide whom a row is about; a sensitive value that all rows of a cell have gives
 everybody in it away all the same. In every cell no value may stand in more than one row in l; of a value that
-stands in more, some rows, chosen at random, get another one nearby, which nobody has and nobody else gets.
+stands in more, some rows, chosen at random, get another one that is near in rank and not yet too often there.
 
 Where we depart from the print
     A cell is a group and a pattern, with its level; the paper means the same by PS(r).
-    The neighbourhood is a tenth of the column's deviation: what is very near can be rounded back.
-    Categories have no neighbourhood, so they are refused.
+    A new value is one that somebody in the column has, copied as it is written. The paper draws one that
+    nobody has, close by: that stands out, and rounding brings back what it was. The frequency that the paper
+    wants to keep low is counted instead.
+    Near is in rank: next to a common zero, the smallest amounts that occur.
+    Categories have no neighbourhood, so they are refused, and so are numbers with few different values.
 """
 
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeveil.errors import InputError, InternalError, ParameterError
@@ -25,9 +26,12 @@ from timeveil.intake.numbers import numbers
 from timeveil.model.wording import counted
 from timeveil.series.partition import Labels
 
-NEAR = 0.1
-"""How far a value may be moved, in deviations of its column."""
-_DECIMALS = 15
+NEAR = 0.05
+"""How far a value may be moved at first: the share of the column's different values, up and down."""
+FEW, TIMES = 4, 2
+"""With fewer different values than this, or than so many times l, a column behaves like categories.
+
+A cell of n rows needs n / floor(n / l) different values, which is below 2 l."""
 _TRIES = 200
 
 
@@ -40,8 +44,8 @@ def diversified(
 ) -> tuple[pa.Table, dict[str, int]]:
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
 
-    `cell` numbers cells of at least l rows; rows in none, -1, stay as they are. Without a seed nobody can
-    do the same draws again.
+    `cell` numbers cells of at least l rows; rows in none, -1, stay as they are and lend nothing. Without a
+    seed nobody can do the same draws again.
     """
     chance = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     changed = {}
@@ -49,27 +53,45 @@ def diversified(
         values = _numbers(name, attributes[name])
         rows = _too_many(values, cell, l, chance)
         if len(rows):
-            new = _moved(values, rows, chance)
+            known = np.unique(values[cell >= 0])
+            _refuse_few(name, len(known), l)
+            new = _moved(np.searchsorted(known, values), cell, rows, l, chance)
+            lender = np.arange(len(values))
+            lender[rows] = _lenders(values, known[new], cell, chance)
             place = attributes.column_names.index(name)
-            attributes = attributes.set_column(place, name, _column(attributes[name], values, rows, new))
+            attributes = attributes.set_column(place, name, attributes[name].take(pa.array(lender)))
             changed[name] = len(rows)
     return attributes, changed
 
 
-def check_numbers(attributes: pa.Table, names: tuple[str, ...]) -> None:
-    """Only numbers can be moved a little."""
+def check_numbers(attributes: pa.Table, names: tuple[str, ...], l: int) -> None:  # noqa: E741
+    """Only numbers can be moved a little, and only among enough different ones."""
     for name in names:
-        _numbers(name, attributes[name])
+        _refuse_few(name, len(np.unique(_numbers(name, attributes[name]))), l)
+
+
+def _refuse_few(name: str, different: int, l: int) -> None:  # noqa: E741
+    if different < max(FEW, TIMES * l):
+        raise ParameterError(
+            f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
+            "it behaves like categories, and a value moved a little would be another category",
+            hint="leave l out and raise p, or drop the column",
+            code="bad-parameter",
+            facts={"column": name, "different": different},
+        )
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     found = None
-    with suppress(InputError):
+    try:
         found = numbers(name, column)
+    except InputError as error:
+        if error.facts.get("long"):
+            raise
     if found is None:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
-            hint="leave l out for categories and give it the role `keep`, or give numbers instead",
+            hint="leave l out and raise p, or drop the column",
             code="bad-parameter",
         )
     lacking = int(np.count_nonzero(found.missing)) + found.strange
@@ -98,31 +120,30 @@ def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.rand
     return order[place >= allowed]
 
 
-def _moved(values: NDArray[np.float64], rows: Labels, chance: np.random.Generator) -> NDArray[np.float64]:
-    """A value near that of each row which no row has and no other row gets.
+def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:  # noqa: E741
+    """For each row the rank of a new value near its own; at most one row in l of its cell gets or has it.
 
-    It has as many decimals as the column, so that it does not stand out; more where those are all taken.
+    At least half of all values are free in any cell, as there are `TIMES` l of them and 2 l can be full.
     """
-    near = _reach(values)
-    decimals = _decimals(values)
-    taken, new = np.unique(values), np.full(len(rows), np.nan)
-    open_rows = np.arange(len(rows))
+    size = int(rank[cell >= 0].max()) + 1
+    sizes = np.bincount(cell[cell >= 0])
+    staying = np.setdiff1d(np.flatnonzero(cell >= 0), rows)
+    taken, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
+    new, open_rows = np.full(len(rows), -1, np.int64), np.arange(len(rows))
+    reach = max(2 * l, int(np.ceil(NEAR * size)))
     for attempt in range(_TRIES):
+        where = cell[rows[open_rows]]
+        drawn = rank[rows[open_rows]] + chance.integers(-reach, reach + 1, len(open_rows))
+        inside = (drawn >= 0) & (drawn < size)
+        key = where * size + np.where(inside, drawn, 0)
+        good = inside & (_often(taken, often, key) + _place(np.where(inside, key, -1)) < sizes[where] // l)
+        new[open_rows[good]] = drawn[good]
+        both = np.concatenate([np.repeat(taken, often), key[good]])
+        taken, often = np.unique(both, return_counts=True)
+        open_rows = open_rows[~good]
         if len(open_rows) == 0:
             return new
-        step = decimals + attempt // 4
-        drawn = values[rows[open_rows]] + chance.uniform(-near, near, len(open_rows))
-        drawn = np.round(drawn, step) if step <= _DECIMALS else drawn
-        _, first = np.unique(drawn, return_index=True)
-        good = np.zeros(len(drawn), dtype=bool)
-        good[first] = True
-        good &= ~np.isin(drawn, taken) & np.isfinite(drawn)
-        new[open_rows[good]] = drawn[good]
-        taken = np.union1d(taken, drawn[good])
-        open_rows = open_rows[~good]
-        near = near if attempt % 50 else near * 2
-    if len(open_rows) == 0:
-        return new
+        reach = min(reach * 2, size) if attempt % 8 == 7 else reach
     raise InternalError(
         f"no free value was found near {counted(len(open_rows), 'value')}",
         hint="report this with the number of rows and the type of the sensitive column",
@@ -130,34 +151,27 @@ def _moved(values: NDArray[np.float64], rows: Labels, chance: np.random.Generato
     )
 
 
-def _reach(values: NDArray[np.float64]) -> float:
-    scale = float(np.abs(values).max())
-    spread = float((values / scale).std()) * scale if scale else 0.0
-    return NEAR * (spread or scale or 1.0)
+def _often(taken: Labels, often: Labels, key: Labels) -> Labels:
+    """How often each key is taken."""
+    if len(taken) == 0:
+        return np.zeros(len(key), np.int64)
+    place = np.minimum(np.searchsorted(taken, key), len(taken) - 1)
+    return np.where(taken[place] == key, often[place], 0)
 
 
-def _decimals(values: NDArray[np.float64]) -> int:
-    """How many decimals the column has, by a sample of its values."""
-    sample = values[:1000]
-    for decimals in range(_DECIMALS):
-        if (np.round(sample, decimals) == sample).all():
-            return decimals
-    return _DECIMALS
+def _place(key: Labels) -> Labels:
+    """How many equal keys stand before each."""
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-2))
+    place = np.empty(len(key), np.int64)
+    place[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
+    return place
 
 
-def _column(
-    column: pa.ChunkedArray, values: NDArray[np.float64], rows: Labels, new: NDArray[np.float64]
-) -> pa.ChunkedArray:
-    """The column with its new values: text stays text, and what was not moved stays as it was."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        texts = column.cast(kind).to_numpy().astype(object)
-        texts[rows] = [
-            f"{value:.15g}" if float(f"{value:.15g}") == value else repr(value) for value in new.tolist()
-        ]
-        return pa.chunked_array([pa.array(texts, pa.string())])
-    out = values.copy()
-    out[rows] = new
-    found = pa.array(out)
-    whole = pa.types.is_integer(kind) and pc.all(pc.equal(pc.floor(found), found)).as_py()
-    return pa.chunked_array([found.cast(pa.int64()) if whole else found])
+def _lenders(
+    values: NDArray[np.float64], wanted: NDArray[np.float64], cell: Labels, chance: np.random.Generator
+) -> Labels:
+    """A row, of those published, that has each wanted value, so that it can be copied as it is written."""
+    order = chance.permutation(np.flatnonzero(cell >= 0))
+    order = order[np.argsort(values[order], kind="stable")]
+    return order[np.searchsorted(values[order], wanted)]

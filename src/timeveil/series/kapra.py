@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from timeveil.model.progress import Progress, silent
-from timeveil.series.adopting import adopt_series
+from timeveil.series.adopting import Cells, adopt_series
 from timeveil.series.formation import form_groups, presplit, ranges
-from timeveil.series.partition import Labels, Matrix, Partition
+from timeveil.series.partition import Labels, Matrix, Partition, compact
 from timeveil.series.recycling import recycle
 from timeveil.series.splitting import Leaves, Nodes, agreeing, gathered, splitting_tree
 from timeveil.symbols.sax import Center, positions, power_of_two, symbols_at, z_normalised
@@ -45,28 +45,36 @@ def kapra(
     progress("finding patterns", 0.0)
     u = positions(z_normalised(matrix, center))
     leaves = _leaves(u, k, p, max_level, exact=exact)
-    progress("forming groups", 0.4)
-    values = matrix / power_of_two(matrix.min(), matrix.max())
-    cell = presplit(values, leaves.of, p)
-    low, high = ranges(values, cell)
-    inside = np.flatnonzero(cell >= 0)
-    leaf_of = np.empty(len(low), np.int64)
-    leaf_of[cell[inside]] = leaves.of[inside]
-    group_of = form_groups(low, high, np.bincount(cell[inside]), k, exact=exact)
-    first = np.empty(len(leaves.level), np.int64)
-    first[leaves.of[inside][::-1]] = inside[::-1]
-    symbols = symbols_at(u[first], leaves.level[:, None])
-    recycled = cell
+    values = matrix / power_of_two(matrix.min(), matrix.max())  # squares of huge values must not overflow
+    progress("cutting by value", 0.3)
+    cells = _cells(values, u, leaves, p)
+    if adoption:
+        progress("adopting", 0.4)
+        alone = np.arange(len(cells.leaf))
+        cells, _ = adopt_series(values, u, cells, alone, p, p).renumbered()
+    progress("forming groups", 0.6)
+    low, high = ranges(values, cells.of)
+    group_of = form_groups(low, high, np.bincount(cells.of[cells.of >= 0]), k, exact=exact)
     if adoption:
         progress("adopting", 0.7)
-        cell = adopt_series(
-            values, u, cell, group_of, leaf_of, symbols, leaves.level, k, p,
-            lambda doing, share: progress(doing, 0.7 + 0.3 * share),
-        )  # fmt: skip
-    levels = np.repeat(leaves.level[leaf_of][:, None], matrix.shape[1], axis=1)
-    facts = {"patterns": len(leaves.level), "adopted": int((cell != recycled).sum())}
+        cells, used = adopt_series(values, u, cells, group_of, k, p).renumbered()
+        group_of = compact(group_of[used])[1]
     progress("done", 1.0)
-    return Partition(np.where(cell >= 0, group_of[cell], -1), cell, symbols[leaf_of], levels, True, facts)
+    levels = np.repeat(cells.level[cells.leaf][:, None], matrix.shape[1], axis=1)
+    facts = {"patterns": len(cells.level), "suppressed": int(np.count_nonzero(cells.of < 0))}
+    group = np.where(cells.of >= 0, group_of[cells.of], -1)
+    return Partition(group, cells.of, cells.symbols[cells.leaf], levels, True, facts)
+
+
+def _cells(values: Matrix, u: Matrix, leaves: Leaves, p: int) -> Cells:
+    """Leaves cut by value into cells of fewer than 2p."""
+    of = presplit(values, leaves.of, p)
+    inside = np.flatnonzero(of >= 0)[::-1]
+    first = np.empty(len(leaves.level), np.int64)
+    first[leaves.of[inside]] = inside
+    leaf = np.empty(int(of.max()) + 1, np.int64)
+    leaf[of[inside]] = leaves.of[inside]
+    return Cells(of, leaf, symbols_at(u[first], leaves.level[:, None]), leaves.level)
 
 
 def _leaves(u: Matrix, k: int, p: int, max_level: int, *, exact: bool) -> Leaves:

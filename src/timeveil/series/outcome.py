@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from timeveil.intake.collection import Collection
 from timeveil.model.ledger import Ledger
-from timeveil.model.ordering import row_keys
+from timeveil.model.ordering import ROOM, row_keys
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.version import TOOL
 from timeveil.series.diversity import diversified
+from timeveil.series.order import by_values
 from timeveil.series.partition import Labels, Matrix, Partition
 from timeveil.series.settings import Settings, parts
 from timeveil.symbols.envelope import envelopes, rounded_outward
@@ -58,7 +59,7 @@ def assemble(
     content = _contents(cells, attributes)
     number = _numbered(low, high, cells.group, content)
     series = np.flatnonzero(cells.group >= 0)
-    order = series[np.lexsort((content[series], number[cells.group[series]]))]
+    order = series[_sorted_by(number[cells.group[series]], content[series])]
     names = [collection.instants[place] for place in values]
     data = _table(settings, names, (low, high), cells, number, attributes, order)
     manifest = _manifest(settings, relation, collection, data.schema, partition, perturbed)
@@ -74,6 +75,15 @@ def assemble(
     return Release(settings.promise, manifest, {"data": data}), Ledger(
         "series", entries, relation, facts=facts
     )
+
+
+def _sorted_by(number: Labels, content: Labels) -> Labels:
+    """Places by number, then by content."""
+    low = int(content.min(initial=0))
+    size = int(content.max(initial=0)) - low + 1
+    if (int(number.max(initial=0)) + 1) * size < ROOM:
+        return np.argsort(number * size + (content - low))
+    return np.lexsort((content, number))
 
 
 def _cells(partition: Partition, pattern: list[int]) -> Cells:
@@ -115,23 +125,21 @@ def _numbered(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labe
     """The place of each group in the order of envelopes; equal ones by what their rows say."""
     bounds = np.empty((len(low), 2 * low.shape[1]))
     bounds[:, 0::2], bounds[:, 1::2] = low, high
-    order = np.lexsort(bounds.T[::-1])
-    same = (bounds[order][1:] == bounds[order][:-1]).all(axis=1)
-    if same.any():
-        order = _by_content(order, same, group, content)
+    order, runs = by_values(bounds)
+    if len(runs) and runs[-1] + 1 < len(runs):
+        order = _by_content(order, runs, group, content)
     number = np.empty(len(low), np.int64)
     number[order] = np.arange(len(low))
     return number
 
 
-def _by_content(order: Labels, same: NDArray[np.bool_], group: Labels, content: Labels) -> Labels:
-    run = np.concatenate([[0], np.cumsum(~same)])
-    tied = set(order[np.concatenate([same, [False]]) | np.concatenate([[False], same])].tolist())
+def _by_content(order: Labels, runs: Labels, group: Labels, content: Labels) -> Labels:
+    tied = set(order[np.bincount(runs)[runs] > 1].tolist())
     rows: dict[int, list[int]] = {number: [] for number in tied}
     for series in np.flatnonzero(np.isin(group, list(tied))).tolist():
         rows[int(group[series])].append(int(content[series]))
     keys = {number: sorted(found) for number, found in rows.items()}
-    ranked = sorted(zip(run.tolist(), order.tolist(), strict=True), key=lambda r: (r[0], keys.get(r[1], [])))
+    ranked = sorted(zip(runs.tolist(), order.tolist(), strict=True), key=lambda r: (r[0], keys.get(r[1], [])))
     return np.array([number for _, number in ranked], np.int64)
 
 
@@ -146,9 +154,10 @@ def _table(
 ) -> pa.Table:
     group, cell = cells.group[order], cells.cell[order]
     columns: dict[str, Any] = {"group": pa.array(number[group] + 1, pa.int32())}
+    sizes, by_number = np.bincount(number[group], minlength=len(number)), np.argsort(number)
     for place, name in enumerate(names):
-        columns[f"{name}_lo"] = pa.array(bounds[0][group, place])
-        columns[f"{name}_hi"] = pa.array(bounds[1][group, place])
+        columns[f"{name}_lo"] = pa.array(np.repeat(bounds[0][by_number, place], sizes))
+        columns[f"{name}_hi"] = pa.array(np.repeat(bounds[1][by_number, place], sizes))
     width = cells.letters.shape[1]
     texts = cells.letters.tobytes().decode("ascii")
     patterns = pa.array([texts[at : at + width] for at in range(0, len(texts), width)], pa.string())
@@ -175,7 +184,10 @@ def _manifest(
     perturbed: Mapping[str, int],
 ) -> dict[str, Any]:
     values, pattern = parts(settings, collection.instants)
-    instants, roles = collection.instants, relation.roles
+    instants, roles, parameters = collection.instants, relation.roles, settings.published()
+    for name, part in (("publish_values", values), ("publish_pattern", pattern)):
+        if parameters[name] is not None:  # in the order of instants, each once, however they were asked for
+            parameters[name] = [instants[place] for place in part]
     by_role = [
         ("group", "group"),
         *((f"{instants[v]}_{end}", role) for v in values for end, role in (("lo", "low"), ("hi", "high"))),
@@ -195,14 +207,14 @@ def _manifest(
             "pattern": [instants[place] for place in pattern],
             "center": settings.center,
             "levels": "one" if settings.one_level else "each",
-            "own_patterns": partition.own,
+            "own_patterns": partition.own and settings.own_patterns,
             "perturbed": list(perturbed),
         },
         "columns": [
             {"name": name, "role": role, "type": _type_name(schema.field(name).type)}
             for name, role in by_role
         ],
-        "parameters": settings.published(),
+        "parameters": parameters,
     }
 
 

@@ -29,3 +29,15 @@ class Partition:
     levels: NDArray[np.uint8]
     own: bool
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+def compact(labels: Labels) -> tuple[Labels, Labels]:
+    """The labels in use, and labels numbered by their place among them; -1 stays.
+
+    >>> used, number = compact(np.array([7, -1, 3, 7]))
+    >>> used.tolist(), number.tolist()
+    ([3, 7], [1, -1, 0, 1])
+    """
+    used, number = np.unique(labels, return_inverse=True)
+    out = int(len(used) > 0 and used[0] < 0)
+    return used[out:], number - out

@@ -22,9 +22,18 @@ from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.series.diversity import check_numbers
+from timeveil.series.order import placed_back, settled_order
 from timeveil.series.outcome import assemble
 from timeveil.series.partition import Matrix, Partition
-from timeveil.series.settings import Settings, check_names, check_sensitive, enough, parts, settings_from
+from timeveil.series.settings import (
+    Settings,
+    check_names,
+    check_sensitive,
+    enough,
+    parts,
+    refuse_rare,
+    settings_from,
+)
 
 FROM, TO = 0.1, 0.85
 """The share of all work that lies in the method."""
@@ -59,9 +68,10 @@ def anonymize_series(
     patterns are not each member's own. `shape_weight` says what matters: 2 for values, 10 for both, 50 and
     up for the shape; `effort` how often groups are improved. `round_outward` is how many significant digits
     bounds keep.
-    With `l`, sensitive numbers are moved a little where fewer than l differ. `publish_values` and
-    `publish_pattern` name the instants to publish, all by default. `fill` says what a missing value becomes:
-    `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for `"kapra"`.
+    With `l`, sensitive numbers become others nearby where one stands in more than one row in l of a cell.
+    `publish_values` and `publish_pattern` name the instants to publish, all by default. `fill` says what a
+    missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for
+    `"kapra"`.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -87,16 +97,18 @@ def anonymize_series(
     progress("reading", 0.0)
     relation = read_series(table, roles, zone=zone, unit=unit)
     collection = collect(relation, settings.fill)
+    refuse_rare(collection, k)
     enough(collection.size, k)
     parts(settings, collection.instants)
     check_names(collection.instants, relation.roles)
     if l is not None:
-        check_numbers(collection.attributes, tuple(relation.roles.sensitive))
+        check_numbers(collection.attributes, tuple(relation.roles.sensitive), l)
+    order = settled_order(collection.matrix, collection.attributes, tuple(relation.roles.sensitive))
     partition = partitioned(
-        collection.matrix, settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)
+        collection.matrix[order], settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)
     )
     progress("publishing", TO)
-    pair = assemble(settings, relation, collection, partition, seed)
+    pair = assemble(settings, relation, collection, placed_back(partition, order), seed)
     progress("done", 1.0)
     return pair
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
-from timeveil.errors import InfeasibleError, ParameterError, RolesError
-from timeveil.intake.collection import FILLS, Fill
+import numpy as np
+
+from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
+from timeveil.intake.collection import FILLS, Collection, Fill
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.roles import Roles
 from timeveil.symbols.sax import MOST_LEVELS, Center
@@ -19,6 +20,10 @@ Method = Literal["adaptive", "kapra", "naive", "representative"]
 OWN_COLUMNS = ("group", "pattern", "level")
 LEAST_REPRESENTED = 3
 """Whoever knows all but one of a subgroup gets near the last from a representative; with two, at once."""
+
+MOST_WEIGHT, MOST_EFFORT = 1_000_000, 1_000
+MOST_DIGITS = 15
+"""Decimals of so many digits are all different floats; of more they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,11 @@ class Settings:
     def one_level(self) -> bool:
         """Whether a pattern has one level for all of its instants."""
         return self.method != "adaptive"
+
+    @property
+    def own_patterns(self) -> bool:
+        """Whether the method gives nobody a pattern but their own."""
+        return self.method in ("adaptive", "kapra")
 
     def published(self) -> dict[str, Any]:
         """What a manifest tells of the parameters; null where the method does not use one."""
@@ -85,16 +95,17 @@ def settings_from(
     if fill is not None:
         _one_of("fill", fill, FILLS)
     weight = isinstance(shape_weight, Real) and not isinstance(shape_weight, bool)
-    if not weight or not math.isfinite(shape_weight) or shape_weight < 0:
+    if not weight or not 0 <= shape_weight <= MOST_WEIGHT:
         raise ParameterError(
-            "`shape_weight` must be a finite number of at least 0",
+            f"`shape_weight` must be a finite number of at least 0 and at most {MOST_WEIGHT:,}",
             hint="2 is for values, 10 for both, 50 and up for the shape",
             code="bad-parameter",
         )
-    _whole("effort", effort, 0, None, "it is how often groups are improved; 0 is fastest, 1 is usual")
+    _whole("effort", effort, 0, MOST_EFFORT, "it is how often groups are improved; 0 is fastest, 1 is usual")
     _whole("max_level", max_level, 2, MOST_LEVELS, "symbols are written a to z and A to Z; 20 is usual")
     if round_outward is not None:
-        _whole("round_outward", round_outward, 0, None, "it is how many digits bounds keep; None for all")
+        meaning = "it is how many digits bounds keep; to publish them exact, write round_outward=None"
+        _whole("round_outward", round_outward, 1, MOST_DIGITS, meaning)
     if method == "representative" and promise.p < LEAST_REPRESENTED:
         raise ParameterError(
             f"the method `representative` needs p of at least {LEAST_REPRESENTED}, got {promise.p}: "
@@ -109,7 +120,7 @@ def settings_from(
         int(effort),
         int(max_level),
         center,  # type: ignore[arg-type]
-        int(round_outward) if round_outward else None,
+        None if round_outward is None else int(round_outward),
         _names("publish_values", publish_values),
         _names("publish_pattern", publish_pattern),
         bool(exact),
@@ -134,9 +145,29 @@ def enough(series: int, k: int) -> None:
         who = "no series" if series == 0 else "one series" if series == 1 else f"{series:,} series"
         raise InfeasibleError(
             f"the table holds {who}, so no envelope can be shared by {k}",
-            hint=f"choose k of at most {series}" if series > 1 else "one alone cannot be hidden",
+            hint=f"choose k of at most {series}"
+            if series > 1
+            else "one alone cannot be hidden"
+            if series
+            else "see that it is the right table",
             code="too-few-people",
             facts={"people": series, "k": k, "best_k": series},
+        )
+
+
+def refuse_rare(collection: Collection, k: int) -> None:
+    """An instant that hardly anybody has tells when those few were seen, and the rest of it is made up."""
+    if collection.readings is None or collection.size + collection.dropped < k:
+        return
+    rare = int(np.count_nonzero(collection.readings < k))
+    if rare:
+        total = len(collection.readings)
+        raise InputError(
+            f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
+            "and every instant is published by its name",
+            hint="bring the times to ones that all share, such as full hours, or leave those readings out",
+            code="rare-instant",
+            facts={"rare": rare, "instants": total, "k": k},
         )
 
 

@@ -1,4 +1,4 @@
-"""The splitting tree: series with one pattern, at the highest level that p of them share (Shou et al. 2013, §5.2.2).
+"""The splitting tree: patterns at the highest level that p series share (Shou et al. 2013, §5.2.2).
 
 A node holds series with one pattern at its level. It is split by their patterns one level up, until it is too
 small to be split without leaving somebody alone. The tree of all nodes is grown level by level on arrays;
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +153,7 @@ def _node_by_node(u: Matrix, roots: Labels, p: int, max_level: int) -> list[tupl
     rows, bounds = gathered(roots)
     leaves = [
         leaf
-        for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
+        for begin, end in pairwise(bounds.tolist())
         for leaf in _leaves_below(symbols, rows[begin:end], 1, p)
     ]
     return [

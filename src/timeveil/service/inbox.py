@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,9 @@ from timeveil.intake.files import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.trouble import said_plainly
 
 QUARANTINE = "quarantine"
+LONGEST_NAME = 200
 UNFINISHED = (".tmp", ".part")
+SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,16 @@ class Arrival:
         """Its name in the inbox."""
         return self.path.name
 
+    @property
+    def shown(self) -> str:
+        """Its name, fit to be printed."""
+        return "".join(letter if letter.isprintable() else "?" for letter in self.name)
+
+    @property
+    def is_named_in_unicode(self) -> bool:
+        """Whether the bytes of its name are UTF-8."""
+        return not any("\ud800" <= letter <= "\udfff" for letter in self.path.name)
+
     def digest(self) -> str:
         """SHA-256 of what is in it."""
         try:
@@ -34,22 +48,23 @@ class Arrival:
         except OSError:
             pass
         raise InputError(
-            f"`{self.name}` cannot be read", hint="see that the file is yours", code="file-unreadable"
+            f"`{self.shown}` cannot be read", hint="see that the file is yours", code="file-unreadable"
         )
 
-    @property
-    def touched(self) -> bool:
-        """Whether the file is no longer the one that was looked at."""
-        return _look(self.path) != self
+    def touched(self, sha256: str) -> bool:
+        """Whether the file is no longer the one that was looked at, by its looks or by what is in it."""
+        return _look(self.path) != self or self.digest() != sha256 or _look(self.path) != self
 
 
-def arrivals_in(inbox: Path) -> tuple[list[Arrival], int]:
+def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
     """The snapshots of a folder in the order of their names, and how many files are none by their name.
 
-    Files that are still being written have a dot before their name, or `.tmp` or `.part` after it.
+    Files that are still being written have a dot before their name, or `.tmp` or `.part` after it. Each is
+    looked at when its turn comes; until then no more than its name is held.
     """
     try:
-        names = sorted(path.name for path in inbox.iterdir())
+        with os.scandir(inbox) as entries:
+            names = [entry.name for entry in entries if not _unfinished(entry.name)]
     except OSError:
         names = None
     if names is None:
@@ -58,18 +73,13 @@ def arrivals_in(inbox: Path) -> tuple[list[Arrival], int]:
             hint="name the folder that snapshots are put into",
             code="folder-missing",
         )
-    found, others = [], 0
-    for name in names:
-        if name.startswith(".") or name.lower().endswith(UNFINISHED):
-            continue
-        arrival = _look(inbox / name)
-        if arrival is None:
-            continue
-        if name.lower().endswith((*CSV_SUFFIXES, *PARQUET_SUFFIXES)):
-            found.append(arrival)
-        else:
-            others += 1
-    return found, others
+    found = sorted(name for name in names if name.lower().endswith(SNAPSHOTS))
+    others = sum((inbox / name).is_file() for name in set(names).difference(found))
+    return (arrival for name in found if (arrival := _look(inbox / name)) is not None), others
+
+
+def _unfinished(name: str) -> bool:
+    return name.startswith(".") or name.lower().endswith(UNFINISHED)
 
 
 def _look(path: Path) -> Arrival | None:
@@ -88,12 +98,30 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
     folder = arrival.path.parent / QUARANTINE
     with said_plainly(QUARANTINE):
         folder.mkdir(mode=0o700, exist_ok=True)
-        place = folder / arrival.name
+        name = _short(arrival, sha256)
+        place = folder / name
         if place.exists():
-            place = folder / f"{sha256[:16]}-{arrival.name}"
+            place = folder / f"{sha256[:16]}-{name}"
         reason = f"{error.message}\n\nhint: {error.hint}\n\ncode: {error.code}\nsha256: {sha256}\n"
         hidden = folder / f".{place.name}.partial"
-        hidden.write_text(reason, encoding="utf-8")
+        hidden.unlink(missing_ok=True)
+        with open(hidden, "x", encoding="utf-8", opener=_own) as file:
+            file.write(reason)
         hidden.rename(folder / f"{place.name}.reason.txt")
         arrival.path.rename(place)
     return place
+
+
+def _own(path: str, flags: int) -> int:
+    """A file that only its owner may read: what is wrong with private data is private."""
+    return os.open(path, flags, 0o600)
+
+
+def _short(arrival: Arrival, sha256: str) -> str:
+    """The name of a file that leaves room for what is put before and after it, or most of it and a digest."""
+    whole = arrival.name if arrival.is_named_in_unicode else arrival.shown
+    name, suffix = whole.encode(), arrival.path.suffix
+    if len(name) <= LONGEST_NAME:
+        return whole
+    begin = name[: LONGEST_NAME - 30].decode("utf-8", "ignore")
+    return f"{begin}~{sha256[:16]}{suffix}"

@@ -14,10 +14,12 @@ class Lock:
     """Held from its making to `close`; the operating system lets go of it when the process dies.
 
     It is a file of its own beside the state file, because closing any handle of a file that SQLite has
-    open would take SQLite's own locks away.
+    open would take SQLite's own locks away. It lies beside the file that a symbolic link leads to, so that
+    one state file has one lock; see `Store` for names that cannot be told from each other.
     """
 
     def __init__(self, state: Path) -> None:
+        state = state.resolve()
         place = state.with_name(f"{state.name}.lock")
         with said_plainly(place.name):
             self._handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

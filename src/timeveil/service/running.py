@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,25 +10,28 @@ from typing import Any
 from timeveil.errors import (
     BundleError,
     InputError,
+    InternalError,
     ParameterError,
     PrivateArtifactError,
     RolesError,
     TimeveilError,
 )
-from timeveil.model.relation import Relation
 from timeveil.service.inbox import Arrival, arrivals_in, quarantine
 from timeveil.service.interruption import Stop, boundary
 from timeveil.service.lock import Lock
-from timeveil.service.manifest import slot_manifest, time_section
 from timeveil.service.parameters import Parameters
 from timeveil.service.sink import Sink, packed
 from timeveil.service.snapshots import check_streams_roles, snapshots_of
+from timeveil.service.status import status_of
 from timeveil.service.store import FileRecord, Store, make_store
 from timeveil.service.trouble import damaged
 from timeveil.streaming import PublishedSlot, StreamPublisher
 from timeveil.streaming.chance import secret_seed
+from timeveil.streaming.settings import whole_number
 
 Say = Callable[[str], None]
+USUAL_GAP = 31
+"""Slots without a record that may lie before a file, unless the window is longer or another number given."""
 
 
 @dataclass(slots=True)
@@ -44,13 +47,14 @@ class Tally:
     not_snapshots: int = 0
     published: int = 0
     found_published: int = 0
+    held: int = 0
     closed: bool = False
     _told: set[str] = field(default_factory=set, repr=False)
 
     @property
     def clean(self) -> bool:
-        """Whether every file could be taken as it was."""
-        return not (self.quarantined or self.changed)
+        """Whether every file could be taken as it was and no slot is held back."""
+        return not (self.quarantined or self.changed or self.held)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
@@ -72,15 +76,18 @@ class Service:
         parameters: Parameters,
         *,
         seed: int | None = None,
+        max_gap: int | None = None,
         say: Say = lambda _: None,
     ) -> None:
         parameters.check()
         check_streams_roles(parameters.roles, parameters.stream_by)
         _refuse_public(inbox, out, state)
+        state = state.resolve()
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
+        self._max_gap = max(USUAL_GAP, parameters.settings.window) if max_gap is None else max_gap
+        whole_number("max_gap", self._max_gap, 0, "it is how many slots in a row may be without a record")
         self._publishers: dict[str, StreamPublisher] = {}
-        self._times: dict[str, dict[str, Any]] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally = Tally()
         self._lock = Lock(state)
@@ -96,6 +103,14 @@ class Service:
     def __exit__(self, _type: Any, error: BaseException | None, _traceback: Any) -> None:
         if error is None or isinstance(error, TimeveilError):
             self._store.note_error(error)
+        elif isinstance(error, Exception):  # whose text could carry data
+            self._store.note_error(
+                InternalError(
+                    f"an error that should not happen ({type(error).__name__})",
+                    hint="start again; if it comes back, please report it with what the command said",
+                    code="internal",
+                )
+            )
         try:
             self._store.close()
         finally:
@@ -126,19 +141,24 @@ class Service:
         """Take every file of the inbox that is new, and publish what becomes final."""
         self._publish()
         self._pass(Stop())
+        self._warn()
         return self.tally
 
     def follow(self, stop: Stop, poll: float) -> Tally:
         """Keep taking what comes in, until somebody asks to stop."""
         self._publish()
+        self._warn()
         while not stop.asked:
-            if not self._pass(stop):
+            if self._pass(stop):
+                self._warn()
+            else:
                 stop.wait(poll)
         return self.tally
 
     def close_streams(self) -> Tally:
         """Publish every slot that is left. Nothing can be taken afterwards."""
         if not self._store.meta("closed"):
+            self._refuse_few_values()
             with self._store.transaction():
                 for record in self._store.streams():
                     self._keep(record.name, self._publisher(record.name).close())
@@ -147,7 +167,29 @@ class Service:
             boundary()
         self.tally.closed = True
         self._publish()
+        self._warn()
         return self.tally
+
+    def _refuse_few_values(self) -> None:
+        """A stream in which fewer than l values ever came has nothing but empty slots to publish."""
+        l, found = self._parameters.settings.l, self._store.values()  # noqa: E741
+        if found and max(found) < l:
+            raise ParameterError(
+                f"l is {l}, and the sensitive column has {max(found)} different values: no slot could be "
+                "published",
+                hint="begin again with a smaller l and a new state file, or name another sensitive column",
+                code="bad-parameter",
+                facts={"l": l, "values": max(found)},
+            )
+
+    def _warn(self) -> None:
+        """Tell what an operator should see before it is too late, each thing once."""
+        told = status_of(self._store)
+        self.tally.held = told.slots_held
+        for warning in told.warnings:
+            if warning not in self.tally._told:
+                self.tally._told.add(warning)
+                self._say(f"warning: {warning}")
 
     def _pass(self, stop: Stop) -> bool:
         """One look at the inbox; whether anything was taken."""
@@ -162,6 +204,10 @@ class Service:
 
     def _deal_with(self, arrival: Arrival) -> bool:
         """What is to be done about one file; False if the files after it must wait."""
+        if not arrival.is_named_in_unicode:
+            record = FileRecord(arrival.shown, arrival.size, arrival.changed_at, arrival.digest())
+            self._put_aside(arrival, record, _not_unicode())
+            return True
         known = self._store.file(arrival.name)
         if known is not None and known.outcome != "bad":
             if (known.size, known.changed_at) == (arrival.size, arrival.changed_at):
@@ -173,7 +219,7 @@ class Service:
         twin = self._store.taken_content(sha256)
         if twin is not None:
             self.tally.copies += 1
-            self._say(f"`{arrival.name}` is the same as `{twin}`, which was taken before: not taken again.")
+            self._say(f"`{arrival.shown}` is the same as `{twin}`, which was taken before: not taken again.")
             with self._store.transaction():
                 self._store.put_file(replace(record, outcome="copy"))
             return True
@@ -211,28 +257,30 @@ class Service:
         """Push one file and keep everything that follows from it in one transaction; then publish."""
         if self._store.meta("closed"):
             raise ParameterError(
-                f"the stream is closed: `{arrival.name}` cannot be taken",
+                f"the stream is closed: `{arrival.shown}` cannot be taken",
                 hint="begin a new stream with a new state file and a new folder",
                 code="stream-closed",
             )
         try:
-            rows, final = 0, []
+            rows, final, latest = 0, [], self._store.meta("latest")
             for name, relation in snapshots_of(arrival.path, self._parameters):
                 rows += relation.rows
-                final.append((name, self._push(name, relation)))
+                pushed = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
+                final.append((name, pushed))
         except (InputError, RolesError, ParameterError) as error:
             self._forget()
             self._put_aside(arrival, record, error)
             return True
-        if arrival.touched:
+        if arrival.touched(record.sha256):
             self._forget()
             self.tally.left += 1
-            self._say(f"`{arrival.name}` changed while it was read: it is left for the next look.")
+            self._say(f"`{arrival.shown}` changed while it was read: it is left for the next look.")
             return False
         boundary()
         with self._store.transaction():
             for name, slots in final:
                 self._keep(name, slots)
+            self._keep_latest(name for name, _ in final)
             self._store.put_file(replace(record, rows=rows))
             boundary()
         boundary()
@@ -245,7 +293,7 @@ class Service:
         wrong_command = not isinstance(error, InputError) and not self._store.outcomes().get("taken")
         if wrong_command:
             raise type(error)(
-                f"`{arrival.name}`: {error.message}", hint=error.hint, code=error.code, facts=error.facts
+                f"`{arrival.shown}`: {error.message}", hint=error.hint, code=error.code, facts=error.facts
             )
         with self._store.transaction():
             self._store.put_file(replace(record, outcome="bad", note=error.code))
@@ -253,26 +301,17 @@ class Service:
         place = quarantine(arrival, record.sha256, error)
         boundary()
         self.tally.quarantined += 1
-        self._say(f"`{arrival.name}` was put into `{place.parent.name}`: {error.message}")
-
-    def _push(self, name: str, relation: Relation) -> list[PublishedSlot]:
-        final = self._publisher(name).push(relation)
-        if name not in self._times and relation.rows:
-            self._times[name] = time_section(relation, self._parameters)
-        return final
+        self._say(f"`{arrival.shown}` was put into `{place.parent.name}`: {error.message}")
 
     def _forget(self) -> None:
         """Nothing in memory goes beyond what was committed."""
         self._publishers.clear()
-        self._times.clear()
 
     def _publisher(self, name: str) -> StreamPublisher:
         """The publisher of a stream as it was last committed, or a new one."""
         if name not in self._publishers:
             record = self._store.stream(name)
             state = None if record is None else record.state
-            if record is not None and record.facts["time"] is not None:
-                self._times[name] = record.facts["time"]
             try:
                 self._publishers[name] = self._parameters.publisher(name, self._seed, state)
             except BundleError:
@@ -283,18 +322,20 @@ class Service:
         """The state of a stream and what it made final, for the transaction at hand."""
         publisher = self._publisher(name)
         facts = {key: value for key, value in publisher.facts.items() if key != "seed"}
-        facts["time"] = self._times.get(name)
         number = self._store.put_stream(name, publisher.state(), facts)
         for slot in slots:
-            tables = {"data": slot.data}
-            if slot.sensitive is not None:
-                tables["sensitive"] = slot.sensitive
-            manifest = slot_manifest(slot, self._times[name], self._parameters)
-            self._store.add_pending(number, slot.index, slot.slot, manifest, packed(tables))
+            release = slot.release
+            self._store.add_pending(number, slot.index, slot.slot, release.manifest, packed(release.tables))
+
+    def _keep_latest(self, names: Iterable[str]) -> None:
+        """The latest slot of all streams, from which a gap is counted."""
+        known = [self._store.meta("latest"), *(self._publisher(name).latest for name in names)]
+        self._store.set_meta("latest", max((slot for slot in known if slot is not None), default=None))
 
     def _publish(self) -> None:
-        """Write every stored slot to its folder, in order, and mark it."""
-        while (pending := self._store.pending()) is not None:
+        """Write every stored slot to its folder, in order, and mark it; until l values came, hold all."""
+        least = 0 if self._store.meta("closed") else self._parameters.settings.l
+        while (pending := self._store.pending(least)) is not None:
             boundary()
             new = self._sink.publish(pending)
             boundary()
@@ -303,6 +344,12 @@ class Service:
             boundary()
             self.tally.published += new
             self.tally.found_published += not new
+
+
+def _not_unicode() -> InputError:
+    return InputError(
+        "the name of the file is not UTF-8", hint="give it another name and put it back", code="bad-encoding"
+    )
 
 
 def _refuse_public(inbox: Path, out: Path, state: Path) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.errors import BundleError
+from timeveil.model.wording import counted
 from timeveil.service.naming import folder_name
 from timeveil.service.store import Store, StreamRecord
+
+MUCH_WITHHELD = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class StreamStatus:
     withheld: int
     moved: int
     late: int
+    values: int
 
     @property
     def withheld_share(self) -> float:
@@ -49,8 +53,28 @@ class Status:
     files_changed: int
     files_quarantined: int
     slots_to_write: int
+    slots_held: int
     last_error: dict[str, Any] | None
     streams: tuple[StreamStatus, ...]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an operator should see to."""
+        l, told = self.parameters["l"], []  # noqa: E741
+        if self.slots_held:
+            few = max(stream.values for stream in self.streams if stream.values < l)
+            told.append(
+                f"{counted(self.slots_held, 'slot')} held back: fewer than {l} different values have come in "
+                f"({few} at most), so none could have a record. If no others exist, l is too large."
+            )
+        much = sum(stream.withheld_share > MUCH_WITHHELD for stream in self.streams)
+        if much:
+            told.append(
+                f"{counted(much, 'stream')} withheld more than 1 % of the records: a value is above 1 in {l} "
+                f"overall, fewer than {l} values occur, or the window is too small for how unevenly they "
+                "come."
+            )
+        return told
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
@@ -71,15 +95,17 @@ def status(state: Path) -> Status:
         )
     store = Store(state)
     try:
-        return _status(store)
+        return status_of(store)
     finally:
         store.close()
 
 
-def _status(store: Store) -> Status:
+def status_of(store: Store) -> Status:
+    """The same of an open state file."""
     parameters, outcomes = store.meta("parameters"), store.outcomes()
     several = parameters["stream_by"] is not None
-    waiting = store.pending_by_stream()
+    waiting, records = store.pending_by_stream(), store.streams()
+    short = set() if store.meta("closed") else {r.id for r in records if r.facts["values"] < parameters["l"]}
     return Status(
         parameters=parameters,
         closed=store.meta("closed"),
@@ -88,10 +114,9 @@ def _status(store: Store) -> Status:
         files_changed=outcomes.get("changed", 0),
         files_quarantined=outcomes.get("bad", 0),
         slots_to_write=sum(waiting.values()),
+        slots_held=sum(slots for stream, slots in waiting.items() if stream in short),
         last_error=store.meta("last_error"),
-        streams=tuple(
-            _stream(record, waiting.get(record.id, 0), several=several) for record in store.streams()
-        ),
+        streams=tuple(_stream(record, waiting.get(record.id, 0), several=several) for record in records),
     )
 
 
@@ -110,4 +135,5 @@ def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatu
         withheld=facts["withheld"],
         moved=facts["moved"],
         late=facts["late"],
+        values=facts["values"],
     )

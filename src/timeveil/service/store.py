@@ -42,6 +42,7 @@ create table outbox (
     tables blob not null, primary key (stream, slot)
 ) without rowid;
 """
+_VALUES_OF_STREAMS = "select json_extract(facts, '$.values') from streams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,12 @@ class Store:
     """An open state file. Everything that changes it happens inside `transaction`."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()
+        self._file = self._its_file()
         with sqlite_plainly(path.name):
-            self._base = sqlite3.connect(
-                path.absolute().as_uri() + "?mode=rw", uri=True, isolation_level=None
-            )
+            self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
             self._prepare()
+            self._revision = self.meta("revision") or 0
 
     def _prepare(self) -> None:
         """Look at what it is before anything is changed."""
@@ -109,14 +110,40 @@ class Store:
         with sqlite_plainly(self.path.name):
             self._base.close()
 
+    def _its_file(self) -> tuple[int, int]:
+        """Which file it is. Under two names it would have two locks and two write-ahead logs."""
+        with said_plainly(self.path.name):
+            found = self.path.stat()
+        if found.st_nlink > 1:
+            raise BundleError(
+                f"`{self.path.name}` is one file with {found.st_nlink} names (hard links), and under each "
+                "of them a publisher could be at work",
+                hint="take the other names away; a copy or a symbolic link is fine",
+                code="state-locked",
+            )
+        return found.st_dev, found.st_ino
+
+    def _refuse_changed(self) -> None:
+        """What is in memory follows from what was stored last, by nobody but us."""
+        if self._its_file() == self._file and (self.meta("revision") or 0) == self._revision:
+            return
+        raise BundleError(
+            f"`{self.path.name}` was changed by somebody else since this publisher began",
+            hint="see that no other publisher or program writes to it, then start again",
+            code="state-locked",
+        )
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, and on the disk when it ends."""
         with sqlite_plainly(self.path.name):
             self._base.execute("begin immediate")
             try:
+                self._refuse_changed()
                 yield
+                self.set_meta("revision", self._revision + 1)
                 self._base.execute("commit")
+                self._revision += 1
             except BaseException:
                 if self._base.in_transaction:
                     self._base.execute("rollback")
@@ -148,8 +175,9 @@ class Store:
         return None if found is None else _stream(found)
 
     def streams(self) -> list[StreamRecord]:
-        """Every stream, by name."""
-        return [_stream(row) for row in self._all("select * from streams order by name")]
+        """Every stream, by name, without its state."""
+        wanted = "select id, name, x'', facts, published, last_published from streams order by name"
+        return [_stream(row) for row in self._all(wanted)]
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; returns its number."""
@@ -203,16 +231,21 @@ class Store:
             tables,
         )
 
-    def pending(self) -> Pending | None:
-        """The next slot to publish."""
+    def pending(self, least_values: int = 0) -> Pending | None:
+        """The next slot to publish, of a stream that so many values have come in."""
         found = self._one(
             "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
-            "order by stream, slot limit 1"
+            "where json_extract(facts, '$.values') >= ? order by stream, slot limit 1",
+            least_values,
         )
         if found is None:
             return None
         stream, name, slot, label, manifest, tables = found
         return Pending(stream, name, slot, json.loads(label), json.loads(manifest), tables)
+
+    def values(self) -> list[int]:
+        """How many sensitive values have come in each stream that has any record."""
+        return [int(row[0]) for row in self._all(_VALUES_OF_STREAMS) if row[0]]
 
     def pending_by_stream(self) -> dict[int, int]:
         """How many slots of each stream are final and not yet known to stand in their folder."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from timeveil.bundle.trouble import write_error
 from timeveil.errors import BundleError
 
-RECOVERY = "docs/how-to/run-a-stream-in-service.md"
+RECOVERY = "`Run a stream in service` of the documentation"
 
 
 @contextmanager

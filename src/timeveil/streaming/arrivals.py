@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, instead_of
 from timeveil.intake import read
 from timeveil.intake.columns import without_nan
 from timeveil.model.relation import Relation
@@ -66,12 +66,27 @@ def _relation(table: Any, settings: Settings) -> Relation:
         )
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
+    _refuse_nanoseconds(name, column)
     plain = without_nan(column)
     if plain is column:
         return relation
     place = relation.table.column_names.index(name)
     data = relation.table.set_column(place, name, plain)
     return Relation(relation.roles, data, relation.axis, relation.dropped, relation.source)
+
+
+def _refuse_nanoseconds(name: str, column: pa.ChunkedArray) -> None:
+    """Values are told apart as Python tells them apart, and it knows no times below a microsecond."""
+    kind = column.type
+    if not (pa.types.is_time64(kind) or pa.types.is_timestamp(kind)) or kind.unit != "ns":
+        return
+    coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
+    error = InputError(
+        f"column `{name}` has times finer than a microsecond",
+        hint="round them, or give them as text",
+        code="unsupported-input",
+    )
+    instead_of(pa.ArrowInvalid, lambda _: error, lambda: column.cast(coarser))
 
 
 def _complete(relation: Relation, settings: Settings) -> Ints | None:
@@ -96,15 +111,23 @@ def _complete(relation: Relation, settings: Settings) -> Ints | None:
     return np.flatnonzero(there)
 
 
-def refuse_wide_gap(slot: Ints, after: int | None = None) -> None:
-    """Slots in order must not leave out a million slots: a unit or a granularity is wrong then."""
+def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:
+    """Slots in order must not leave out more than `most` slots, and never a million of them."""
     if len(slot) == 0:
         return
     begin = slot[:1] if after is None else np.array([after])
-    widest = int(np.diff(slot, prepend=begin).max(initial=0))
-    if widest > WIDEST_GAP:
+    widest = int(np.diff(slot, prepend=begin).max(initial=0)) - 1
+    if widest >= WIDEST_GAP:
         raise InputError(
-            f"{widest - 1:,} slots without a record lie between two records",
+            f"{widest:,} slots without a record lie between two records",
             hint="see that times are in the unit you think, or choose longer slots with slot=... (--slot)",
             code="gap",
+        )
+    if most is not None and widest > most:
+        raise InputError(
+            f"{widest:,} slots without a record lie before a record, and at most {most:,} may",
+            hint="see that no date is wrong: all of these slots would be final; if they are right, allow so "
+            "many with max_gap=... (--max-gap)",
+            code="gap",
+            facts={"gap": widest},
         )

@@ -11,7 +11,7 @@ Where we depart from the print
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -53,6 +53,17 @@ class Costs:
         beyond = distance - len(self.move) + 1
         return self.move[min(distance, len(self.move) - 1)] + max(beyond, 0) * (self.move[-1] - self.move[-2])
 
+    def told(self, values: Iterable[Any]) -> float | dict[str, float]:
+        """beta for a ledger: of every value, or where they differ, by the name of each that has its own.
+
+        >>> costs_from("linear", {"flu": 9}, window=3).told(["flu", "cold"])
+        {'flu': 9.0}
+        """
+        if not self.withhold_by_value:
+            return self.amount(self.withhold)
+        own = {value: self.withhold_by_value.get(value) for value in values}
+        return {str(value): self.amount(cost) for value, cost in own.items() if cost is not None}
+
     def amount(self, units: int) -> float:
         """A sum of costs in the caller's own numbers."""
         return float(units * self.unit)
@@ -62,7 +73,7 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     """Check costs and bring them to one unit."""
     furthest = 2 * window + jitter
     moves = _moves(move_cost, window, furthest)
-    _check_conditions(moves[: 2 * window + 1])
+    _check_conditions(moves)
     by_value: dict[Any, Fraction] = {}
     usual = moves[window]
     if isinstance(withhold_cost, Mapping):
@@ -79,7 +90,8 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     if isinstance(move_cost, str):
         name: str | tuple[float, ...] = move_cost
     else:
-        name = tuple(float(cost) for cost in moves[: window + 1])
+        furthest = max(window, window - 1 + jitter)  # as far as a record may come
+        name = tuple(float(cost) for cost in moves[: furthest + 1])
     return Costs(
         name,
         tuple(move),

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation
 from timeveil.model.release import Deferred, Release
-from timeveil.model.version import TOOL
 from timeveil.streaming.arrivals import Arrivals
+from timeveil.streaming.manifest import counts_of, manifest_of
 from timeveil.streaming.published import (
     data_columns,
     data_table,
@@ -49,53 +48,15 @@ def assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     relation, slots = arrived.relation, arrived.slots
-    rows = int(np.count_nonzero(fate.published))
-    manifest = _manifest(settings, relation, slots)
-    manifest["counts"] = _counts(fate, slots, rows, bucketed=settings.buckets == "anatomy")
+    rows, buckets = int(np.count_nonzero(fate.published)), fate.buckets * (settings.buckets == "anatomy")
+    counts = counts_of(rows, buckets, slots, fate.first, fate.last)
+    manifest = manifest_of(settings, relation.roles, slots, relation.data.schema, counts)
     parts: dict[str, Any] = {"data": Deferred(partial(_data, arrived, settings, fate))}
     if settings.buckets == "anatomy":
         parts["sensitive"] = Deferred(partial(_sensitive, arrived, settings, fate))
-    ledger = Ledger("stream", _entries(arrived, settings, fate), relation, facts=dict(facts))
+    told = {**facts, "parameters": manifest["parameters"]}
+    ledger = Ledger("stream", _entries(arrived, settings, fate), relation, facts=told)
     return Release(settings.promise, manifest, parts), ledger
-
-
-def _counts(fate: Fate, slots: Slots, rows: int, *, bucketed: bool) -> dict[str, Any]:
-    span = 0 if fate.first is None or fate.last is None else fate.last - fate.first + 1
-    return {
-        "rows": rows,
-        "slots": span,
-        "buckets": fate.buckets if bucketed else 0,
-        "first_slot": None if fate.first is None else slots.label(fate.first),
-        "last_slot": None if fate.last is None else slots.label(fate.last),
-    }
-
-
-def _manifest(settings: Settings, relation: Relation, slots: Slots) -> dict[str, Any]:
-    axis, roles, schema = relation.clock, relation.roles, relation.data.schema
-    rule = slots.granularity
-    manifest: dict[str, Any] = {
-        "format": 1,
-        "model": "stream",
-        "tool": TOOL,
-        "guarantee": settings.promise.as_dict(),
-        "time": {
-            "column": roles.time,
-            "kind": axis.kind,
-            "zone": axis.zone,
-            "unit": axis.unit,
-            "slot": None if rule is None else rule.name,
-            "slot_definition": None if rule is None else rule.as_dict(),
-        },
-        "columns": _described(data_columns(roles, slots, schema, settings.buckets)),
-        "parameters": settings.published(),
-    }
-    if settings.buckets == "anatomy":
-        manifest["sensitive_columns"] = _described(sensitive_columns(roles, slots, schema))
-    return manifest
-
-
-def _described(columns: list[tuple[str, str, Any]]) -> list[dict[str, str]]:
-    return [{"name": name, "role": role, "type": str(kind)} for name, role, kind in columns]
 
 
 def _data(arrived: Arrivals, settings: Settings, fate: Fate) -> pa.Table:

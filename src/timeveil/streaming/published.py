@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.model.ordering import canonical
+from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.streaming.settings import Settings
 from timeveil.streaming.slots import Ints, Slots
@@ -21,13 +22,23 @@ class PublishedSlot:
 
     `slot` is its label, or its number where slots are numbers; `index` counts slots without holes. `data`
     has the columns slot, quasi, keep and bucket; `sensitive` slot, bucket, the sensitive column and count.
-    Without buckets `data` has the sensitive column itself and `sensitive` is None.
+    Without buckets `data` has the sensitive column itself and `sensitive` is None. `release` is all of it as
+    a release of one slot, to be written, verified and asked.
     """
 
     slot: str | int
     index: int
-    data: pa.Table
-    sensitive: pa.Table | None
+    release: Release
+
+    @property
+    def data(self) -> pa.Table:
+        """Quasi-identifiers by bucket."""
+        return self.release.table
+
+    @property
+    def sensitive(self) -> pa.Table | None:
+        """Sensitive values by bucket."""
+        return self.release.tables.get("sensitive")
 
     def __repr__(self) -> str:
         return f"<PublishedSlot {self.slot}: {self.data.num_rows} rows>"

@@ -20,9 +20,11 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.errors import InputError, InternalError, ParameterError
+from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.streaming.arrivals import Arrivals, arrivals, refuse_wide_gap
 from timeveil.streaming.costs import MoveCost, WithholdCost
+from timeveil.streaming.manifest import counts_of, manifest_of
 from timeveil.streaming.published import (
     PublishedSlot,
     data_columns,
@@ -33,7 +35,7 @@ from timeveil.streaming.published import (
     shown_type,
 )
 from timeveil.streaming.reposition import Filler
-from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from
+from timeveil.streaming.settings import Buckets, FirstWindow, Late, Nulls, settings_from, whole_number
 from timeveil.streaming.slots import Ints, Slots
 from timeveil.streaming.state import dump, load
 from timeveil.streaming.stream import Final, Stream
@@ -137,6 +139,7 @@ class StreamPublisher:
             "late": tally["late"],
             "incomplete": tally["incomplete"],
             "duplicates": tally["duplicates"],
+            "values": len(stream.values),
             "slots_published": tally["slots"],
             "slots_in_window": 0 if last is None or stream.emitted is None else last - stream.emitted,
             "last_slot": None if last is None or slots is None else slots.label(last),
@@ -145,15 +148,30 @@ class StreamPublisher:
             "seed": self._settings.seed,
         }
 
-    def push(self, snapshot: Any) -> list[PublishedSlot]:
+    @property
+    def latest(self) -> int | None:
+        """The number of the latest slot that has come in, None before the first."""
+        return self._stream.last
+
+    def push(
+        self, snapshot: Any, *, max_gap: int | None = None, since: int | None = None
+    ) -> list[PublishedSlot]:
         """Take the records of the next slot or slots, whole; slots that are left out are empty.
 
-        Nothing is taken if anything is wrong with the snapshot.
+        Nothing is taken if anything is wrong with the snapshot. One that leaves out more than `max_gap` slots
+        is wrong: a single date far ahead would end all slots before it. With `since` they are counted from
+        there, if that is later than what has come in.
         """
         self._refuse_closed()
         arrived = arrivals(snapshot, self._settings)
         rows = self._rows(arrived)
         rows, slot, came_from = self._in_order(rows, arrived)
+        last = self._stream.last
+        refuse_wide_gap(slot, last)
+        if max_gap is not None:
+            whole_number("max_gap", max_gap, 0, "it is how many slots in a row may be empty")
+            known = [begin for begin in (last, since) if begin is not None]
+            refuse_wide_gap(slot, max(known, default=None), max_gap)
         if len(slot) and self._slots is None:
             self._slots, self._schema = arrived.slots, rows.schema
         tally = self._stream.tally
@@ -236,7 +254,6 @@ class StreamPublisher:
         if np.any(np.diff(slot) < 0):
             order = np.argsort(slot, kind="stable")
             rows, slot, came_from = rows.take(pa.array(order)), slot[order], came_from[order]
-        refuse_wide_gap(slot, last)
         return rows, slot, came_from
 
     def _held_rows(self) -> int:
@@ -251,24 +268,30 @@ class StreamPublisher:
             )
 
     def _published(self, final: Final) -> PublishedSlot:
-        slot, rows, codes, bucket = final
+        slot, _, codes, bucket = final
         settings, slots, schema = self._settings, self._slots, self._schema
         if slots is None or schema is None:
             raise InternalError(
                 "a slot became final before any record came", hint="please report it", code="internal"
             )
+        tables = self._tables(final, slots, schema)
+        counts = counts_of(len(codes), max(bucket, default=-1) + 1, slots, slot, slot)
+        manifest = manifest_of(settings, settings.roles, slots, schema, counts)
+        return PublishedSlot(slots.label(slot), slot, Release(settings.promise, manifest, tables))
+
+    def _tables(self, final: Final, slots: Slots, schema: pa.Schema) -> dict[str, pa.Table]:
+        slot, rows, codes, bucket = final
+        settings, bucketed = self._settings, self._settings.buckets == "anatomy"
         columns = data_columns(settings.roles, slots, schema, settings.buckets)
-        label = slots.label(slot)
-        bucketed = settings.buckets == "anatomy"
         if not codes:
-            counts = empty_table(sensitive_columns(settings.roles, slots, schema)) if bucketed else None
-            return PublishedSlot(label, slot, empty_table(columns), counts)
+            tables = {"data": empty_table(columns)}
+            if bucketed:
+                tables["sensitive"] = empty_table(sensitive_columns(settings.roles, slots, schema))
+            return tables
         copied = [name for name, role, _ in columns if role not in ("slot", "bucket")]
         index = np.full(len(codes), slot)
-        data = data_table(rows.select(copied), index, bucket, settings, slots)
-        if not bucketed:
-            return PublishedSlot(label, slot, data, None)
-        values = pa.array(self._stream.values, schema.field(settings.sensitive).type)
-        return PublishedSlot(
-            label, slot, data, sensitive_table(index, bucket, codes, values, settings, slots)
-        )
+        tables = {"data": data_table(rows.select(copied), index, bucket, settings, slots)}
+        if bucketed:
+            values = pa.array(self._stream.values, schema.field(settings.sensitive).type)
+            tables["sensitive"] = sensitive_table(index, bucket, codes, values, settings, slots)
+        return tables

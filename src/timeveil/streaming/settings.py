@@ -19,6 +19,8 @@ Buckets = Literal["anatomy", "none"]
 Late = Literal["refuse", "move"]
 Nulls = Literal["error", "withhold"]
 
+MOST_SLOTS = 10_000
+"""No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
 OWN_COLUMNS = ("slot", "bucket", "count")
 
 
@@ -91,8 +93,16 @@ def settings_from(
     """Check every parameter."""
     check_roles(roles)
     promise = LDiversity(l)
-    _whole("window", window, 1, "it is how many slots a record may wait, its own included; 7 is usual")
-    _whole("jitter", jitter, 0, "it is by how many slots everybody may be delayed at random; 0 for none")
+    meaning = "it is how many slots a record may wait, its own included; 7 is usual"
+    whole_number("window", window, 1, meaning, MOST_SLOTS)
+    meaning = "it is by how many slots everybody may be delayed at random; 0 for none"
+    whole_number("jitter", jitter, 0, meaning, MOST_SLOTS)
+    if not isinstance(slot, str | Granularity):
+        raise ParameterError(
+            f"`slot` is neither the name of a granularity nor one, but {type(slot).__name__}",
+            hint="use a name such as `day`; `timeveil granularities` lists them",
+            code="bad-parameter",
+        )
     _one_of("first_window", first_window, get_args(FirstWindow))
     _one_of("filler", filler, get_args(Filler))
     _one_of("buckets", buckets, get_args(Buckets))
@@ -141,18 +151,20 @@ def check_roles(roles: Roles) -> None:
         )
 
 
-def _whole(name: str, given: Any, least: int, meaning: str) -> None:
+def whole_number(name: str, given: Any, least: int, meaning: str, most: int | None = None) -> None:
+    """Refuse what is no whole number in its range."""
     if isinstance(given, bool) or not isinstance(given, int) or given < least:
         shown = given if isinstance(given, int) else type(given).__name__
-        raise ParameterError(
-            f"`{name}` must be a whole number of at least {least}, got {shown}",
-            hint=meaning,
-            code="bad-parameter",
-        )
+        message = f"`{name}` must be a whole number of at least {least}, got {shown}"
+    elif most is not None and given > most:
+        message = f"`{name}` must be at most {most:,}, got {given:,}"
+    else:
+        return
+    raise ParameterError(message, hint=meaning, code="bad-parameter")
 
 
 def _one_of(name: str, given: Any, allowed: Sequence[str]) -> None:
-    if given not in allowed:
+    if not isinstance(given, str) or given not in allowed:
         raise ParameterError(
             f"`{name}` is one of {', '.join(allowed)}",
             hint=f"use {name}={allowed[0]!r}",

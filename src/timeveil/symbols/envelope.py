@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR, Decimal
+
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
+
+_MOST, _MOST_DIGITS = 22, 15
+"""Powers of ten up to this one, and all numbers of so many digits, are doubles without rounding."""
+_POWERS = np.array([float(f"1e{n}") for n in (*range(_MOST + 2), *range(-_MOST - 1, 0))])
+"""Powers of ten by exponent; the negative ones stand at the end, where negative places look."""
 
 
 def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
@@ -15,7 +22,7 @@ def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbe
     >>> low.tolist(), high.tolist()
     ([[1.0, 4.0]], [[3.0, 5.0]])
     """
-    order = np.argsort(group, kind="stable")
+    order = np.argsort(group)
     order = order[np.searchsorted(group[order], 0) :]
     if len(order) == 0:
         return np.empty((0, matrix.shape[1])), np.empty((0, matrix.shape[1]))
@@ -45,14 +52,29 @@ def rounded_outward(low: Numbers, high: Numbers, digits: int) -> tuple[Numbers, 
 def _down(values: Numbers, digits: int) -> Numbers:
     """The nearest number of few digits that is not above; the value itself where there is none."""
     size = np.abs(values)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-        exponent = np.floor(np.log10(size)) - (digits - 1)
-        exponent = np.where(np.isfinite(exponent), exponent, 0.0)
-        # dividing by a power of ten gives the double nearest to the decimal, multiplying by a fraction not
-        up, down = np.power(10.0, np.maximum(exponent, 0.0)), np.power(10.0, np.maximum(-exponent, 0.0))
-        nearest = np.rint(values / up * down)
-        out = nearest / down * up
-        out = np.where(out > values, (nearest - 1) / down * up, out)
-    fits = np.isfinite(out) & (out <= values) & (size > 0)
-    result: Numbers = np.where(fits, out, values) + 0.0
-    return result
+    usual = (size > _POWERS[-_MOST]) & (size < _POWERS[_MOST])
+    place = np.floor(np.log10(np.where(usual, size, 1.0))).astype(np.int64)
+    place += (size >= _POWERS[place + 1]).astype(np.int64) - (
+        size < _POWERS[place]
+    )  # a logarithm is not exact
+    exponent = place - (digits - 1)
+    # of whole numbers and exact powers of ten a quotient or a product is the double nearest to the decimal
+    usual &= (np.abs(exponent) <= _MOST) & (digits <= _MOST_DIGITS)
+    exponent = np.where(usual, exponent, 0)
+    up, down = _POWERS[np.maximum(exponent, 0)], _POWERS[np.maximum(-exponent, 0)]
+    nearest = np.rint(np.where(usual, values, 0.0) / up * down)
+    out = nearest / down * up
+    result: Numbers = np.where(out > values, (nearest - 1) / down * up, out)
+    for at in np.argwhere(~usual & (size > 0)):
+        result[tuple(at)] = _text_down(float(values[tuple(at)]), digits)
+    return result + 0.0
+
+
+def _text_down(value: float, digits: int) -> float:
+    """The same by decimals, for very small and very large values."""
+    near = float(f"{value:.{digits - 1}e}")
+    if near > value:
+        exact = Decimal(value)
+        step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+        near = float((exact / step).to_integral_value(ROUND_FLOOR) * step)
+    return near if near <= value and np.isfinite(near) else value

@@ -133,9 +133,23 @@ def power_of_two(low: Numbers, high: Numbers) -> Numbers:
     return divisor
 
 
+def above_lowest(rows: Numbers, low: Numbers, high: Numbers) -> Numbers:
+    """How far each value lies above the lowest of its row, in a unit that lets no square overflow.
+
+    Near values have exact differences: a small spread far from 0 keeps all of its digits.
+
+    >>> above_lowest(np.array([[1e15, 1e15 + 3]]), np.array([[1e15]]), np.array([[1e15 + 3]])) * 2**49
+    array([[0., 3.]])
+    """
+    unit = power_of_two(low, high)
+    above: Numbers = rows / unit
+    above -= low / unit
+    return above
+
+
 def _normalised(rows: Numbers, center: Center) -> Numbers:
     low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-    z: Numbers = rows / power_of_two(low, high)  # squares of huge values must not overflow
+    z: Numbers = above_lowest(rows, low, high)
     mean: Any = z.mean(axis=1, keepdims=True)
     middle: Any = mean if center == "mean" else np.median(z, axis=1, keepdims=True)
     deviation = np.sqrt(np.square(z - mean).mean(axis=1, keepdims=True))

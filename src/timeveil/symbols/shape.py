@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from timeveil.symbols.sax import power_of_two
+from timeveil.symbols.sax import above_lowest
 
 Numbers = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def unit_shapes(matrix: ArrayLike) -> Numbers:
     """
     rows = np.ascontiguousarray(matrix, dtype=np.float64)
     low, high = rows.min(axis=-1, keepdims=True), rows.max(axis=-1, keepdims=True)
-    shapes: Numbers = rows / power_of_two(low, high)
+    shapes = above_lowest(rows, low, high)
     shapes -= shapes.mean(axis=-1, keepdims=True)
     length = np.sqrt(np.square(shapes).sum(axis=-1, keepdims=True))
     flat = (low == high) | (length == 0)

@@ -46,8 +46,10 @@ StreamCode = Literal[
     "moved-too-far",
     "not-eligible",
     "origin",
+    "parameters",
     "person-twice",
     "row-count",
+    "row-order",
     "row-values",
     "slot",
     "slot-order",
@@ -55,6 +57,7 @@ StreamCode = Literal[
     "tables",
     "tables-disagree",
     "value-counts",
+    "value-missing",
     "value-too-frequent",
 ]
 SeriesCode = Literal[

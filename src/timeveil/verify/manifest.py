@@ -80,14 +80,17 @@ def _check_clock(release: Release, findings: Findings) -> None:
             fits = time["zone"] is None and time["unit"] is None
             fits = fits and (pa.types.is_date32(kind) or (stamped and kind.tz is None))
         case "zoned":
-            fits = time["unit"] is None and stamped and kind.tz == time["zone"] and _is_zone(time["zone"])
+            fits = time["unit"] is None and stamped and kind.tz == time["zone"] and is_zone(time["zone"])
         case _:
             fits = time["zone"] is None and time["unit"] in UNITS and pa.types.is_int64(kind)
     if not fits:
         findings.refuse("columns", "the kind, zone and unit of the time do not go with the published columns")
 
 
-def _is_zone(name: str) -> bool:
+def is_zone(name: str | None) -> bool:
+    """Whether a name is that of a time zone."""
+    if name is None:
+        return False
     try:
         check_zone(name)
     except ParameterError:

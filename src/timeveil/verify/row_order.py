@@ -23,11 +23,17 @@ from timeveil.verify.findings import Findings
 Mask = npt.NDArray[np.bool_]
 
 
-def check_row_order(release: Release, by: Sequence[str], findings: Findings, table: str = "data") -> None:
-    """Refuse rows out of the order of `by` and then of all other columns of the table."""
-    findings.check("rows stand in an order that follows from their values alone")
-    names = [*by, *(name for name in schema_of(release, table).names if name not in by)]
-    wrong = sum(_descents(rows, names) for rows in _overlapping(release.batches(table)))
+def check_row_order(
+    release: Release, by: Sequence[str], findings: Findings, table: str = "data", within: str | None = None
+) -> None:
+    """Refuse rows out of the order of `by` and then of all other columns of the table.
+
+    Where the runs of a column are in an order of their own, rows are looked at `within` each of its runs.
+    """
+    of = "" if table == "data" else f" of table `{table}`"
+    findings.check(f"rows{of} stand in an order that follows from their values alone")
+    names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
+    wrong = sum(_descents(rows, names, within) for rows in _overlapping(release.batches(table)))
     if wrong:
         findings.refuse("row-order", f"{counted(wrong, 'row')} not in the order that follows from the values")
 
@@ -41,19 +47,27 @@ def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             last = [batch.slice(batch.num_rows - 1)]
 
 
-def _descents(rows: pa.Table, names: Sequence[str]) -> int:
+def _descents(rows: pa.Table, names: Sequence[str], within: str | None = None) -> int:
     """How many rows come before the row that they stand after."""
-    undecided: Mask = np.ones(rows.num_rows - 1, dtype=bool)
-    wrong: Mask = np.zeros(rows.num_rows - 1, dtype=bool)
+    before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
+    falls, _ = compared_rows(before, after, names)
+    if within is not None:
+        falls &= compared_rows(before, after, [within])[1]
+    return int(falls.sum())
+
+
+def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
+    """Where the row of one table comes after that of the other, and where both say the same."""
+    undecided: Mask = np.ones(before.num_rows, dtype=bool)
+    wrong: Mask = np.zeros(before.num_rows, dtype=bool)
     for name in names:
         if not undecided.any():
             break
-        for part in _parts(rows.column(name)):
-            column = _comparable(part)
-            falls, same = _compared(column.slice(0, len(column) - 1), column.slice(1))
+        for one, other in zip(_parts(before.column(name)), _parts(after.column(name)), strict=True):
+            falls, same = _compared(_comparable(one), _comparable(other))
             wrong |= undecided & falls
             undecided &= same
-    return int(wrong.sum())
+    return wrong, undecided
 
 
 def _parts(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:

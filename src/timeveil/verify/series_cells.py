@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.model.release import Release
+from timeveil.model.stored import Stored
 from timeveil.model.wording import counted
 from timeveil.query.codes import Integers, column_of, encode, fold
 from timeveil.query.published import columns_of
@@ -124,14 +125,12 @@ def symbols_of(patterns: pa.Array, instants: int) -> npt.NDArray[np.uint8] | Non
 
 def envelopes_of(release: Release) -> tuple[Floats, Floats]:
     """The lower and the upper bounds of every row, not a number where one is missing."""
-    part = release.parts["data"]
+    part, names = release.parts["data"], columns_of(release, "low", "high")
+    table = part.read(names) if isinstance(part, Stored) else release.table  # a file is read once
 
     def matrix(role: str) -> Floats:
-        names = columns_of(release, role)
-        columns = [
-            np.asarray(pc.fill_null(column_of(part, name), np.nan), dtype=np.float64) for name in names
-        ]
-        return np.column_stack(columns)
+        columns = [pc.fill_null(table.column(name), np.nan) for name in columns_of(release, role)]
+        return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
 
     return matrix("low"), matrix("high")
 

@@ -17,7 +17,8 @@ from timeveil.model.wording import counted
 from timeveil.query.codes import Integers, column_of, encode
 from timeveil.query.published import columns_of
 from timeveil.verify.findings import Findings
-from timeveil.verify.series_cells import Cells, Floats, envelopes_of
+from timeveil.verify.series_bounds import is_nearest_below
+from timeveil.verify.series_cells import Cells, envelopes_of
 from timeveil.verify.series_original import Series, not_own, same_instants, series_of
 from timeveil.verify.series_values import check_values
 
@@ -136,7 +137,7 @@ def _cells(group: Integers, subgroup: Integers, cells: Cells, findings: Findings
     numbers, dense = np.unique(subgroup[kept], return_inverse=True)
     cell = np.full(len(subgroup), _NONE, dtype=np.int64)
     cell[kept] = dense.ravel()
-    apart = len(numbers) != len(cells.example)
+    apart = not np.array_equal(numbers, np.arange(1, len(cells.example) + 1))
     if not apart:
         sizes = np.bincount(dense.ravel(), minlength=len(numbers))
         elsewhere = cells.cell_group[cell[kept]] != group[kept]
@@ -188,8 +189,8 @@ def _check_envelopes(release: Release, cells: Cells, placed: _Placed, findings: 
         values = placed.series.matrix[member, instant]
         outside |= (values < low[place, column]) | (values > high[place, column])
         least, most = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
-        loose |= (least - low[found, column]) > _room(least, digits)
-        loose |= (high[found, column] - most) > _room(most, digits)
+        loose |= ~is_nearest_below(low[found, column], least, digits) & (low[found, column] <= least)
+        loose |= ~is_nearest_below(-high[found, column], -most, digits) & (high[found, column] >= most)
     if outside.any():
         findings.refuse(
             "outside-envelope",
@@ -198,17 +199,8 @@ def _check_envelopes(release: Release, cells: Cells, placed: _Placed, findings: 
     if loose.any():
         findings.refuse(
             "envelope-wide",
-            f"{counted(int(loose.sum()), 'group')} with a wider envelope than its series and rounding explain",
+            f"{counted(int(loose.sum()), 'group')} with a wider envelope than series and rounding explain",
         )
-
-
-def _room(bound: Floats, digits: int | None) -> Floats:
-    """How far outward rounding may put a bound: less than one step of its last significant digit."""
-    if digits is None:
-        return np.zeros(len(bound))
-    with np.errstate(divide="ignore", over="ignore"):
-        step = np.power(10.0, np.floor(np.log10(np.abs(bound)) + 1e-12) - (digits - 1))
-    return np.where(bound == 0, 0.0, step * (1 + 1e-9))
 
 
 def _check_patterns(release: Release, cells: Cells, placed: _Placed, findings: Findings) -> None:

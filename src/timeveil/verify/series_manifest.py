@@ -13,7 +13,7 @@ from timeveil.query.codes import plain_type
 from timeveil.query.published import columns_of, schema_of
 from timeveil.verify.findings import Findings
 from timeveil.verify.manifest import stated_type
-from timeveil.verify.series_shape import OWN_PATTERNS, SERIES_MANIFEST
+from timeveil.verify.series_shape import OWN_PATTERNS, SERIES_MANIFEST, USED
 from timeveil.verify.shape import faults
 
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
@@ -72,6 +72,7 @@ def _check_roles(manifest: Mapping[str, Any], findings: Findings) -> None:
 
 def _check_types(release: Release, findings: Findings) -> None:
     schema, each = schema_of(release), release.manifest["series"]["levels"] == "each"
+    by_name = {column["name"]: column["type"] for column in release.manifest["columns"]}
     for column in release.manifest["columns"]:
         kind = schema.field(column["name"]).type
         if stated_type(column["type"]) not in (str(kind), str(plain_type(kind)), _list_name(kind)):
@@ -79,14 +80,14 @@ def _check_types(release: Release, findings: Findings) -> None:
     for name in columns_of(release, "low", "high"):
         if schema.field(name).type != pa.float64():
             findings.refuse("columns", f"column `{name}` does not hold numbers")
-    if not pa.types.is_integer(schema.field(GROUP).type):
-        findings.refuse("columns", f"column `{GROUP}` does not hold whole numbers")
+    if stated_type(by_name[GROUP]) != str(pa.int32()):
+        findings.refuse("columns", f"column `{GROUP}` is not stated to hold whole numbers of 32 bits")
     if plain_type(schema.field(PATTERN).type) != pa.string():
         findings.refuse("columns", f"column `{PATTERN}` does not hold letters")
     level = schema.field(LEVEL).type
-    whole = pa.types.is_integer(level.value_type if each and pa.types.is_list(level) else level)
+    whole = (level.value_type if each and pa.types.is_list(level) else level) == pa.int16()
     if pa.types.is_list(level) != each or not whole:
-        what = "a list of whole numbers" if each else "a whole number"
+        what = "a list of whole numbers of 16 bits" if each else "a whole number of 16 bits"
         findings.refuse("columns", f"column `{LEVEL}` does not hold {what} per row, as is stated")
 
 
@@ -111,13 +112,22 @@ def check_statements(release: Release, findings: Findings) -> None:
                 "guarantee", f"`parameters.{name}` of the manifest is not the {name} of the guarantee"
             )
     _check_instants(series, findings)
+    for part, asked in (("values", "publish_values"), ("pattern", "publish_pattern")):
+        if list(series[part]) != list(series["instants"] if parameters[asked] is None else parameters[asked]):
+            findings.refuse("statements", f"`series.{part}` of the manifest is not what `{asked}` asked for")
     if series["center"] != parameters["center"]:
         findings.refuse("statements", "the manifest states two centres")
     if series["own_patterns"] != (parameters["method"] in OWN_PATTERNS):
         said = "says that patterns are" if series["own_patterns"] else "does not say that patterns are"
         findings.refuse("statements", f"the manifest {said} each record's own, unlike its method")
-    if series["levels"] == "each" and parameters["method"] != "adaptive":
-        findings.refuse("statements", "the manifest states a level per instant, unlike its method")
+    if (series["levels"] == "each") != (parameters["method"] == "adaptive"):
+        said = "a level per instant" if series["levels"] == "each" else "one level per pattern"
+        findings.refuse("statements", f"the manifest states {said}, unlike its method")
+    for name in sorted({name for names in USED.values() for name in names}):
+        if (parameters[name] is not None) != (name in USED[parameters["method"]]):
+            findings.refuse(
+                "statements", f"the manifest states `{name}`, or leaves it out, unlike its method"
+            )
     strange = [name for name in series["perturbed"] if name not in columns_of(release, "sensitive")]
     if strange or (series["perturbed"] and parameters["l"] is None):
         findings.refuse(

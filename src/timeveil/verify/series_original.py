@@ -92,9 +92,14 @@ def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
 
 def _floats(column: pa.ChunkedArray) -> Floats:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return np.asarray(
-        pc.fill_null(column.cast(kind).cast(pa.float64(), safe=False), np.nan), dtype=np.float64
-    )
+    column = column.cast(kind)
+    values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
+    if not pa.types.is_floating(kind):
+        large = np.abs(values) >= 2.0**53
+        said = column.filter(pa.array(large)).cast(pa.string()).to_pylist()
+        if any(text.strip().lstrip("+-").isdigit() and int(text) != float(text) for text in said):
+            raise _unreadable("a column of the original has whole numbers that no float can hold exactly")
+    return values
 
 
 def _filled(matrix: Floats, fill: str) -> Floats:
@@ -125,26 +130,32 @@ def not_own(matrix: Floats, center: str, part: Integers, symbols: npt.NDArray[np
     wrong = np.zeros(len(matrix), dtype=bool)
     for start in range(0, len(matrix), _AT_ONCE):
         rows = slice(start, start + _AT_ONCE)
-        z, close = _normalised(matrix[rows], center)
+        z = _normalised(matrix[rows], center)
         symbol, level = symbols[cell[rows]].astype(np.int64), levels[cell[rows]].astype(np.int64)
-        below = z[:, part] < _BORDERS[level, symbol] - close
-        above = z[:, part] >= _BORDERS[level, symbol + 1] + close
+        below = z[:, part] < _BORDERS[level, symbol] - _CLOSE
+        above = z[:, part] >= _BORDERS[level, symbol + 1] + _CLOSE
         wrong[rows] = (below | above).any(axis=1)
     return wrong
 
 
-def _normalised(matrix: Floats, center: str) -> tuple[Floats, Floats]:
-    """Values less the centre in population deviations, and how far off rounding may have put each."""
-    constant = matrix.max(axis=1, keepdims=True) == matrix.min(axis=1, keepdims=True)
-    largest = np.abs(matrix).max(axis=1, keepdims=True)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scaled = matrix / np.where(largest > 0, largest, 1.0)
-        middle = np.median(scaled, axis=1) if center == "median" else scaled.mean(axis=1)
-        deviation = scaled.std(axis=1, keepdims=True)
-        flat = constant | (deviation == 0)
-        z = np.where(flat, 0.0, (scaled - middle[:, None]) / np.where(flat, 1.0, deviation))
-        close = _CLOSE + 64 * np.finfo(float).eps / np.where(flat, 1.0, deviation)
-    return z, close
+def _normalised(matrix: Floats, center: str) -> Floats:
+    """Values less the centre in population deviations, 0 where a series is constant.
+
+    The least value is taken off first, in halves that cannot overflow: differences of near values are exact,
+    and the deviation of n values is at least their range by the root of 2n. Rounding stays far below `_CLOSE`
+    wherever a series lies.
+    """
+    halves = matrix / 2
+    least = halves.min(axis=1, keepdims=True)
+    rise = halves - least
+    reach = rise.max(axis=1, keepdims=True)
+    flat = reach == 0
+    rise = rise / np.where(flat, 1.0, reach)
+    middle = (
+        np.median(rise, axis=1, keepdims=True) if center == "median" else rise.mean(axis=1, keepdims=True)
+    )
+    z = (rise - middle) / np.where(flat, 1.0, rise.std(axis=1, keepdims=True))
+    return np.where(flat, 0.0, z)
 
 
 def _borders() -> Floats:

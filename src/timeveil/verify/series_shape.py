@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from timeveil.verify.shape import COUNT, FLAG, TABLE, TEXT, Each, Kind, Record, one_of
 from timeveil.verify.time_manifest import TOOL_NAME
 
@@ -16,20 +13,27 @@ MOST_LEVELS = 52
 METHODS = ("adaptive", "kapra", "naive", "representative")
 OWN_PATTERNS = ("adaptive", "kapra")
 """The methods that publish no pattern but a record's own."""
+USED = {
+    "adaptive": ("shape_weight", "effort"),
+    "kapra": ("adoption", "exact"),
+    "naive": (),
+    "representative": ("shape_weight", "effort"),
+}
+"""Parameters that not all methods have; they are null exactly where the method has them not."""
 
 
 def _or_null(kind: Kind) -> Kind:
     return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+def _from_to(least: int, most: int, *kinds: type) -> Kind:
+    """A number in bounds: one without could carry a message."""
+    return Kind(
+        f"a number from {least} to {most:,}", lambda value: type(value) in kinds and least <= value <= most
+    )
 
 
-_NUMBER_OR_NULL = _or_null(Kind("a number of 0 or more", _is_number))
-_LEVEL = Kind(
-    f"a number from 1 to {MOST_LEVELS}", lambda value: type(value) is int and 0 < value <= MOST_LEVELS
-)
+_LEVEL = _from_to(1, MOST_LEVELS, int)
 _CENTER = one_of("mean", "median")
 _NAMES_OR_NULL = Kind(
     "a list of names or null",
@@ -64,11 +68,9 @@ SERIES_MANIFEST = Record(
                 "method": one_of(*METHODS),
                 "max_level": _LEVEL,
                 "center": _CENTER,
-                "round_outward": _or_null(COUNT),
-            },
-            optional={
-                "shape_weight": _NUMBER_OR_NULL,
-                "effort": _or_null(COUNT),
+                "round_outward": _or_null(_from_to(1, 15, int)),
+                "shape_weight": _or_null(_from_to(0, 1_000_000, int, float)),
+                "effort": _or_null(_from_to(0, 1_000, int)),
                 "adoption": _or_null(FLAG),
                 "exact": _or_null(FLAG),
                 "fill": _or_null(one_of("forward", "linear", "drop")),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
-from timeveil.query.codes import column_of, distinct_pairs, encode
+from timeveil.query.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.query.published import columns_of
 from timeveil.verify.findings import Findings
-from timeveil.verify.row_order import check_row_order
+from timeveil.verify.row_order import check_row_order, compared_rows
+from timeveil.verify.series_bounds import too_long
 from timeveil.verify.series_cells import Cells, Floats, Mask, cells_of, envelopes_of
 from timeveil.verify.series_manifest import GROUP
+
+_SMALLEST, _LARGEST = 1e-300, 1e300
 
 
 def check_tables(release: Release, promise: KPAnonymity, findings: Findings) -> Cells | None:
@@ -21,6 +25,7 @@ def check_tables(release: Release, promise: KPAnonymity, findings: Findings) -> 
     cells = cells_of(release, findings)
     if cells is None:
         return None
+    _check_levels(release, cells, findings)
     _check_counts(release, promise, cells, findings)
     _check_sizes(promise, cells, findings)
     _check_numbers(release, cells, findings)
@@ -34,6 +39,9 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     findings.check("every envelope has finite bounds, none below above the other")
     low, high = envelopes_of(release)
     sound = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    for bound in (low, high):  # a zero has no sign, and the smallest floats have few digits to look at
+        size = np.abs(bound)
+        sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
     wrong = int((~sound.all(axis=1)).sum())
     if wrong:
         findings.refuse(
@@ -42,7 +50,7 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     digits = release.manifest["parameters"]["round_outward"]
     if digits is not None and not wrong:
         findings.check(f"no bound has more than {digits} significant digits")
-        long = int((_rests(low, digits) | _rests(high, digits)).any(axis=1).sum())
+        long = int((too_long(low, digits) | too_long(high, digits)).any(axis=1).sum())
         if long:
             findings.refuse(
                 "rounding", f"{counted(long, 'row')} with a bound of more than {digits} significant digits"
@@ -50,14 +58,12 @@ def _check_envelopes(release: Release, findings: Findings) -> bool:
     return not wrong
 
 
-def _rests(bounds: Floats, digits: int) -> Mask:
-    """Where a number has more significant digits; those near the ends of what a float can hold are let be."""
-    size = np.abs(bounds)
-    usual = (size > 1e-290) & (size < 1e290)
-    safe = np.where(usual, size, 1.0)
-    step = np.power(10.0, np.floor(np.log10(safe) + 1e-12) - (digits - 1))
-    parts = safe / step
-    return np.asarray(usual & (np.abs(parts - np.rint(parts)) > 1e-9 * np.maximum(parts, 1.0)))
+def _check_levels(release: Release, cells: Cells, findings: Findings) -> None:
+    most = release.manifest["parameters"]["max_level"]
+    findings.check(f"no level is above {most}")
+    above = int(cells.sizes[(cells.levels > most).any(axis=1)].sum())
+    if above:
+        findings.refuse("pattern", f"{counted(above, 'row')} with a level above {most}, the highest stated")
 
 
 def _check_counts(release: Release, promise: KPAnonymity, cells: Cells, findings: Findings) -> None:
@@ -121,6 +127,34 @@ def _check_numbers(release: Release, cells: Cells, findings: Findings) -> None:
     falling = int(_descents(bounds[begins]).sum())
     if falling:
         findings.refuse("group", f"{counted(falling, 'group')} not numbered in the order of its envelope")
+    tied = np.flatnonzero((bounds[begins][:-1] == bounds[begins][1:]).all(axis=1))
+    if len(tied):
+        free = _turned(release, order, begins, tied)
+        if free:
+            findings.refuse(
+                "group", f"{counted(free, 'group')} with the envelope of another not in the order of rows"
+            )
+
+
+def _turned(release: Release, order: Integers, begins: Integers, tied: Integers) -> int:
+    """How many groups with the envelope of the next come after it by their first row that differs.
+
+    If all rows of the smaller one are the same, it comes first.
+    """
+    sizes = np.diff(np.append(begins, len(order)))
+    shared = np.minimum(sizes[tied], sizes[tied + 1])
+    pair = np.repeat(np.arange(len(tied)), shared)
+    step = np.arange(len(pair)) - np.repeat(np.cumsum(shared) - shared, shared)
+    names = [*columns_of(release, "pattern", "level"), *columns_of(release, "sensitive", "keep")]
+    rows = release.table.select(names)
+    before, after = (rows.take(pa.array(order[begins[which][pair] + step])) for which in (tied, tied + 1))
+    falls, same = compared_rows(before, after, names)
+    first = np.full(len(tied), len(pair), dtype=np.int64)
+    apart = np.flatnonzero(~same)
+    np.minimum.at(first, pair[apart], apart)
+    alike = first == len(pair)
+    longer = alike & (sizes[tied] > sizes[tied + 1])
+    return int(longer.sum() + falls[first[~alike]].sum())
 
 
 def _descents(rows: Floats) -> Mask:
@@ -133,15 +167,14 @@ def _descents(rows: Floats) -> Mask:
 
 
 def _check_values(release: Release, l: int, cells: Cells, findings: Findings) -> None:  # noqa: E741
+    """No value often enough to be a better guess than one in l; then every cell also has l different ones."""
     for name in columns_of(release, "sensitive"):
-        findings.check(f"every cell has at least {l} different values of `{name}`")
+        findings.check(f"in every cell no value of `{name}` stands in more than 1 row in {l}")
         value = encode(column_of(release.parts["data"], name))
-        owner, _, _ = distinct_pairs(cells.cell, value.codes, max(value.size, 1))
-        found = np.bincount(owner, minlength=len(cells.example))
-        few = int((found < l).sum())
-        if few:
+        owner, _, often = distinct_pairs(cells.cell, value.codes, max(value.size, 1))
+        many = len(np.unique(owner[often > cells.sizes[owner] // l]))
+        if many:
             findings.refuse(
                 "values-below-l",
-                f"{counted(few, 'cell')} with fewer than {l} different values of `{name}`; "
-                f"the fewest are {int(found.min()):,}",
+                f"{counted(many, 'cell')} with a value of `{name}` in more than 1 row in {l}",
             )

@@ -57,7 +57,20 @@ def _check_roles(release: Release, ledger: Ledger, findings: Findings) -> bool:
         findings.refuse("columns", "the sensitive column is not that of the original")
     if ledger.model != "stream" or release.manifest["time"]["column"] != roles.time:
         findings.refuse("ledger", "the ledger is not that of this release")
+    _check_parameters(release, ledger, findings)
     return len(findings.violations) == before
+
+
+def _check_parameters(release: Release, ledger: Ledger, findings: Findings) -> None:
+    findings.check("the stated parameters are those of the run")
+    ours, theirs = ledger.facts.get("parameters", {}), release.manifest["parameters"]
+    differ = [name for name in theirs if name not in ours or _plain(ours[name]) != _plain(theirs[name])]
+    if differ:
+        findings.refuse("parameters", f"the run was made with other parameters: {', '.join(differ)}")
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, list | tuple) else value
 
 
 def _check_ledger(release: Release, ledger: Ledger, findings: Findings) -> bool:
@@ -87,8 +100,7 @@ def _check_moves(release: Release, journeys: Journeys, findings: Findings) -> No
     parameters = release.manifest["parameters"]
     findings.check("no record was published before its slot")
     _refuse_some("moved-back", journeys.distance < 0, "published before its slot", findings)
-    if parameters.get("late") == "move":
-        return  # a record that came in late may stand any number of slots after its own
+    # A ledger is that of a whole table, in which no record comes late, whatever is done with those that do.
     reach = parameters["window"] + parameters.get("jitter", 0)
     findings.check(f"no record was published {reach} or more slots after its own")
     _refuse_some(

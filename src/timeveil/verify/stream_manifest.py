@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
+from timeveil.calendar.catalogue import UNITS
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.buckets import BUCKET, COUNT, SLOT
 from timeveil.query.codes import plain_type
 from timeveil.query.published import promised, schema_of
 from timeveil.verify.findings import Findings
-from timeveil.verify.manifest import is_count, stated_type
+from timeveil.verify.manifest import is_count, is_zone, stated_type
 from timeveil.verify.shape import faults
 from timeveil.verify.stream_shape import STREAM_MANIFEST
 
@@ -75,6 +77,7 @@ def check_tables(release: Release, findings: Findings) -> bool:
     for table, columns in stated.items():
         _check_columns(release, table, columns, findings)
         _check_roles(manifest, table, columns, findings)
+    _check_names(manifest, stated, findings)
     if len(findings.violations) == before:
         _check_keys(release, findings)
     return len(findings.violations) == before
@@ -126,6 +129,18 @@ def _check_roles(
         findings.refuse("columns", f"table `{table}` does not call slot, bucket or count by that name")
 
 
+def _check_names(
+    manifest: Mapping[str, Any], stated: Mapping[str, Sequence[Mapping[str, Any]]], findings: Findings
+) -> None:
+    """Neither the true time nor a second copy of the sensitive value goes by its own name."""
+    columns = [column for table in stated.values() for column in table if column["role"] not in _NAMES]
+    names = [column["name"] for column in columns]
+    if manifest["time"]["column"] in names:
+        findings.refuse("columns", "the time column of the original is among the published columns")
+    if any(names.count(column["name"]) > 1 for column in columns if column["role"] == "sensitive"):
+        findings.refuse("columns", "the sensitive column is published once more under its own name")
+
+
 def _check_keys(release: Release, findings: Findings) -> None:
     """Slots are labels or numbers, buckets and counts are numbers."""
     numbered = release.manifest["time"].get("slot_definition") is None
@@ -134,9 +149,9 @@ def _check_keys(release: Release, findings: Findings) -> None:
             kind = plain_type(field.type)
             if field.name == SLOT and not (kind == pa.int64() if numbered else kind == pa.string()):
                 findings.refuse("columns", f"the slots of table `{table}` are not {_called(numbered)}")
-            if field.name == BUCKET and "sensitive" in release.parts and not pa.types.is_integer(kind):
+            if field.name == BUCKET and "sensitive" in release.parts and not pa.types.is_signed_integer(kind):
                 findings.refuse("columns", f"the buckets of table `{table}` are not whole numbers")
-            if table == "sensitive" and field.name == COUNT and not pa.types.is_integer(kind):
+            if table == "sensitive" and field.name == COUNT and not pa.types.is_signed_integer(kind):
                 findings.refuse("columns", "the counts of table `sensitive` are not whole numbers")
 
 
@@ -149,8 +164,38 @@ def check_statements(release: Release, findings: Findings) -> None:
     if manifest["parameters"]["l"] != promised(release, "l"):
         findings.refuse("guarantee", "`parameters.l` of the manifest is not the l of the guarantee")
     definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
-    if definition is not None and definition.get("name", slot) != slot:
+    if (None if definition is None else definition.get("name")) != slot:
         findings.refuse("slot", "the slot granularity and its definition have different names")
+    if manifest["parameters"]["slot"] != slot:
+        findings.refuse("slot", "`parameters.slot` and `time.slot` of the manifest are not the same")
+    if not _fits_clock(manifest["time"]):
+        findings.refuse("manifest", "the kind, zone, unit and slot of the time do not go with each other")
+    if not _is_cost(manifest["parameters"]):
+        findings.refuse("parameters", "`parameters.move_cost` of the manifest is no cost of moving records")
+
+
+def _fits_clock(time: Mapping[str, Any]) -> bool:
+    """Zoned time has a zone, relative time a unit or else slots that are numbers, and civil time neither."""
+    match time["kind"]:
+        case "civil":
+            return time["zone"] is None and time["unit"] is None and time["slot"] is not None
+        case "zoned":
+            return time["unit"] is None and time["slot"] is not None and is_zone(time["zone"])
+        case _:
+            unit, slot = time["unit"], time["slot"]
+            return time["zone"] is None and (slot is None if unit is None else unit in UNITS and bool(slot))
+
+
+def _is_cost(parameters: Mapping[str, Any]) -> bool:
+    """A name; or, for each distance that a record may come, a cost from 0 that rises and never slows down."""
+    costs, window, jitter = (parameters[name] for name in ("move_cost", "window", "jitter"))
+    if isinstance(costs, str):
+        return True
+    if len(costs) != max(window, window - 1 + jitter) + 1 or costs[0] != 0:
+        return False
+    steps = [after - before for before, after in pairwise(costs)]
+    grain = 1e-9 * costs[-1]  # they were rounded when they were written down
+    return min(steps) > 0 and all(after >= before - grain for before, after in pairwise(steps))
 
 
 def _called(numbered: bool) -> str:  # noqa: FBT001

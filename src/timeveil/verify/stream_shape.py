@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from timeveil.verify.shape import COUNT, FLAG, TABLE, TEXT, TEXT_OR_NULL, Each, Kind, Record, one_of
 from timeveil.verify.time_manifest import TOOL_NAME
 
@@ -9,7 +11,21 @@ _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
 _COLUMNS = Each(Record({"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}))
 _TABLE_OR_NULL = Kind("a table or null", lambda value: value is None or TABLE.fits(value))
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
-_COST = Kind("a name or a list of numbers", lambda value: isinstance(value, str | list | tuple))
+_COST = Kind(
+    "linear, quadratic or a list of numbers",
+    lambda value: value in ("linear", "quadratic") if isinstance(value, str) else _are_numbers(value),
+)
+MOST_SLOTS = 10_000
+_REACH = Kind(
+    f"a number from 0 to {MOST_SLOTS}", lambda value: COUNT.fits(value) and 0 <= value <= MOST_SLOTS
+)
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        type(cost) in (int, float) and math.isfinite(cost) for cost in value
+    )
+
 
 STREAM_MANIFEST = Record(
     {
@@ -31,16 +47,16 @@ STREAM_MANIFEST = Record(
         "parameters": Record(
             {
                 "l": COUNT,
-                "window": COUNT,
-                "slot": TEXT,
+                "window": _REACH,
+                "slot": TEXT_OR_NULL,
                 "move_cost": _COST,
-                "first_window": TEXT,
-                "filler": TEXT,
-                "jitter": COUNT,
+                "first_window": one_of("grow", "exact"),
+                "filler": one_of("never", "last_chance", "always"),
+                "jitter": _REACH,
                 "buckets": one_of("anatomy", "none"),
-                "late": TEXT,
+                "late": one_of("refuse", "move"),
                 "fill_empty": FLAG,
-                "nulls": TEXT,
+                "nulls": one_of("error", "withhold"),
             }
         ),
         "counts": Record(

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.buckets import (
+    BUCKET,
+    COUNT,
     SLOT,
     Buckets,
     bucketed,
@@ -21,10 +24,13 @@ from timeveil.query.buckets import (
     sensitive_column,
     slot_runs,
 )
-from timeveil.query.codes import Integers, distinct_pairs, encode
+from timeveil.query.codes import Coded, Integers, column_of, distinct_pairs, encode, encode_values
 from timeveil.query.published import classes_of, promised
 from timeveil.query.slots import NOWHERE, SlotLine, line_of
 from timeveil.verify.findings import Findings
+from timeveil.verify.row_order import check_row_order
+
+_KEYS = {True: (BUCKET,), False: ()}
 
 
 def check_slots_and_buckets(release: Release, findings: Findings) -> bool:
@@ -32,14 +38,27 @@ def check_slots_and_buckets(release: Release, findings: Findings) -> bool:
     try:
         line = line_of(release)
         line.places(pa.array([], pa.string()))
-    except TimeveilError:
+    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # whatever it was made of
         findings.refuse("slot", "the stated slot granularity cannot be rebuilt from its definition")
         return False
+    if bucketed(release) and not _check_counts(release, findings):
+        return False
     _check_slots(release, line, findings)
+    for table in release.parts:
+        check_row_order(release, _KEYS[bucketed(release)], findings, table, within=SLOT)
     if bucketed(release):
         _check_buckets(release, line, findings)
     else:
         _check_eligible(release, findings)
+    return True
+
+
+def _check_counts(release: Release, findings: Findings) -> bool:
+    """No value is counted more often than there are rows, so that sums of counts are exact."""
+    most = pc.max(column_of(release.parts["sensitive"], COUNT)).as_py() or 0
+    if most > release.manifest["counts"]["rows"]:
+        findings.refuse("value-counts", "a value is counted more often than there are rows")
+        return False
     return True
 
 
@@ -142,6 +161,7 @@ def _check_values(l: int, buckets: Buckets, rows: Integers, findings: Findings) 
             "value-counts",
             f"{counted(empty, 'count')} below 1, {counted(len(buckets.owner) - pairs, 'value')} listed again",
         )
+    _check_present(buckets.value, buckets.often, findings)
     findings.check(f"every bucket has at least {l} records")
     smallest = min(int(buckets.size.min(initial=l)), int(rows.min(initial=l)))
     small = max(int((buckets.size < l).sum()), int((rows < l).sum()))
@@ -159,6 +179,15 @@ def _check_values(l: int, buckets: Buckets, rows: Integers, findings: Findings) 
         )
 
 
+def _check_present(value: Coded, often: Integers, findings: Findings) -> None:
+    """A missing value is no value: whoever has none stands apart from those who have one."""
+    findings.check("every record has a sensitive value")
+    missing = np.asarray(value.values.is_null())[value.codes]
+    records = int(often[missing].sum())
+    if missing.any():
+        findings.refuse("value-missing", f"{counted(records, 'record')} without a sensitive value")
+
+
 def _most_frequent(buckets: Buckets) -> Integers:
     """Per bucket how many records have its most frequent value; one listed twice is added up."""
     keys = buckets.owner * max(buckets.value.size, 1) + buckets.value.codes
@@ -173,12 +202,14 @@ def _check_eligible(release: Release, findings: Findings) -> None:
     """Without buckets: no value stands for more than one in l records of a slot."""
     l = promised(release, "l")  # noqa: E741
     found = classes_of(release, [SLOT, sensitive_column(release)])
-    rows, slot = np.asarray(found["rows"]), encode(found.column(0))
+    rows, slot, value = np.asarray(found["rows"]), encode(found.column(0)), encode_values(found.column(1))
     _check_rows(int(rows.sum()), release.manifest["counts"]["rows"], findings)
+    _check_present(value, rows, findings)
     findings.check(f"no value stands for more than 1 in {l} records of a slot")
     total = np.bincount(slot.codes, weights=rows, minlength=slot.size)
+    pairs, place = np.unique(slot.codes * max(value.size, 1) + value.codes, return_inverse=True)
     most = np.zeros(slot.size)
-    np.maximum.at(most, slot.codes, rows)
+    np.maximum.at(most, pairs // max(value.size, 1), np.bincount(place.ravel(), weights=rows))
     often = int((most * l > total).sum())
     if often:
         findings.refuse(

@@ -127,7 +127,7 @@ def test_a_ledger_that_does_not_fit_is_refused():
         attack(release, replace(ledger, entries=ledger.table.slice(1)))
     assert caught.value.code == "ledger-mismatch"
     with pytest.raises(ParameterError):
-        attack(replace(release, manifest={**release.manifest, "model": "series"}), ledger)
+        attack(replace(release, manifest={**release.manifest, "model": "other"}), ledger)
 
 
 def test_quantiles_weigh_people():

@@ -267,8 +267,8 @@ def test_an_unknown_format_is_refused(tmp_path):
 
 
 def test_a_column_that_cannot_be_written_is_named(tmp_path):
-    """Nested columns have no place in a release."""
-    error = refused("unsupported-input", release_of({"deep": [[CANARY]]}), tmp_path / "out")
+    """Nested columns have no place in a release, beside lists of text or whole numbers."""
+    error = refused("unsupported-input", release_of({"deep": [[[CANARY]]]}), tmp_path / "out")
     assert "`deep`" in error.message
     assert names(tmp_path) == []
 

@@ -49,11 +49,12 @@ def test_a_release_opens_as_it_was_written(tmp_path, case, form, buckets, axis, 
 @pytest.mark.parametrize(("axis", "slot"), AXES)
 def test_a_ledger_opens_as_it_was_written(tmp_path, case, axis, slot):
     release, ledger = oracle.build(replace(case, axis=axis, slot=slot))
-    write(replace(ledger, facts={"seed": 3}), tmp_path / "ledger.parquet")
+    facts = {**ledger.facts, "seed": 3}
+    write(replace(ledger, facts=facts), tmp_path / "ledger.parquet")
     opened = open_ledger(tmp_path / "ledger.parquet")
     assert opened.table.equals(ledger.table)
     assert opened.original.table.equals(ledger.original.table)
-    assert (opened.model, opened.original.axis, opened.facts) == ("stream", ledger.original.axis, {"seed": 3})
+    assert (opened.model, opened.original.axis, opened.facts) == ("stream", ledger.original.axis, facts)
     assert verify(release, opened)
 
 

@@ -184,3 +184,37 @@ def test_no_rows_are_no_series() -> None:
     table = pa.table({"who": pa.array([], pa.string()), "when": pa.array([], pa.int64()),
                       "load": pa.array([], pa.float64())})  # fmt: skip
     assert collect(read_series(table, LONG)).matrix.shape == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "text", "decimal", "long"])
+def test_whole_numbers_that_no_float_holds_are_refused_without_being_told(kind: str) -> None:
+    big = 2**64 - 1 if kind == "uint64" else 2**53 + 1
+    types = {"uint64": pa.uint64(), "decimal": pa.decimal128(20, 0)}
+    column = pa.array([1, 2, big], types.get(kind, pa.int64()))
+    if kind == "text":
+        column = pa.array(["1.5", "2", str(big)])
+    table = pa.table({"t0": [1.0, 2.0, 3.0], "t1": column})
+    roles = Roles(series=["t0", "t1"])
+    if kind == "long":
+        table = pa.table({"a": [1, 2, 3], "b": [1, 1, 1], "c": column})
+        roles = Roles(respondent="a", time="b", value="c")
+    with pytest.raises(InputError, match="1 whole number of more than 15 digits") as caught:
+        collect(read_series(table, roles))
+    assert caught.value.code == "bad-number"
+    assert str(big) not in str(caught.value)
+
+
+def test_whole_numbers_that_floats_hold_are_read() -> None:
+    table = pa.table({"t0": [2**53 - 1, -(2**53) + 1], "t1": [1e20, 1e300], "t2": ["9e18", "1"]})
+    found = collect(read_series(table, Roles(series=["t0", "t1", "t2"])))
+    assert found.matrix.tolist() == [[2**53 - 1, 1e20, 9e18], [-(2**53) + 1, 1e300, 1.0]]
+
+
+@pytest.mark.parametrize("value", [1e-310, -5e-324, 1.7e308, -1.1e300])
+def test_values_beyond_what_can_be_rounded_are_refused(value: float) -> None:
+    wide = read_series(pa.table({"t0": [0.0, value], "t1": [1e300, -1e-300]}), Roles(series=["t0", "t1"]))
+    with pytest.raises(InputError, match="1 value smaller than 1e-300 or larger than 1e300 in size, in `t0`"):
+        collect(wide)
+    table = pa.table({"a": [1, 2], "b": [1, 1], "c": [0.0, value]})
+    with pytest.raises(InputError, match="in `c`"):
+        collect(read_series(table, Roles(respondent="a", time="b", value="c")))

@@ -158,3 +158,22 @@ def test_the_respondent_cannot_have_a_name_that_the_release_needs(name):
     with pytest.raises(RolesError) as caught:
         read(table, roles)
     assert caught.value.code == "column-clash"
+
+
+@pytest.mark.parametrize("line", ["2024-01-01,canary-age,canary-ill", "2024-01-01,canary,canary"])
+def test_a_missing_header_is_not_repeated(tmp_path, line):
+    """The first line of a file without a header is somebody's record."""
+    (tmp_path / "x.csv").write_text(f"{line}\n2024-01-02,30,flu\n")
+    roles = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
+    with pytest.raises(RolesError) as refused:
+        read(tmp_path / "x.csv", roles, needs=("time", "sensitive"))
+    assert "canary" not in str(refused.value) + str(refused.value.facts)
+    assert refused.value.message == "the table has 3 columns, and none is called `day`, `age`, `ill`"
+    assert "is the header missing?" in refused.value.hint
+
+
+def test_names_in_other_letters_are_told_even_if_none_fits(tmp_path):
+    (tmp_path / "x.csv").write_text("Day,canary-age\n2024-01-02,30\n")
+    with pytest.raises(RolesError) as refused:
+        read(tmp_path / "x.csv", Roles(time="day", drop="rest"), needs=("time",))
+    assert refused.value.hint == "did you mean `Day`?"

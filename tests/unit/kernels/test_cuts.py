@@ -7,8 +7,10 @@ import time
 import numpy as np
 import pytest
 from tests.oracles import cuts as slow
+from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels.cuts import balanced_cut, nth_smallest
+from timeveil.kernels import cuts
+from timeveil.kernels.cuts import balanced_cut
 
 
 def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
@@ -38,6 +40,13 @@ def test_parts_are_of_the_promised_size() -> None:
         assert ((sizes >= minimum) | (sizes == whole)).all()
 
 
+def test_in_place_the_rows_end_in_order() -> None:
+    features = np.random.default_rng(6).random((90, 3))
+    moved = features.copy()
+    order, _, _ = balanced_cut(moved, np.array([0, 40, 90]), 4, in_place=True)
+    assert (moved == features[order]).all()
+
+
 def test_input_is_left_alone() -> None:
     features = np.random.default_rng(3).random((50, 2))
     before = features.copy()
@@ -48,6 +57,7 @@ def test_input_is_left_alone() -> None:
 @pytest.mark.parametrize("kind", ["random", "equal", "few", "rising", "falling", "organ pipe", "sawtooth"])
 def test_the_nth_smallest_is_that_of_sorting(kind: str) -> None:
     rng = np.random.default_rng(4)
+    nth_smallest, sample = in_python(cuts.nth_smallest), np.empty(cuts.SAMPLE)
     for size in (1, 2, 3, 599, 600, 5000):
         rise = np.arange(size, dtype=float)
         keys = {
@@ -60,7 +70,16 @@ def test_the_nth_smallest_is_that_of_sorting(kind: str) -> None:
             "sawtooth": rise % 7,
         }[kind]
         for n in {0, size // 3, size // 2, size - 1}:
-            assert nth_smallest(keys.copy(), size, n) == np.sort(keys)[n]
+            assert nth_smallest(keys.copy(), size, n, sample) == np.sort(keys)[n]
+
+
+def test_a_run_is_sorted_and_nothing_beside_it() -> None:
+    rng = np.random.default_rng(6)
+    for size in (0, 1, 2, 3, 4, 5, 126, 127, 300):
+        keys = rng.integers(0, rng.choice([2, 1000]), size + 5).astype(float)
+        expected = np.concatenate([keys[:3], np.sort(keys[3 : 3 + size]), keys[3 + size :]])
+        in_python(cuts._sort)(keys, 3, size)
+        assert keys.tolist() == expected.tolist()
 
 
 def test_equal_rows_do_not_slow_it_down() -> None:

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges_stream as oracle
 
+import timeveil as tv
 from timeveil.errors import InputError
 from timeveil.measure import StreamLoss, measure
-from timeveil.measure.alternatives import Snapshots, largest_level, merged, suppress_only
+from timeveil.measure.alternatives import Snapshots, buckets_of, largest_level, merged, suppress_only
 from timeveil.measure.stream_loss import information_loss, move_costs
 from timeveil.measure.stream_workload import Windows, estimates, relative_errors, shown
 from timeveil.query import WindowCount, answer
@@ -76,10 +77,48 @@ def test_moving_beats_both_alternatives_on_longer_windows(pair):
     assert single.release < single.merge
 
 
+@pytest.mark.parametrize("buckets", ["anatomy", "none"])
+def test_suppressing_alone_is_what_a_window_of_one_slot_gives(buckets):
+    """Errors of the alternative that is worked out here against those of the method itself."""
+    table = pa.Table.from_pylist(stream(slots=300, size=14))
+    roles = tv.Roles(time="step", quasi=["zip", "sex"], sensitive=["ill"], drop="rest")
+    moving, still = (
+        measure(*tv.publish_stream(table, roles, l=3, window=window, seed=1, buckets=buckets), windows=3000)
+        for window in (4, 1)
+    )
+    assert moving.suppress_only == still.suppressed == still.suppress_only
+    for ours, theirs in zip(moving.window_errors, still.window_errors, strict=True):
+        assert ours.suppress_only == pytest.approx(theirs.release, rel=0.12)
+
+
+def test_somebody_who_comes_twice_stands_once_in_a_slot():
+    rows = [{"step": 0, "who": who, "ill": ill} for who, ill in zip("aabcd", "xyxzw", strict=True)]
+    roles = tv.Roles(time="step", respondent="who", sensitive=["ill"])
+    loss = measure(*tv.publish_stream(pa.Table.from_pylist(rows), roles, l=2, window=1, seed=1))
+    assert loss.suppressed == loss.suppress_only == 1
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=20), max_size=6), st.integers(2, 4), st.integers(0, 9))
+@settings(max_examples=200)
+def test_buckets_of_the_alternatives_are_l_diverse(slots, promise, seed):
+    slot = np.repeat(np.arange(len(slots)), [len(values) for values in slots]).astype(np.int64)
+    value, rng = np.array([v for values in slots for v in values], np.int64), np.random.default_rng(seed)
+    kept = suppress_only(Snapshots(slot, value, len(slots), 6), promise, rng)
+    slot, value = slot[kept], value[kept]
+    bucket = buckets_of(slot, value, promise, rng)
+    for number in set(bucket.tolist()):
+        inside = value[bucket == number].tolist()
+        assert len(inside) == len(set(inside)) >= promise
+        assert len(set(slot[bucket == number].tolist())) == 1
+    assert len(set(bucket.tolist())) == sum(
+        np.count_nonzero(slot == s) // promise for s in set(slot.tolist())
+    )
+
+
 def test_the_same_seed_gives_the_same_numbers_and_they_are_json(pair):
-    assert measure(*pair, seed=3) == measure(*pair, seed=3)
-    assert measure(*pair, seed=3) != measure(*pair, seed=4)
-    told = json.loads(json.dumps(measure(*pair).as_dict(), allow_nan=False))
+    assert measure(*pair, windows=50, seed=3) == measure(*pair, windows=50, seed=3)
+    assert measure(*pair, windows=50, seed=3) != measure(*pair, windows=50, seed=4)
+    told = json.loads(json.dumps(measure(*pair, windows=50).as_dict(), allow_nan=False))
     assert told["window_errors"][1]["length"] == 5
     assert told["moved_share"] == pytest.approx(told["moved"] / (told["rows"] + told["suppressed"]))
 
@@ -130,6 +169,31 @@ def test_costs_are_those_of_the_manifest_and_the_ledger(pair):
     assert loss("linear", withhold_cost=10) == straight + 10 * away
     named = sum({"flu": 7}.get(value, 4) * n for value, n in withheld.items())
     assert loss("linear", withhold_cost={"flu": 7}) == straight + named
+
+
+@pytest.mark.parametrize("withhold_cost", [None, 0, 2.5, {"flu": 9}, {"flu": 0.5, "tbc": 11}])
+@pytest.mark.parametrize("jitter", [0, 3])
+def test_the_loss_is_the_one_that_the_method_counted(tmp_path, withhold_cost, jitter):
+    table = pa.Table.from_pylist(stream())
+    roles = tv.Roles(time="step", quasi=["zip"], sensitive=["ill"], drop="rest")
+    rule = lambda distance: distance**2 + distance  # noqa: E731
+    for move_cost in ("linear", rule):
+        release, ledger = tv.publish_stream(
+            table,
+            roles,
+            l=3,
+            window=3,
+            seed=1,
+            jitter=jitter,
+            move_cost=move_cost,
+            withhold_cost=withhold_cost,
+        )
+        assert ledger.facts["withheld"]
+        found = measure(release, ledger, windows=5).information_loss
+        assert found == pytest.approx(ledger.facts["information_loss"])
+    tv.write(ledger, tmp_path / "ledger")
+    opened = tv.open_ledger(tmp_path / "ledger")
+    assert measure(release, opened, windows=5).information_loss == found
 
 
 def test_a_list_of_costs_goes_on_with_its_last_step():

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timeveil.attack import StreamAdversary, attack
+from timeveil.datasets import daily_cases
 from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.report import stream as stream_report
 from timeveil.report.explanation import Explanation
 from timeveil.report.stream import explain_stream
+from timeveil.report.stream_breach import described
 from timeveil.report.stream_run import StreamRun
 from timeveil.streaming import publish_stream
 
@@ -35,6 +38,27 @@ def cases(**other: list[Any]) -> pa.Table:
 def said(table: pa.Table | None = None, roles: Roles = ROLES, **more: Any) -> Explanation:
     options = {"l": 2, "window": 3, "seed": 1, **more}
     return explain_stream(*publish_stream(cases() if table is None else table, roles, **options))
+
+
+@pytest.mark.parametrize(
+    ("values", "promise", "cure"),
+    [
+        ("aaab", 2, "It is too common for any l: take another column"),
+        ("aaabcd", 4, "Choose a smaller l, of 2 at most."),
+        ("aaaabc", 3, "It is too common for any l"),
+        ("aabcde", 4, "Choose a smaller l, of 3 at most."),
+    ],
+)
+def test_a_value_too_common_names_an_l_that_helps(values: str, promise: int, cure: str) -> None:
+    table = pa.table({"day": [1] * len(values), "age": [1] * len(values), "ill": list(values)})
+    [warning] = said(table, l=promise).facts["warnings"]
+    assert cure in warning
+
+
+def test_a_jitter_longer_than_the_stream_is_told() -> None:
+    assert said(jitter=3).facts["warnings"] == []
+    [warning] = said(jitter=4).facts["warnings"]
+    assert warning.startswith("a jitter of 4 is no less than the 4 slots that records came in")
 
 
 def test_the_whole() -> None:
@@ -57,7 +81,7 @@ def test_what_is_withheld_has_reasons() -> None:
     told = said(table, roles, nulls="withhold")
     (sentence,) = (text for text in told.sentences if text.startswith("Withheld"))
     assert "of people who stand in that slot already" in sentence
-    assert "1 row more without a time, a person or a value" in sentence
+    assert "; 1 without a time, a person or a value" in sentence
     assert "Left out: `name`." in told.sentences
 
 
@@ -130,3 +154,28 @@ def test_any_name_survives_the_shell_and_python(source: str, columns: list[str])
     assert words[words.index("--time") + 1] == when
     literals = {node.value for node in ast.walk(ast.parse(run.python())) if isinstance(node, ast.Constant)}
     assert {source, *columns} <= literals
+
+
+def test_people_are_whole_and_shared_between_lines() -> None:
+    """Somebody with a record that stayed and one that was moved stands half on each line."""
+    table = daily_cases(days=60, seed=7)
+    roles = Roles(respondent="person", time="day", quasi=["sex"], sensitive=["diagnosis"], drop="rest")
+    release, ledger = publish_stream(table, roles, l=2, window=7, seed=1)
+    lines = described(attack(release, ledger, StreamAdversary("true-slot")), release)
+    numbers = [line.split("  ")[-4:] for line in lines[3:8]]
+    assert not any("." in cells[0] for cells in numbers if "%" not in cells[0])
+    assert (
+        "Somebody with records on several of these lines is shared between them; counts are rounded." in lines
+    )
+
+
+def test_following_people_leads_with_those_who_keep_their_value() -> None:
+    table = daily_cases(days=60, seed=7)
+    roles = Roles(respondent="person", time="day", quasi=["sex"], sensitive=["diagnosis"], drop="rest")
+    release, ledger = publish_stream(table, roles, l=2, window=7, seed=1)
+    breach = attack(release, ledger, StreamAdversary("several-slots"))
+    text = "\n".join(described(breach, release))
+    assert f"{breach.everyone - breach.people:,} people" in text
+    assert "stand in one published slot or none, so there is nothing to follow." in text
+    assert f"Of {round(breach.parts['constant'].people):,} people with the same value every time" in text
+    assert "of the people is told" not in text

@@ -24,6 +24,11 @@ ROLES = tv.Roles(time="day", sensitive=["value"])
         ({"window": 0}, "`window` must be a whole number of at least 1, got 0"),
         ({"window": 1.5}, "`window` must be a whole number of at least 1, got float"),
         ({"jitter": -1}, "`jitter` must be a whole number of at least 0"),
+        ({"window": 10**8}, "`window` must be at most 10,000, got 100,000,000"),
+        ({"jitter": 10**8}, "`jitter` must be at most 10,000"),
+        ({"slot": 5}, "`slot` is neither the name of a granularity nor one, but int"),
+        ({"filler": ["never"]}, "`filler` is one of never"),
+        ({"move_cost": lambda d: min(d, 16), "jitter": 9}, "condition C2 at distance 17"),
         ({"first_window": "solve"}, "`first_window` is one of grow, exact"),
         ({"filler": "sometimes"}, "`filler` is one of never, last_chance, always"),
         ({"buckets": "generalise"}, "`buckets` is one of anatomy, none"),
@@ -109,6 +114,9 @@ def test_null_values_are_refused_or_withheld(kind: pa.DataType) -> None:
     publisher.push(table)
     assert publisher.close()[0].data.num_rows == 3
     assert publisher.facts["incomplete"] == publisher.facts["withheld"] == 1
+    assert ledger.facts["incomplete"] == ledger.facts["withheld"] == 1
+    assert ledger.facts["rows"] == publisher.facts["rows_read"] == 4
+    assert tv.measure(release, ledger).suppressed == 1
 
 
 def test_a_sensitive_nan_is_a_null() -> None:

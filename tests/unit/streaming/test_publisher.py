@@ -282,3 +282,35 @@ def test_short_streams_are_published_without_the_kernel(monkeypatch: pytest.Monk
     with_kernel = tv.publish_stream(table, ROLES, l=2, window=3, seed=1, jitter=1)
     assert with_kernel[0].table.equals(without[0].table)
     assert with_kernel[1].facts == without[1].facts
+
+
+@pytest.mark.parametrize("kind", [pa.time64("ns"), pa.timestamp("ns")])
+def test_times_that_python_cannot_tell_apart_are_refused(kind):
+    roles = tv.Roles(time="day", sensitive=["value"])
+    fine = pa.table({"day": [1] * 4, "value": pa.array([1, 2, 1, 2], kind)})
+    for publish in (
+        tv.StreamPublisher(roles, l=2, window=2).push,
+        lambda t: tv.publish_stream(t, roles, l=2),
+    ):
+        with pytest.raises(tv.errors.InputError, match="finer than a microsecond"):
+            publish(fine)
+    coarse = pa.table({"day": [1] * 4, "value": pa.array([1000, 2000, 1000, 2000], kind)})
+    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1)
+    publisher.push(coarse)
+    whole, _ = tv.publish_stream(coarse, roles, l=2, window=2, seed=1)
+    assert publisher.close()[0].sensitive.equals(whole.tables["sensitive"])
+
+
+def test_a_gap_can_be_bounded():
+    roles = tv.Roles(time="day", sensitive=["value"])
+    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1)
+    publisher.push(pa.table({"day": [1, 1], "value": ["a", "b"]}), max_gap=0)
+    assert publisher.latest == 1
+    later = pa.table({"day": [9, 9], "value": ["a", "b"]})
+    with pytest.raises(tv.errors.InputError, match="7 slots without a record") as refused:
+        publisher.push(later, max_gap=6)
+    assert refused.value.code == "gap"
+    assert publisher.latest == 1
+    with pytest.raises(tv.errors.ParameterError, match="`max_gap` must be a whole number"):
+        publisher.push(later, max_gap=-1)
+    assert len(publisher.push(later, max_gap=6, since=2)) == 8

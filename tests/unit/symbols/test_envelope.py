@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.oracles.judges_series import rounded
 
 from timeveil.symbols.envelope import envelopes, rounded_outward
 
@@ -41,6 +42,21 @@ def test_rounded_bounds_have_few_digits_and_stay_near() -> None:
     low, high = rounded_outward(values, values, 3)
     assert all(float(f"{bound:.2e}") == bound for bound in [*low, *high])
     assert ((high - low) <= np.abs(values) * 0.01 + 1e-9).all()
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 7, 15])
+def test_a_rounded_bound_is_the_nearest_decimal_below_and_nothing_else(digits: int) -> None:
+    """Also around powers of ten, where a logarithm is not exact, and for very small and large values."""
+    chance = np.random.default_rng(digits)
+    tens = np.array([float(f"1e{n}") for n in range(-40, 41)])
+    values = chance.normal(size=1000) * 10.0 ** chance.integers(-60, 60, 1000)
+    plain = np.round(chance.normal(size=1000) * 100, 2)
+    values = np.concatenate([values, plain, tens, np.nextafter(tens, 0), np.nextafter(tens, np.inf)])
+    values = np.concatenate([values, -values, [0.0]])
+    low, high = rounded_outward(values, values, digits)
+    assert low.tolist() == [rounded(float(value), digits, "down") for value in values]
+    assert high.tolist() == [rounded(float(value), digits, "up") for value in values]
+    assert all(float(f"{bound:.{digits - 1}e}") == bound for bound in [*low, *high])
 
 
 def test_rounding_twice_changes_nothing() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -41,6 +45,23 @@ def test_a_constant_row_is_0_everywhere(value: float) -> None:
 def test_the_unit_of_measurement_does_not_matter(size: float) -> None:
     row = np.array([[1.0, 2.0, 5.0, -3.0]])
     assert np.allclose(z_normalised(row * size), z_normalised(row), rtol=1e-12)
+
+
+@pytest.mark.parametrize("center", ["mean", "median"])
+@pytest.mark.parametrize(
+    ("offset", "step"), [(1e15, 1.0), (1.7e15, 1.0), (-4e15, 1.0), (1e9, 1e-6), (1e6, 1e-9), (0.0, 1.0)]
+)
+def test_a_small_spread_far_from_0_keeps_its_digits(center: str, offset: float, step: float) -> None:
+    """Against fractions, of the doubles as they are."""
+    rows = offset + np.random.default_rng(5).integers(0, 5, (60, 12)) * step
+    z = z_normalised(rows, center)  # type: ignore[arg-type]
+    for row, found in zip(rows.tolist(), z, strict=True):
+        exact = [Fraction(value) for value in row]
+        mean = sum(exact) / len(exact)
+        middle = statistics.median(exact) if center == "median" else mean
+        variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+        deviation = math.sqrt(variance)
+        assert np.allclose(found, [float(value - middle) / deviation for value in exact], atol=1e-12)
 
 
 def test_a_row_gives_the_same_wherever_it_stands() -> None:

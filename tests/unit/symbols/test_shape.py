@@ -35,3 +35,9 @@ def test_neither_place_nor_scale_matters() -> None:
 def test_unit_shapes_have_length_1() -> None:
     shapes = unit_shapes(np.random.default_rng(7).normal(size=(50, 4)) * 1e200)
     assert np.allclose(np.square(shapes).sum(axis=1), 1)
+
+
+def test_a_small_spread_far_from_0_keeps_its_shape() -> None:
+    rows = np.random.default_rng(8).integers(0, 5, (50, 6)).astype(np.float64)
+    assert np.allclose(unit_shapes(rows + 2.0**52), unit_shapes(rows), atol=1e-15)
+    assert np.allclose(pattern_distance(rows + 2.0**52, rows), 0, atol=1e-15)

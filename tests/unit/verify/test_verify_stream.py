@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -156,13 +157,60 @@ def test_a_manifest_that_does_not_fit_is_refused(pair, section, value, code):
         ("l", "2", "manifest"),
         ("window", 0, "manifest"),
         ("jitter", -1, "manifest"),
+        ("window", 10**8, "manifest"),
+        ("jitter", 10**8, "manifest"),
         ("buckets", "some", "manifest"),
         ("buckets", "none", "manifest"),
+        ("first_window", CANARY, "manifest"),
+        ("filler", CANARY, "manifest"),
+        ("late", CANARY, "manifest"),
+        ("nulls", CANARY, "manifest"),
+        ("fill_empty", CANARY, "manifest"),
+        ("slot", "week", "slot"),
+        ("slot", None, "slot"),
+        ("move_cost", CANARY, "manifest"),
+        ("move_cost", [0, 1, {"a": CANARY}], "manifest"),
+        ("move_cost", [0, 1, True], "manifest"),
+        ("move_cost", [0, 1, float("nan")], "manifest"),
+        ("move_cost", [], "parameters"),
+        ("move_cost", [0, 1], "parameters"),
+        ("move_cost", [0, 1, 2, 3], "parameters"),
+        ("move_cost", [1, 2, 3], "parameters"),
+        ("move_cost", [0, 1, 1], "parameters"),
+        ("move_cost", [0, 2, 3], "parameters"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(pair, name, value, code):
     parameters = {**pair[0].manifest["parameters"], name: value}
     assert code in found(edited(pair[0], parameters=parameters))
+
+
+@pytest.mark.parametrize("costs", ["quadratic", [0, 0.1, 0.2], [0, 1 / 3, 2 / 3], [0, 1, 3.5]])
+def test_costs_that_meet_the_conditions_are_fine(pair, costs):
+    assert verify(*stated(pair, move_cost=costs))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"zone": CANARY},
+        {"unit": CANARY},
+        {"unit": "day"},
+        {"kind": "zoned"},
+        {"kind": "zoned", "zone": CANARY},
+        {"kind": "relative"},
+        {"kind": "relative", "unit": CANARY},
+    ],
+)
+def test_zone_and_unit_stand_only_where_the_time_has_them(pair, told):
+    said = found(edited(pair[0], time={**pair[0].manifest["time"], **told}))
+    assert "manifest" in said
+
+
+def test_a_definition_has_no_room_for_notes(pair):
+    time = pair[0].manifest["time"]
+    definition = {**time["slot_definition"], "note": CANARY}
+    assert "slot" in found(edited(pair[0], time={**time, "slot_definition": definition}))
 
 
 @pytest.mark.parametrize(
@@ -234,22 +282,35 @@ def test_an_incomplete_row_must_be_withheld(case, pair, column):
     )
 
 
-def test_late_records_may_stand_anywhere_after_their_slot(case, pair):
-    """Where the publisher took late records in, the window does not bound how late they stand."""
+def stated(pair, **parameters):
+    """Release and ledger of a run with other parameters."""
     release, ledger = pair
+    changed = {**release.manifest["parameters"], **parameters}
+    return edited(release, parameters=changed), replace(ledger, facts={"parameters": changed})
+
+
+def test_a_whole_table_has_no_late_records(case, pair):
+    """So the window bounds how late a record stands, whatever is said to be done with late ones."""
     n = next(n for n, slot in enumerate(oracle.places(case)) if slot == 1)
     rows = [{**row, "step": -9} if m == n else row for m, row in enumerate(case.rows)]
     origin = pa.array([oracle.label_of(case, row["step"]) for row in rows])
-    early = replace(
-        ledger,
-        original=oracle.relation(replace(case, rows=rows)),
-        entries=ledger.table.set_column(1, "origin", origin),
-    )
-    assert set(found(release, early)) == {"moved-too-far"}
-    late = {**release.manifest["parameters"], "late": "move"}
-    assert verify(edited(release, parameters=late), early)
-    jitter = {**release.manifest["parameters"], "jitter": 9}
-    assert verify(edited(release, parameters=jitter), early)
+
+    def early(ledger):
+        entries = ledger.table.set_column(1, "origin", origin)
+        return replace(ledger, original=oracle.relation(replace(case, rows=rows)), entries=entries)
+
+    for late in ("refuse", "move"):
+        release, ledger = stated(pair, late=late)
+        assert set(found(release, early(ledger))) == {"moved-too-far"}
+    release, ledger = stated(pair, jitter=9)
+    assert verify(release, early(ledger))
+
+
+def test_parameters_are_those_of_the_run(pair):
+    release, ledger = pair
+    said = found(stated(pair, window=3, late="move")[0], ledger)
+    assert said == {"parameters": "the run was made with other parameters: window, late"}
+    assert "parameters" in found(release, replace(ledger, facts={}))
 
 
 def test_a_slot_that_is_not_eligible_by_the_original_is_refused(case, pair):
@@ -295,3 +356,108 @@ def test_tables_may_be_deferred_or_stored(pair, tmp_path):
     )
     public = {name: stored[name] for name in release.parts}
     assert verify(replace(release, parts=public), private)
+
+
+NANS = np.array([0x7FF8000000000000, 0x7FF8000000000001], np.uint64).view(np.float64)
+
+
+def of_numbers(case, pair, values, buckets):
+    """The release with two numbers in the place of its text values, as far as a bucket has each once."""
+    rows = [{**row, "ill": f"{n % 2}"} for n, row in enumerate(case.rows)]
+    release, _ = oracle.build(replace(case, rows=rows, buckets=buckets))
+    table, key = ("sensitive", "sensitive_columns") if buckets == "anatomy" else ("data", "columns")
+    given = release.tables[table]
+    place = given.schema.get_field_index("ill")
+    chosen = values.take(pa.array([int(v) for v in given["ill"].to_pylist()]))
+    columns = [{**c, "type": str(values.type)} if c["name"] == "ill" else c for c in release.manifest[key]]
+    return edited(tables(release, **{table: given.set_column(place, "ill", chosen)}), **{key: columns})
+
+
+@pytest.mark.parametrize("buckets", ["anatomy", "none"])
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()])
+def test_two_zeros_are_one_value(case, pair, buckets, kind):
+    zeros = pa.array(np.array([0.0, -0.0], kind.to_pandas_dtype()))
+    assert verify(of_numbers(case, pair, pa.array(np.array([0.0, 1.0], kind.to_pandas_dtype())), buckets))
+    assert "value-too-frequent" in found(of_numbers(case, pair, zeros, buckets))
+
+
+@pytest.mark.parametrize("buckets", ["anatomy", "none"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(NANS),
+        pa.array([None, 1.0]),
+        pa.array([None, NANS[0]], from_pandas=False),
+        pa.array([NANS[1], 1.0]),
+    ],
+)
+def test_a_missing_value_is_no_value(case, pair, buckets, values):
+    said = found(of_numbers(case, pair, values, buckets))
+    assert said["value-missing"].endswith("without a sensitive value")
+    if values.null_count + int(np.isnan(values.fill_null(0).to_numpy()).sum()) == 2:
+        assert "value-too-frequent" in said
+
+
+def test_a_missing_text_is_no_value_either(pair):
+    release, _ = pair
+    table = release.tables["sensitive"]
+    ill = [None if value == f"{CANARY}-hiv" else value for value in table["ill"].to_pylist()]
+    place = table.schema.get_field_index("ill")
+    forged = tables(release, sensitive=table.set_column(place, "ill", pa.array(ill)))
+    assert "value-missing" in found(forged)
+
+
+@pytest.mark.parametrize("table", ["data", "sensitive"])
+def test_rows_in_another_order_are_refused(pair, table):
+    """Rows in the order of their values would tell who has which."""
+    release, _ = pair
+    given = release.tables[table]
+    rows = given.to_pylist()
+    same = [n for n, row in enumerate(rows) if (row["slot"], row["bucket"]) == (rows[0]["slot"], 0)]
+    order = [*same[::-1], *range(len(same), len(rows))]
+    assert [rows[n] for n in order] != rows
+    assert set(found(tables(release, **{table: given.take(pa.array(order))}))) == {"row-order"}
+
+
+def test_labels_need_not_sort_like_time():
+    """Day 9 comes before day 10."""
+    rows = [record(n, 14 + n // 4, "abcd"[n % 4]) for n in range(60)]
+    release, ledger = oracle.build(oracle.Case(rows, axis=oracle.DAYS))
+    assert verify(release, ledger).violations == ()
+
+
+@pytest.mark.parametrize(("copy", "said"), [("ill", "sensitive column"), ("at", "time column")])
+def test_a_column_that_goes_by_a_private_name_is_refused(pair, copy, said):
+    release, _ = pair
+    columns = [dict(c) for c in release.manifest["columns"]]
+    at = next(n for n, column in enumerate(columns) if column["name"] == "zip")
+    columns[at]["name"] = copy
+    names = [copy if name == "zip" else name for name in release.table.column_names]
+    forged = edited(tables(release, data=release.table.rename_columns(names)), columns=columns)
+    assert said in found(forged)["columns"]
+
+
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.int64()])
+def test_a_count_beyond_all_rows_is_refused(pair, kind):
+    """However large, sums must not run over."""
+    release, _ = pair
+    table = release.tables["sensitive"]
+    huge = pa.array([2**63 + 5 if kind == pa.uint64() else 2**62] * len(table), kind)
+    place = table.schema.get_field_index("count")
+    columns = [
+        {**c, "type": str(kind)} if c["name"] == "count" else c for c in release.manifest["sensitive_columns"]
+    ]
+    forged = tables(release, sensitive=table.set_column(place, "count", huge))
+    assert set(found(edited(forged, sensitive_columns=columns))) & {"columns", "value-counts"}
+
+
+def test_a_bucket_number_beyond_all_is_refused(pair):
+    release, _ = pair
+    changed, told = {}, {}
+    for name, key in {"data": "columns", "sensitive": "sensitive_columns"}.items():
+        table = release.tables[name]
+        place = table.schema.get_field_index("bucket")
+        numbers = pa.array([2**63 + 7] * len(table), pa.uint64())
+        changed[name] = table.set_column(place, "bucket", numbers)
+        told[key] = [{**c, "type": "uint64"} if c["name"] == "bucket" else c for c in release.manifest[key]]
+    assert "columns" in found(edited(tables(release, **changed), **told))

@@ -1,0 +1,146 @@
+"""Adversaries of series: what they may know, and how what they find is told."""
+
+from __future__ import annotations
+
+import random
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracles import judges_series as oracle
+
+from timeveil.attack import Adversary, SeriesAdversary, attack
+from timeveil.attack.boxes import meetings
+from timeveil.attack.picture import breach_svg
+from timeveil.errors import ParameterError
+from timeveil.report.series_breach import described
+
+
+@pytest.fixture(scope="module")
+def pair():
+    rows = oracle.people(random.Random(5), 60, 6)  # noqa: S311
+    return oracle.build(oracle.Case(rows, k=6, p=3, method="kapra"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"values": 0},
+        {"values": True},
+        {"values": 1.5},
+        {"values": "t0"},
+        {"values": None},
+        {"values": []},
+        {"tolerance": -1.0},
+        {"tolerance": float("nan")},
+        {"tolerance": float("inf")},
+        {"sample": 0},
+        {"seed": -1},
+    ],
+)
+def test_an_adversary_knows_something_sensible(wrong):
+    with pytest.raises(ParameterError) as caught:
+        SeriesAdversary(**wrong)
+    assert caught.value.code == "bad-parameter"
+
+
+def test_instants_must_be_there(pair):
+    with pytest.raises(ParameterError, match="no instant `t99`"):
+        attack(*pair, SeriesAdversary(["t0", "t99"]))
+
+
+def test_another_models_adversary_is_refused(pair):
+    with pytest.raises(ParameterError, match="knows no series"):
+        attack(*pair, Adversary())
+
+
+def test_instants_are_drawn_with_the_seed(pair):
+    first, again, other = (attack(*pair, SeriesAdversary(2, seed=seed)) for seed in (1, 1, 2))
+    assert first.after.candidates.tolist() == again.after.candidates.tolist()
+    assert first.after.candidates.tolist() != other.after.candidates.tolist()
+
+
+def test_more_knowledge_never_leaves_more_candidates(pair):
+    def rows(*given, **named):
+        return attack(*pair, SeriesAdversary(*given, **named)).after.candidates
+
+    assert (rows(["t0", "t1"]) <= rows(["t0"])).all()
+    assert (rows("all", pattern=True) <= rows("all")).all()
+    assert (rows("all") <= rows("all", 2.0)).all()
+
+
+def test_who_knows_all_values_exactly_knows_the_pattern(pair):
+    instants = pair[0].manifest["series"]["instants"]
+    both = attack(*pair, SeriesAdversary("all", pattern=True))
+    for values in ("all", instants, len(instants), 99):
+        breach = attack(*pair, SeriesAdversary(values))
+        assert breach.after.candidates.tolist() == both.after.candidates.tolist()
+        assert breach.adversary.pattern
+        assert "and the pattern" in described(breach)[0]
+    for less in (SeriesAdversary(instants[1:]), SeriesAdversary("all", 0.5)):
+        assert not attack(*pair, less).adversary.pattern
+
+
+def test_numbers_that_rounding_brings_back_do_not_count_as_different():
+    rows = [{**row, "income": n % 2} for n, row in enumerate(oracle.people(random.Random(5), 60, 6))]  # noqa: S311
+    release, ledger = oracle.build(oracle.Case(rows, k=6, p=3, method="kapra"))
+    place = release.table.column_names.index("income")
+    moved = release.table["income"].to_numpy() + np.random.default_rng(1).uniform(-0.04, 0.04, 60)
+    table = release.table.set_column(place, "income", pa.array(moved))
+    series = {**release.manifest["series"], "perturbed": ["income"]}
+    changed = replace(release, parts={"data": table}, manifest={**release.manifest, "series": series})
+    assert len(np.unique(moved)) == 60
+    plain, snapped = attack(release, ledger), attack(changed, ledger)
+    assert snapped.homogeneous == plain.homogeneous
+    assert snapped.told["income"].chance.tolist() == plain.told["income"].chance.tolist()
+
+
+def test_a_sample_is_drawn(pair):
+    breach = attack(*pair, SeriesAdversary(pattern=True, sample=7))
+    assert (breach.people, breach.everyone) == (7, 60)
+    assert "7 people of 60 were attacked, drawn at random." in described(breach)
+
+
+def test_the_report_says_what_was_found_and_what_is_not_protected(pair):
+    breach = attack(*pair)
+    lines = described(breach)
+    assert lines[0] == "An outsider who knows the values of all instants and the pattern -> what they find"
+    assert any("nobody is named with a chance above 1 in 3" in line for line in lines)
+    assert any("one and the same `income`" in line for line in lines)
+
+
+def test_the_report_says_that_a_bet_may_be_lost():
+    case = oracle.Case(oracle.people(random.Random(5), 60, 6), k=6, p=3, method="naive")  # noqa: S311
+    breach = attack(*oracle.build(case))
+    said = " ".join(described(breach))
+    assert "bets on the nearest" in said
+    assert "all but one member" in said
+
+
+def test_the_picture_is_sound(pair):
+    drawn = breach_svg(attack(*pair, SeriesAdversary(["t0"], 0.5)))
+    assert ET.fromstring(drawn).tag.endswith("svg")  # noqa: S314
+    assert "P = 3" in drawn
+    assert "the values of 1 instant to within 0.5" in drawn
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_meetings_are_those_of_every_pair_tried(seed):
+    """Large enough that people are halved, with the same and with different instants known."""
+    rng = np.random.default_rng(seed)
+    low = rng.normal(size=(900, 3)).round(1)
+    high = low + rng.exponential(0.5, size=low.shape).round(1)
+    point = rng.normal(size=(700, 3)).round(1)
+    known = rng.random(point.shape) < (1.0 if seed == 0 else 0.5)
+    meet = ((low <= point[:, None] + 0.1) & (high >= point[:, None] - 0.1)) | ~known[:, None]
+    wanted = {tuple(pair) for pair in np.argwhere(meet.all(axis=2)).tolist()}
+    found, seen = set(), set()
+    for person, box in meetings(low, high, point - 0.1, point + 0.1, known):
+        assert not seen & set(person.tolist())
+        seen |= set(person.tolist())
+        begins = np.flatnonzero(np.diff(person, prepend=-1))
+        assert len(begins) == len(set(person.tolist()))
+        found |= set(zip(person.tolist(), box.tolist(), strict=True))
+    assert found == wanted

@@ -1,0 +1,120 @@
+"""The experiments on series run, and their page says what they found."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.experiments import (
+    series,
+    series_customized,
+    series_judging,
+    series_pictures,
+    series_runs,
+    series_tables,
+)
+from benchmarks.experiments.chart import Words
+from benchmarks.experiments.panels import Curve, Panel, panels
+from benchmarks.experiments.series_sources import Source
+from benchmarks.experiments.series_trends import BEYOND, TRENDS, held
+from benchmarks.experiments.tables import MARKED
+
+from timeveil.datasets import walk
+from timeveil.series.kapra import kapra
+from timeveil.symbols.shape import pattern_distance
+
+WORDS = Words("Title <1>", "below", "x", "a & b")
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    return json.loads(series.RESULTS.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return series_tables.PAGE.read_text("utf-8")
+
+
+def test_every_table_of_the_page_is_that_of_the_results(results: dict[str, Any], page: str) -> None:
+    marks = {mark["name"]: mark[0] for mark in MARKED.finditer(page)}
+    found = series_tables.tables(results)
+    assert set(marks) == set(found)
+    assert [name for name in found if f"-->\n\n{found[name]}\n<!--" not in marks[name]] == []
+
+
+def test_every_picture_is_that_of_the_results_and_is_shown(results: dict[str, Any], page: str) -> None:
+    for name, picture in series_pictures.pictures(results).items():
+        assert (series_pictures.FOLDER / f"{name}.svg").read_text("utf-8") == picture
+        assert f"(pictures/{name}.svg)" in page
+
+
+def test_every_fraction_in_the_text_stands_in_a_table(results: dict[str, Any], page: str) -> None:
+    cells = set(re.findall(r"\d+\.\d+", " ".join(series_tables.tables(results).values())))
+    cells |= {f"{float(cell):.2f}" for cell in cells}
+    told = set(re.findall(r"\b0\.\d+", MARKED.sub("", page)))
+    assert told <= cells | {"0.1", "0.5"}  # the one tolerance and the least weight
+
+
+def test_the_experiments_run_on_few_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = walk(rows=120)
+    matrix = np.column_stack([table[f"q{place:02}"].to_numpy() for place in range(1, 11)])
+    monkeypatch.setattr(series_runs, "SETTINGS", ((10, 2), (10, 5), (5, 5)))
+    monkeypatch.setattr(series_runs, "FRONT", (2, 50))
+    monkeypatch.setattr(series_customized, "METHODS", {"KAPRA": {"method": "kapra"}})
+    sources = [Source("Walk", "pieces", matrix), Source("String", "symbols", np.floor(matrix * 20))]
+    series.run(sources, sample=100, questions=20, results=tmp_path / "series.json", draws=1)
+    found = json.loads((tmp_path / "series.json").read_text("utf-8"))["sets"]
+    assert set(found["Walk"]["losses"]) == set(series_tables.METHODS)
+    assert all(row["covered"] in (1.0, None) for row in found["Walk"]["customized"]["KAPRA"])
+    equal = found["String"]["sweep"][2]["methods"]
+    assert {"TGA", "BFP2KA", "Naive, top-down"} <= set(equal)
+    assert all(0 <= equal[name]["PL"] <= 2 for name in equal)
+
+
+def test_plain_losses_agree_with_the_quick_ones() -> None:
+    draw = np.random.default_rng(3)
+    one, other = draw.normal(size=(2, 50, 7))
+    one[:3] = 1.0
+    other[2:5] = 2.0
+    quick = pattern_distance(one, other)
+    assert np.abs(series_judging.pattern_loss(one, other) - quick).max() < 1e-9
+    low, high = np.zeros((1, 2)), np.array([[3.0, 4.0]])
+    assert series_judging.value_loss(low, high).tolist() == [12.5**0.5]
+
+
+def test_a_broken_promise_is_seen() -> None:
+    matrix = np.random.default_rng(1).normal(size=(60, 5))
+    found = kapra(matrix, 10, 5)
+    assert series_judging.kept(found.group, found.subgroup, 10, 5)
+    assert not series_judging.kept(found.group, found.subgroup, 60, 5) or found.group.max() == 0
+    alone = found.subgroup.copy()
+    alone[0] = found.subgroup.max() + 1
+    assert not series_judging.kept(found.group, alone, 10, 5)
+
+
+def test_trends_are_asked_of_every_set_that_can_say(results: dict[str, Any]) -> None:
+    asked = [name for name, one in results["sets"].items() if "sweep" in one]
+    for trend in (*TRENDS, *BEYOND):
+        yes, no = held(trend, results["sets"])
+        assert set(yes + no) <= set(asked)
+        assert not set(yes) & set(no)
+        assert yes or no, trend.said
+
+
+def test_panels_are_well_formed_and_say_what_they_show() -> None:
+    plots = [
+        Panel("one <a>", "k", [Curve("a <b>", 0, [(1, 0.5), (10, 0.2)])], log_x=True, ticks=(1, 10)),
+        Panel("two", "n", [Curve("c", 11, [(1, 0.01), (10, 7.0)]), Curve("d", 2, [])], log_y=True),
+    ]
+    picture = panels(WORDS, plots, 2)
+    root = ET.fromstring(picture)  # noqa: S314
+    assert root.get("role") == "img"
+    assert [root[0].text, root[1].text] == ["Title <1>", "a & b"]
+    assert "prefers-color-scheme:dark" in picture
+    assert picture.count("<polyline") == 3

@@ -1,0 +1,149 @@
+"""Sensitive numbers of a cell differ, by moving as few as can be, and to values that do not stand out."""
+
+from __future__ import annotations
+
+import decimal
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from timeveil.errors import ParameterError
+from timeveil.model.roles import Roles
+from timeveil.series import anonymize_series
+from timeveil.series.diversity import check_numbers, diversified
+from timeveil.verify import verify
+
+
+def changed(values: object, cell: list[int], l: int, seed: int | None = 1) -> list[float]:  # noqa: E741
+    table, _ = diversified(pa.table({"s": values}), ("s",), np.array(cell), l, seed)
+    return table["s"].to_pylist()
+
+
+def with_many(values: list[float], other: list[float]) -> tuple[list[float], list[int]]:
+    """Values of one cell, and others, each in a cell of its own kind, so that the column has many."""
+    return [*values, *other], [*[0] * len(values), *[1] * len(other)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("l", [2, 3, 5])
+def test_no_value_stands_in_more_than_one_row_in_l(seed: int, l: int) -> None:  # noqa: E741
+    chance = np.random.default_rng(seed)
+    cell = np.repeat(np.arange(12), chance.integers(5, 9, 12))
+    values = chance.choice([1.0, 1.5, 7.25], len(cell))
+    others = np.arange(40) * 0.25
+    values, cell = np.concatenate([values, others]), np.concatenate([cell, np.full(40, 12)])
+    found = np.array(changed(pa.array(values), cell.tolist(), l, seed))
+    for number in range(13):
+        inside = cell == number
+        most = inside.sum() // l
+        assert max(Counter(found[inside].tolist()).values()) <= most
+        needed = sum(max(count - most, 0) for count in Counter(values[inside].tolist()).values())
+        assert (found[inside] != values[inside]).sum() == needed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_moved_value_is_one_that_somebody_has_and_near_in_rank(seed: int) -> None:
+    """No negative amounts, nothing off the column's steps, nothing that rounding would bring back."""
+    chance = np.random.default_rng(seed)
+    amounts = np.where(chance.random(600) < 0.7, 0, chance.integers(5, 400, 600) * 1000)
+    cell = np.repeat(np.arange(100), 6)
+    found = np.array(changed(pa.array(amounts), cell.tolist(), 2, seed))
+    assert set(found.tolist()) <= set(amounts.tolist())
+    known = np.unique(amounts)
+    apart = np.abs(np.searchsorted(known, found) - np.searchsorted(known, amounts))
+    assert 0 < apart.max() <= 4 * max(4, np.ceil(0.05 * len(known)))
+
+
+def test_rows_in_no_cell_stay_and_lend_nothing() -> None:
+    assert changed([4, 4, 4, 4], [-1, -1, -1, -1], 2) == [4, 4, 4, 4]
+    assert changed([1, 2, 3, 4], [0, 0, 0, 0], 2) == [1, 2, 3, 4]
+    values = [*[10] * 8, *range(30), *range(100, 130)]
+    found = changed(values, [*[0] * 8, *[1] * 30, *[-1] * 30], 4)
+    assert max(found[:8]) < 30
+
+
+@pytest.mark.parametrize("l", [2, 5, 9])
+def test_one_cell_of_all_and_no_more_values_than_must_be(l: int) -> None:  # noqa: E741
+    several = max(20, 4 * l)
+    values = [*[3] * 5000, *range(several)]
+    found = changed(values, [0] * len(values), l)
+    assert max(Counter(found).values()) <= len(values) // l
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([0, 1] * 40),
+        pa.array([7] * 80),
+        pa.array([1.0, 2.0, 3.0] * 16),
+        pa.array([str(place % 3) for place in range(80)]),
+    ],
+)
+def test_few_different_values_behave_like_categories(column: pa.Array) -> None:
+    """Zero and one moved to 0.04 and 0.97 are zero and one to everybody who can round."""
+    with pytest.raises(ParameterError, match="behaves like categories") as caught:
+        check_numbers(pa.table({"s": column}), ("s",), 2)
+    assert "raise p" in str(caught.value.hint)
+    check_numbers(pa.table({"s": range(10)}), ("s",), 5)
+    with pytest.raises(ParameterError, match="10 different values, fewer than 12"):
+        check_numbers(pa.table({"s": range(10)}), ("s",), 6)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array((np.arange(60) % 25 / 10).astype(np.float32)),
+        pa.array((np.arange(60) % 25).astype(np.int8)),
+        pa.array([decimal.Decimal(row % 25) / 4 for row in range(60)]),
+        pa.array([f"{row % 25:03}" for row in range(60)]),
+        pa.array([f"{row % 25}.50" for row in range(60)]).dictionary_encode(),
+    ],
+)
+def test_a_moved_value_is_written_as_the_others_are(column: pa.Array) -> None:
+    column = column.take(pa.array([*[0] * 6, *range(60)]))
+    table, count = diversified(
+        pa.table({"s": column, "t": range(66)}), ("s",), np.array([*[0] * 6, *[1] * 60]), 3, 1
+    )
+    assert table["s"].type == column.type
+    assert table.column_names == ["s", "t"]
+    assert count == {"s": 4}
+    assert set(table["s"].to_pylist()) <= set(column.to_pylist())
+
+
+def test_a_release_with_l_holds_and_keeps_its_type() -> None:
+    chance = np.random.default_rng(4)
+    series = {f"t{place}": chance.normal(70, 10, 120).round(1) for place in range(4)}
+    wage = pa.array(
+        (np.where(chance.random(120) < 0.6, 0, chance.integers(1, 60, 120)) * 1000).astype(np.int32)
+    )
+    roles = Roles(series=list(series), sensitive=["wage"])
+    release, ledger = anonymize_series(
+        pa.table({**series, "wage": wage}), roles, k=6, p=3, l=3, method="kapra", seed=1
+    )
+    assert release.manifest["series"]["perturbed"] == ["wage"]
+    assert release.table["wage"].type == pa.int32()
+    assert set(release.table["wage"].to_pylist()) <= set(wage.to_pylist())
+    assert verify(release, ledger)
+
+
+def test_without_a_seed_nobody_can_draw_again() -> None:
+    values, cell = with_many([1.0] * 200, [float(place) for place in range(400)])
+    draws = {tuple(changed(values, cell, 100, None)) for _ in range(3)}
+    assert len(draws) == 3
+    assert changed(values, cell, 100, 5) == changed(values, cell, 100, 5)
+
+
+def test_who_is_moved_does_not_follow_from_the_order() -> None:
+    values, cell = with_many([1.0] * 10, [float(place) for place in range(40)])
+    found = [np.flatnonzero(np.array(changed(values, cell, 2, seed))[:10] != 1) for seed in range(40)]
+    assert len({tuple(places) for places in found}) > 20
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [True, False]])
+def test_categories_are_refused(values: list[object]) -> None:
+    with pytest.raises(ParameterError, match="does not hold numbers") as caught:
+        changed(values, [0, 0], 2)
+    assert caught.value.__context__ is None
+    assert caught.value.hint == "leave l out and raise p, or drop the column"

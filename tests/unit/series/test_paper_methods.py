@@ -1,0 +1,219 @@
+"""Naive and KAPRA against their slow twins, on thousands of small inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tests.oracles import series as oracle
+
+from timeveil.series.adopting import MANY
+from timeveil.series.baselines import bfp2ka, tga, xu_groups
+from timeveil.series.formation import form_groups, presplit, ranges
+from timeveil.series.kapra import kapra
+from timeveil.series.naive import naive, patterns_in
+from timeveil.series.partition import Partition
+from timeveil.series.recycling import recycle
+from timeveil.series.splitting import Leaves, splitting_tree
+from timeveil.symbols.sax import positions, symbols_at, z_normalised
+
+
+def inputs(seed: int, count: int) -> Iterator[tuple[np.ndarray, int, int, int]]:
+    """Series with duplicates, constants and ties, or walks; k and p; the highest level."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        p = int(rng.integers(1, 5))
+        k = int(rng.integers(max(p, 2), 9))
+        n = k if number % 5 == 0 else int(rng.integers(k, 40))
+        d = int(rng.integers(1, 6))
+        matrix = rng.integers(0, rng.integers(1, 7) + 1, (n, d)).astype(np.float64)
+        if number % 3 == 0:
+            matrix = np.cumsum(rng.normal(size=(n, d)), axis=1)
+        elif number % 7 == 0:
+            matrix = matrix[rng.integers(0, 3, n) % n]
+        yield matrix, k, p, int(rng.integers(1, 13))
+
+
+def assert_promise(matrix: np.ndarray, found: Partition, k: int, p: int, *, fewest: int = 0) -> None:
+    """k to an envelope, p of them to a pattern, numbers without holes, not more suppressed than allowed."""
+    inside = found.group >= 0
+    assert (inside == (found.subgroup >= 0)).all()
+    assert np.count_nonzero(~inside) <= fewest
+    assert np.bincount(found.group[inside]).min() >= k
+    assert np.bincount(found.subgroup[inside]).min() >= p
+    assert found.symbols.shape == found.levels.shape == (found.subgroup.max() + 1, matrix.shape[1])
+    pairs = set(zip(found.subgroup[inside].tolist(), found.group[inside].tolist(), strict=True))
+    assert len(pairs) == len(found.symbols)
+
+
+def assert_own(matrix: np.ndarray, found: Partition) -> None:
+    inside = np.flatnonzero(found.group >= 0)
+    assert found.own
+    for row in inside.tolist():
+        levels = set(found.levels[found.subgroup[row]].tolist())
+        assert len(levels) == 1
+        assert oracle.pattern(matrix[row].tolist(), levels.pop()) == tuple(
+            found.symbols[found.subgroup[row]].tolist()
+        )
+
+
+def as_set(leaves: Leaves) -> set[oracle.Leaf]:
+    return {
+        (tuple(np.flatnonzero(leaves.of == n).tolist()), int(leaves.level[n]), bool(leaves.undersized[n]))
+        for n in range(len(leaves.level))
+    }
+
+
+def test_tree_and_recycling_are_those_of_the_oracle() -> None:
+    for matrix, _, p, max_level in inputs(1, 2000):
+        u = positions(z_normalised(matrix))
+        whole = np.zeros(len(matrix), np.int64)
+        fast, clear = (splitting_tree(u, whole, p, max_level, exact=exact) for exact in (False, True))
+        patterns = oracle.Patterns(matrix.tolist(), max_level)
+        leaves = oracle.tree(patterns, range(len(matrix)), p)
+        assert as_set(fast) == leaves
+        for mine, theirs in ((fast.of, clear.of), (fast.level, clear.level)):
+            assert (mine == theirs).all()
+        kept = oracle.recycled(patterns, leaves, p)
+        for exact in (False, True):
+            found = recycle(u, fast, p, exact=exact)
+            assert np.count_nonzero(found.of < 0) < p
+            assert sorted((m, level) for m, level, _ in as_set(found)) == sorted(
+                (tuple(sorted(m)), level) for (level, _), m in kept.items()
+            )
+
+
+def test_kapra_keeps_the_promise_with_patterns_of_everybodys_own() -> None:
+    for number, (matrix, k, p, max_level) in enumerate(inputs(2, 2000)):
+        ways = {"exact": number % 2 == 0, "adoption": number % 3 > 0}
+        found = kapra(matrix, k, p, max_level=max_level, **ways)  # type: ignore[arg-type]
+        assert_promise(matrix, found, k, p, fewest=p - 1)
+        assert_own(matrix, found)
+
+
+def test_naive_keeps_the_promise_and_says_whose_patterns_are_own() -> None:
+    for matrix, k, p, max_level in inputs(3, 1000):
+        found = naive(matrix, k, p, max_level=max_level)
+        assert_promise(matrix, found, k, p)
+        if found.own:
+            assert_own(matrix, found)
+
+
+def test_post_processing_is_that_of_the_oracle() -> None:
+    for matrix, _, p, max_level in inputs(4, 400):
+        found = patterns_in(np.zeros(len(matrix), np.int64), matrix, p, max_level=max_level)
+        patterns = oracle.Patterns(matrix.tolist(), max_level)
+        ends = oracle.joined(patterns, oracle.tree(patterns, range(len(matrix)), p), p)
+        mine = {
+            tuple(np.flatnonzero(found.subgroup == s).tolist()): (
+                int(found.levels[s, 0]),
+                tuple(found.symbols[s].tolist()),
+            )
+            for s in range(len(found.symbols))
+        }
+        assert mine == ends
+
+
+def test_group_formation_is_that_of_the_oracle() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(400):
+        d, k = int(rng.integers(1, 4)), int(rng.integers(2, 9))
+        subgroups = [rng.integers(0, 20, (rng.integers(1, 6), d)).astype(float) for _ in range(12)]
+        rows = np.concatenate(subgroups)
+        of = np.repeat(np.arange(12), [len(s) for s in subgroups])
+        expected = {frozenset(group) for group in oracle.formed([s.tolist() for s in subgroups], k)}
+        for exact in (False, True):
+            group = form_groups(*ranges(rows, of), np.bincount(of), k, exact=exact)
+            assert {frozenset(np.flatnonzero(group == g).tolist()) for g in set(group.tolist())} == expected
+
+
+def test_group_formation_in_buckets_loses_little() -> None:
+    rng = np.random.default_rng(6)
+    for matrix in (
+        rng.random((9000, 4)),
+        np.cumsum(rng.normal(size=(9000, 4)), axis=1),
+        rng.lognormal(size=(9000, 4)),
+    ):
+        subgroup = presplit(matrix, rng.integers(0, 40, 9000), 5)
+        low, high = ranges(matrix, subgroup)
+        size = np.bincount(subgroup)
+        loss = []
+        for exact in (False, True):
+            group = form_groups(low, high, size, 10, exact=exact)[subgroup]
+            widths = np.sqrt(np.square(np.subtract(*ranges(matrix, group))).mean(axis=1))
+            loss.append(widths[group].mean())
+        assert loss[0] <= 1.03 * loss[1]
+
+
+def losses(matrix: np.ndarray, found: Partition) -> tuple[float, float]:
+    from timeveil.symbols.sax import reconstructed
+    from timeveil.symbols.shape import pattern_distance
+
+    widths = np.sqrt(np.square(np.subtract(*ranges(matrix, found.group))).mean(axis=1))
+    shown = reconstructed(found.symbols, found.levels)[found.subgroup]
+    return float(widths[found.group].mean()), float(pattern_distance(matrix, shown).mean())
+
+
+def test_adoption_lowers_both_losses() -> None:
+    matrix = np.cumsum(np.random.default_rng(7).normal(size=(3000, 8)), axis=1)
+    paper, adopted = (losses(matrix, kapra(matrix, 10, 5, adoption=way)) for way in (False, True))
+    assert adopted[0] < paper[0]
+    assert adopted[1] < paper[1]
+
+
+def test_many_identical_series_lose_nothing() -> None:
+    matrix = np.full((MANY + 10_000, 6), 3.0)
+    matrix[::2] = np.arange(6.0)
+    found = kapra(matrix, 10, 5)
+    assert_promise(matrix, found, 10, 5)
+    assert losses(matrix, found)[0] == 0
+
+
+@pytest.mark.parametrize("instants", [1, 500])
+def test_one_instant_and_many(instants: int) -> None:
+    matrix = np.cumsum(np.random.default_rng(8).normal(size=(300, instants)), axis=1)
+    for found in (kapra(matrix, 10, 5), naive(matrix, 10, 5)):
+        assert_promise(matrix, found, 10, 5, fewest=4)
+    assert_own(matrix, kapra(matrix, 10, 5))
+
+
+def test_huge_and_tiny_values_do_not_overflow() -> None:
+    rng = np.random.default_rng(9)
+    for scale in (1e-300, 1e307):
+        matrix = rng.random((60, 4)) * scale
+        for found in (kapra(matrix, 6, 3), naive(matrix, 6, 3)):
+            assert_promise(matrix, found, 6, 3, fewest=2)
+
+
+def test_progress_goes_from_nothing_to_all() -> None:
+    shares: list[float] = []
+    kapra(np.random.default_rng(10).random((50, 3)), 5, 2, progress=lambda _, share: shares.append(share))
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+
+
+def test_symbols_beside_a_border_are_never_taken_for_one() -> None:
+    u = np.array([[0.5], [np.nextafter(0.5, 0)]])
+    leaves = splitting_tree(np.repeat(u, 4, axis=0), np.zeros(8, np.int64), 2, 2)
+    assert leaves.of.tolist() == [0] * 4 + [1] * 4
+    assert symbols_at(u, 2)[:, 0].tolist() == [1, 0]
+
+
+def test_baselines_are_as_anonymous_as_they_say() -> None:
+    rng = np.random.default_rng(11)
+    matrix = rng.random((101, 4))
+    group, drawn = tga(matrix, 7)
+    assert np.bincount(group).min() >= 7
+    low, high = ranges(matrix, group)
+    assert ((low[group] <= drawn) & (drawn <= high[group])).all()
+    sizes = np.bincount(xu_groups(matrix, 7))
+    assert sizes.min() >= 7
+    assert sizes.max() < 14
+    strings = ["".join(rng.choice(list("ab"), 4)) for _ in range(101)]
+    published = bfp2ka(strings, 7)
+    assert len(published) == 101
+    assert min(Counter(published).values()) >= 7
+    assert len(set(bfp2ka(["abc", "abd", "xyz"], 2))) == 1
+    assert bfp2ka(["a"], 2) == []

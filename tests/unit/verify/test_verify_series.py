@@ -1,0 +1,304 @@
+"""What `verify` says of a series release, and of Table 3 of Shou et al. 2013; never a value."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracles import judges_series as oracle
+
+from timeveil.model.guarantee import KAnonymity, KPAnonymity
+from timeveil.model.ledger import Ledger
+from timeveil.model.relation import Relation
+from timeveil.model.release import Release
+from timeveil.model.roles import Roles
+from timeveil.series import anonymize_series
+from timeveil.verify import verify
+from timeveil.verify.judge import is_whole
+
+YEARS = ["2005", "2006", "2007", "2008", "2009", "2010"]
+TABLE_1 = {
+    "Alice": ([170, 175, 188, 197, 213, 221], 200),
+    "Bob": ([145, 157, 165, 177, 204, 196], 180),
+    "Cathy": ([176, 181, 147, 134, 125, 112], 160),
+    "David": ([98, 120, 125, 132, 151, 161], 110),
+    "Jane": ([117, 107, 87, 74, 51, 56], 85),
+    "Lily": ([32, 54, 59, 67, 96, 101], 90),
+    "Mary": ([88, 93, 56, 43, 20, 25], 55),
+    "Steve": ([71, 63, 47, 38, 43, 20], 46),
+}
+HIGH = [(117, 176), (107, 181), (87, 188), (74, 197), (51, 213), (56, 221)]
+LOW = [(32, 98), (54, 120), (47, 125), (38, 132), (20, 151), (20, 161)]
+# The print leaves the level out: at 3 only bbbaaa would not be the own pattern of its two, at 2 it is.
+TABLE_3 = [
+    ("Alice", HIGH, "aabbcc", 3), ("Bob", HIGH, "aabbcc", 3), ("Cathy", HIGH, "ccbbaa", 3),
+    ("Jane", HIGH, "ccbbaa", 3), ("David", LOW, "abbbcc", 3), ("Lily", LOW, "abbbcc", 3),
+    ("Mary", LOW, "bbbaaa", 2), ("Steve", LOW, "bbbaaa", 2),
+]  # fmt: skip
+
+
+def table_3(left_out: str | None = None) -> tuple[Release, Ledger]:
+    """The published table of the paper with k = 4 and P = 2, in our columns and order."""
+    lines = []
+    for name, envelope, pattern, level in TABLE_3:
+        bounds = {f"{y}_{end}": float(b) for y, both in zip(YEARS, envelope, strict=True)
+                  for end, b in zip(("lo", "hi"), both, strict=True)}  # fmt: skip
+        group = 1 if envelope is LOW else 2
+        lines.append((name, {"group": group, **bounds, "pattern": pattern, "level": level,
+                             "2011": TABLE_1[name][1]}))  # fmt: skip
+    lines = sorted((line for line in lines if line[0] != left_out), key=lambda line: list(line[1].values()))
+    schema = pa.schema(
+        {"group": pa.int32(), **{n: pa.float64() for n in lines[0][1] if n.endswith(("_lo", "_hi"))},
+         "pattern": pa.string(), "level": pa.int16(), "2011": pa.int64()}
+    )  # fmt: skip
+    roles = {"group": "group", "pattern": "pattern", "level": "level", "2011": "sensitive"}
+    ends = {"_lo": "low", "_hi": "high"}
+    columns = [
+        {"name": f.name, "role": roles.get(f.name) or ends[f.name[-3:]], "type": str(f.type)} for f in schema
+    ]
+    promise = KPAnonymity(4, 2)
+    manifest = {
+        "format": 1, "model": "series", "tool": "timeveil 0.1.0", "guarantee": promise.as_dict(),
+        "series": {"instants": YEARS, "values": YEARS, "pattern": YEARS, "center": "median", "levels": "one",
+                   "own_patterns": True, "perturbed": []},
+        "columns": columns,
+        "parameters": {"k": 4, "p": 2, "l": None, "method": "kapra", "shape_weight": None, "effort": None,
+                       "max_level": 3, "center": "median", "round_outward": None, "adoption": False,
+                       "exact": True, "fill": None, "publish_values": None, "publish_pattern": None},
+        "counts": {"rows": len(lines), "groups": 2, "cells": 4, "suppressed": 0},
+    }  # fmt: skip
+    table = pa.Table.from_pylist([line for _, line in lines], schema=schema)
+    years = {y: [float(v[t]) for v, _ in TABLE_1.values()] for t, y in enumerate(YEARS)}
+    original = pa.table(
+        {"name": list(TABLE_1), **years,
+         "2011": [income for _, income in TABLE_1.values()]}
+    )  # fmt: skip
+    keys = list(dict.fromkeys((line["group"], line["pattern"]) for _, line in lines))
+    placed = {name: (line["group"], keys.index((line["group"], line["pattern"])) + 1) for name, line in lines}
+    where = [placed.get(name, (None, None)) for name in TABLE_1]
+    entries = pa.table({"row": range(8), "group": [g for g, _ in where], "subgroup": [c for _, c in where]})
+    relation = Relation(Roles(respondent="name", series=YEARS, sensitive=["2011"]), original)
+    return Release(promise, manifest, {"data": table}), Ledger("series", entries, relation)
+
+
+def found(release, ledger=None) -> dict[str, str]:
+    verdict = verify(release, ledger)
+    assert not verdict
+    return {v.code: v.message for v in verdict.violations}
+
+
+def test_table_3_of_the_paper_holds():
+    release, ledger = table_3()
+    outside, inside = verify(release), verify(release, ledger)
+    assert outside.violations == inside.violations == ()
+    assert (outside.scope, inside.scope) == ("recipient", "with ledger")
+    assert set(outside.checks) < set(inside.checks)
+    assert "every envelope is shared by at least 4 rows" in outside.checks
+    assert "every pattern of a group is shared by at least 2 of its rows" in outside.checks
+    assert is_whole(release.manifest)
+
+
+@pytest.mark.parametrize("name", list(TABLE_1))
+def test_table_3_one_person_short_is_refused(name):
+    release, ledger = table_3(left_out=name)
+    said = found(release)
+    assert said == {
+        "group-below-k": "1 group with fewer than 4 rows; the smallest has 3",
+        "cell-below-p": "1 cell with fewer than 2 rows; the smallest has 1",
+    }
+    assert "suppressed" in found(release, ledger)
+
+
+def test_table_3_is_not_its_own_at_the_mean():
+    """The text centres on the mean, the worked table on the median."""
+    release, ledger = table_3()
+    manifest = {**release.manifest, "series": {**release.manifest["series"], "center": "mean"},
+                "parameters": {**release.manifest["parameters"], "center": "mean"}}  # fmt: skip
+    said = found(replace(release, manifest=manifest), ledger)
+    assert set(said) == {"pattern-not-own"}
+
+
+def test_no_violation_quotes_a_value():
+    """Everything is wrong at once, and nothing of it is told."""
+    release, ledger = table_3()
+    lines = release.table.to_pylist()
+    for n, line in enumerate(lines):
+        line["2011"] += 777_000
+        line["2005_lo"] -= 777.25 * n
+    wrong = replace(release, parts={"data": pa.Table.from_pylist(lines, schema=release.table.schema)})
+    verdict = verify(wrong, ledger)
+    assert {"envelope-differs", "row-values"} <= {v.code for v in verdict.violations}
+    assert "777" not in repr(verdict)
+
+
+def test_tables_columns_and_types_are_those_that_are_stated():
+    release, _ = table_3()
+    given = release.table
+
+    def tables(**parts):
+        return found(replace(release, parts=parts))
+
+    assert "does not state: age" in tables(data=given.append_column("age", pa.array([1] * 8)))["columns"]
+    assert "lacks columns" in tables(data=given.drop(["level"]))["columns"]
+    assert "stated order" in tables(data=given.select(given.column_names[::-1]))["columns"]
+    place = given.schema.get_field_index("2005_lo")
+    text = given.set_column(place, "2005_lo", given["2005_lo"].cast(pa.string()))
+    assert "does not hold numbers" in tables(data=text)["columns"]
+    wide = given.set_column(0, "group", given["group"].cast(pa.int64()))
+    assert tables(data=wide)["columns"] == "column `group` is not of the stated type"
+    assert "2 tables" in tables(data=given, more=given)["tables"]
+    assert "tables" in tables(more=given)
+
+
+def test_roles_follow_from_the_instants():
+    release, _ = table_3()
+    columns = [dict(column) for column in release.manifest["columns"]]
+    columns[1]["role"], columns[2]["role"] = "high", "low"
+    assert "columns" in found(replace(release, manifest={**release.manifest, "columns": columns}))
+
+
+def test_a_level_per_instant_is_a_list_and_one_level_is_none():
+    case = oracle.Case(oracle.people(random.Random(1), 12, 4))  # noqa: S311
+    release, _ = oracle.build(case)
+    place = release.table.schema.get_field_index("level")
+    ones = release.table.set_column(place, "level", pa.array([1] * release.table.num_rows, pa.int16()))
+    assert "columns" in found(replace(release, parts={"data": ones}))
+
+
+def test_another_promise_is_another_check():
+    release, _ = table_3()
+    assert "manifest" in found(Release(KAnonymity(2), release.manifest, release.parts))
+
+
+def test_another_ledger_is_refused():
+    release, ledger = table_3()
+    original = ledger.original
+    renamed = Relation(replace(original.roles, sensitive=(), drop=("2011",)), original.data.drop(["2011"]))
+    assert "columns" in found(release, replace(ledger, original=renamed))
+    texts = original.data.set_column(1, "2005", pa.array(["x"] * 8))
+    assert found(release, replace(ledger, original=Relation(original.roles, texts))) == {
+        "ledger": "a column of the original does not hold numbers"
+    }
+    twice = original.data.set_column(0, "name", pa.array(["a"] * 8))
+    said = found(release, replace(ledger, original=Relation(original.roles, twice)))
+    assert said["person-twice"] == "7 series of somebody who has one already"
+
+
+def test_huge_and_tiny_values_are_judged_without_a_warning():
+    rows = oracle.people(random.Random(2), 12, 4)  # noqa: S311
+    for row in rows:
+        row["values"] = [v * 1e300 for v in row["values"]]
+    case = oracle.Case(rows, k=3, p=2, method="representative")
+    with np.errstate(all="raise"):
+        release, ledger = oracle.build(
+            replace(case, rows=[{**r, "values": [v / 1e300 for v in r["values"]]} for r in rows])
+        )
+    large = {f"t{t}": [row["values"][t] for row in rows] for t in range(4)}
+    assert max(map(max, large.values())) > 1e300
+    table = ledger.original.data
+    for name, values in large.items():
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+    assert "outside-envelope" in found(
+        release, replace(ledger, original=Relation(ledger.original.roles, table))
+    )
+
+
+@pytest.mark.parametrize("method", ["adaptive", "kapra"])
+@pytest.mark.parametrize(("offset", "step"), [(1e15, 1.0), (1e9, 1e-6), (1e6, 1e-9)])
+def test_patterns_of_a_small_spread_far_from_0_are_own_and_a_false_one_is_noticed(method, offset, step):
+    matrix = offset + (np.arange(12) + np.random.default_rng(5).integers(0, 3, (60, 12))) * step
+    names = [f"t{n}" for n in range(12)]
+    table = pa.table(dict(zip(names, matrix.T, strict=True)))
+    release, ledger = anonymize_series(
+        table, Roles(series=names), k=6, p=3, effort=0, method=method, round_outward=None
+    )
+    assert verify(release, ledger).violations == ()
+    lines, one = release.table.to_pylist(), release.manifest["series"]["levels"] == "one"
+    shown = [(n["group"], n["pattern"], tuple([n["level"]] * 12 if one else n["level"])) for n in lines]
+    cells = list(dict.fromkeys(shown))
+    for row, cell in zip(matrix.tolist(), ledger.table["subgroup"].to_pylist(), strict=True):
+        _, pattern, levels = cells[cell - 1]
+        z = oracle.z_of([float((Fraction(v) - Fraction(min(row))) / Fraction(step)) for v in row], "mean")
+        for letter, level, at in zip(pattern, levels, z, strict=True):
+            borders = [-np.inf, *oracle.borders(level), np.inf]
+            symbol = oracle.LETTERS.index(letter)
+            assert borders[symbol] - 1e-9 <= at < borders[symbol + 1] + 1e-9
+    turned = [
+        "".join(oracle.LETTERS[v - 1 - oracle.LETTERS.index(c)] for c, v in zip(text, levels, strict=True))
+        for _, text, levels in shown
+    ]
+    place = release.table.schema.get_field_index("pattern")
+    false = replace(release, parts={"data": release.table.set_column(place, "pattern", pa.array(turned))})
+    assert "pattern-not-own" in found(false, ledger)
+
+
+def test_an_original_of_whole_numbers_that_no_float_holds_is_not_judged_by_other_numbers():
+    """The envelope would hold the rounded value and not the true one."""
+    release, ledger = table_3()
+    original = ledger.original
+    income = pa.array([2**53 + 1, 1, 2, 3, 4, 5, 6, 7])
+    data = original.data.set_column(1, "2005", income)
+    assert found(release, replace(ledger, original=Relation(original.roles, data))) == {
+        "ledger": "a column of the original has whole numbers that no float can hold exactly"
+    }
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-307])
+def test_bounds_too_small_to_have_digits_are_refused(tiny):
+    release, _ = table_3()
+    lines = release.table.to_pylist()
+    for line in lines:
+        line["2005_lo"] = tiny
+    parts = {"data": pa.Table.from_pylist(lines, schema=release.table.schema)}
+    assert "envelope" in found(replace(release, parts=parts))
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("pattern", {"max_level": 2}),
+        ("statements", {"shape_weight": 50}),
+        ("statements", {"effort": 0}),
+        ("statements", {"adoption": None}),
+        ("statements", {"exact": None}),
+        (
+            "statements",
+            {"method": "adaptive", "adoption": None, "exact": None, "shape_weight": 1, "effort": 1},
+        ),
+        ("statements", {"publish_values": [*YEARS[1:], YEARS[0]]}),
+        ("statements", {"publish_pattern": [*YEARS, YEARS[0]]}),
+        ("manifest", {"effort": 10**30}),
+        ("manifest", {"shape_weight": 1e300}),
+        ("manifest", {"round_outward": 0}),
+        ("manifest", {"round_outward": 16}),
+    ],
+)
+def test_parameters_are_those_that_the_method_has_and_within_bounds(code, changed):
+    release, _ = table_3()
+    parameters = {**release.manifest["parameters"], **changed}
+    assert code in found(replace(release, manifest={**release.manifest, "parameters": parameters}))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("group", pa.int64()), ("level", pa.int32()), ("level", pa.uint8())]
+)
+def test_whole_numbers_are_of_one_type(name, kind):
+    release, _ = table_3()
+    place = release.table.schema.get_field_index(name)
+    table = release.table.set_column(place, name, release.table[name].cast(kind))
+    columns = [dict(c, type=str(kind)) if c["name"] == name else c for c in release.manifest["columns"]]
+    manifest = {**release.manifest, "columns": columns}
+    assert "columns" in found(replace(release, manifest=manifest, parts={"data": table}))
+
+
+def test_instants_asked_for_in_another_order_or_twice_are_stated_in_theirs():
+    table = pa.table({f"t{n}": [float(n), 1.0, 2.0, 3.0] for n in range(3)})
+    release, ledger = anonymize_series(
+        table, Roles(series=["t0", "t1", "t2"]), k=2, p=2, effort=0, publish_values=["t2", "t0", "t2"]
+    )
+    assert release.manifest["parameters"]["publish_values"] == ["t0", "t2"]
+    assert verify(release, ledger).violations == ()
