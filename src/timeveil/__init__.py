@@ -32,13 +32,14 @@ from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
 from timeveil.measure import Loss, Profile, SeriesLoss, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
+from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.model.version import __version__
+from timeveil.patterns import sanitize_patterns
 from timeveil.query import (
     Complex,
     PatternRange,
@@ -71,6 +72,7 @@ __all__ = [
     "LDiversity",
     "Ledger",
     "Loss",
+    "NoInferenceChannel",
     "ParameterError",
     "PatternRange",
     "PatternSimilarity",
@@ -109,6 +111,7 @@ __all__ = [
     "profile",
     "publish_stream",
     "read",
+    "sanitize_patterns",
     "verify",
     "weekday",
     "write",

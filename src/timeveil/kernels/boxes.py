@@ -121,7 +121,7 @@ def _room(shelf, needed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _is_maximal(box, item, first, kids, begins, drops, added, ways, kinds):  # type: ignore[no-untyped-def]
+def _is_maximal(box, item, first, kids, begins, drops, added, ways, kinds):  # type: ignore[no-untyped-def]  # noqa: C901
     """Whether no item can be added to a box. `ways` is room for the ways to take one item per instant."""
     instants = len(box)
     ways = _room(ways, 64)
@@ -157,7 +157,7 @@ def _is_maximal(box, item, first, kids, begins, drops, added, ways, kinds):  # t
 
 
 @njit(cache=True, nogil=True)
-def maximal_boxes(item, first, kids, begins, paths, drops, added, kinds, most):  # type: ignore[no-untyped-def]
+def maximal_boxes(item, first, kids, begins, paths, drops, added, kinds, most):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
     """All boxes of the family that cannot be widened: bounds, their items, and whether `most` sufficed.
 
     Instant by instant. `shelf` holds what may still follow, as places of itemsets of later instants; of the

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.patterns.family import Family, Sets
-from timeveil.patterns.transactions import Ints, Transactions
+from timeveil.patterns.family import Family
+from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
 CELLS_AT_MOST = 1 << 22
 
@@ -63,15 +63,6 @@ def cell_numbers(boxes: Sets, kinds: int) -> Ints:
     pairs, symbols = np.unique(box * instants + items // kinds, return_counts=True)
     logs = np.bincount(pairs // instants, np.log2(symbols + 1), minlength=len(bounds) - 1)
     return np.round(np.exp2(np.minimum(logs, 62))).astype(np.int64)
-
-
-def chosen(sets: Sets, which: Ints) -> Sets:
-    """Some of many sets."""
-    bounds, members = sets
-    lengths = np.diff(bounds)[which]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(bounds[which] - ends[:-1], lengths) + np.arange(ends[-1])
-    return ends, members[places]
 
 
 def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> tuple[Ints, Ints, Ints, Ints]:

@@ -8,11 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from timeveil.errors import InfeasibleError
-from timeveil.patterns.transactions import Ints, Transactions
-
-Sets = tuple[Ints, Ints]
-"""Bounds and members of many sets of items."""
+from timeveil.errors import ParameterError
+from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
 
 @dataclass(frozen=True)
@@ -65,16 +62,42 @@ class Family:
         """The same sets with other counts."""
         return replace(self, support=support)
 
-    def boxes(self, most: int) -> Sets:
+    def child(self, node: int, item: int) -> int:
+        """The node with one item more, -1 if it is not in the family."""
+        low, high = int(self.first[node]), int(self.first[node] + self.kids[node])
+        place = low + int(np.searchsorted(self.item[low:high], item))
+        return place if place < high and self.item[place] == item else -1
+
+    def without(self, nodes: Ints) -> Family:
+        """The sets that are left when some go, and with each all that hold it."""
+        begins, _, drops, _ = self._links
+        gone = np.zeros(len(self.item), np.bool_)
+        gone[nodes] = True
+        lengths = np.diff(begins)
+        for length in range(1, int(lengths.max(initial=0)) + 1):
+            level = np.flatnonzero(lengths == length)
+            below = drops[begins[level][:, None] + np.arange(length)]
+            gone[level] |= gone[below].any(axis=1)
+        kept = np.concatenate([[0], np.cumsum(~gone)])
+        first, ends = kept[self.first], kept[self.first + self.kids]
+        left = ~gone
+        return replace(
+            self,
+            item=self.item[left],
+            support=self.support[left],
+            first=first[left],
+            kids=(ends - first)[left],
+        )
+
+    def boxes(self, most: int, *, structural: bool = True) -> Sets:
         """Maximal boxes: every way to take one item of each of its instants is frequent (F*).
 
-        Without items that exclude each other these are the maximal itemsets.
+        Without items that exclude each other, or if that is not to be counted with, these are the maximal
+        itemsets.
         """
         begins, paths, drops, covered = self._links
-        if self.kinds == 1:
-            top = np.flatnonzero(~covered)
-            bounds = np.concatenate([[0], np.cumsum(begins[top + 1] - begins[top])])
-            return bounds, np.concatenate([paths[begins[v] : begins[v + 1]] for v in top] or [paths[:0]])
+        if self.kinds == 1 or not structural:
+            return chosen(self.sets, np.flatnonzero(~covered))
         from timeveil.kernels.boxes import extensions, maximal_boxes  # noqa: PLC0415
 
         added = extensions(begins, paths, drops, self.instants, self.kinds)
@@ -82,9 +105,9 @@ class Family:
             self.item, self.first, self.kids, begins, paths, drops, added, self.kinds, most
         )
         if not whole:
-            raise InfeasibleError(
-                f"symbols of one instant exclude each other, and so {found:,} combinations and more would have "
-                f"to be looked at; {most:,} is the most",
+            raise ParameterError(
+                f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
+                f"have to be looked at; {most:,} is the most",
                 hint="raise min_support, or take fewer symbols or instants",
                 code="too-many-patterns",
                 facts={"boxes": int(found), "cap": most},
@@ -103,7 +126,7 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
         found = mine_symbols(rows.columns, rows.kinds, least, longest, most)
     item, support, first, kids, whole = found
     if not whole:
-        raise InfeasibleError(
+        raise ParameterError(
             f"more than {most - 1:,} patterns have {least:,} rows or more",
             hint="raise min_support, or set max_len",
             code="too-many-patterns",

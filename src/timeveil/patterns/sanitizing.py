@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.patterns.channels import Channels, chosen
-from timeveil.patterns.family import Family, Sets
-from timeveil.patterns.transactions import Ints, Transactions
+from timeveil.patterns.channels import Channels
+from timeveil.patterns.family import Family
+from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ class Virtual:
     def total(self) -> int:
         """How many rows that makes."""
         return int(self.copies.sum())
+
+
+def no_rows() -> Virtual:
+    """Nothing is added."""
+    return Virtual((np.zeros(1, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
 
 
 def additive(channels: Channels, rows: Transactions, k: int) -> Virtual:
@@ -48,6 +53,7 @@ def clone(channels: Channels, rows: Transactions, family: Family, boxes: Sets, k
     """Copies of a row of each small cell, so that a virtual row is always one that can be."""
     from timeveil.kernels.virtual import rows_of_cells  # noqa: PLC0415
 
+    rows = rows.settled()
     cells = (*channels.present, *channels.absent)
     _, first = rows_of_cells(rows.holders(), rows.rows, *cells)
     return _needed(chosen((rows.starts, rows.items), np.unique(first)), family, boxes, rows, k)
@@ -99,7 +105,7 @@ def _largest_first(channels: Channels) -> Ints:
 
 
 def _needed(sets: Sets, family: Family, boxes: Sets, rows: Transactions, k: int) -> Virtual:
-    """m(V) = the largest of k less the rows that share V's cell, over all boxes; none where it is not above 0."""
+    """m(V) = the largest of k less the rows that share V's cell, over all boxes; none if not above 0."""
     from timeveil.kernels.boxes import shortfall  # noqa: PLC0415
     from timeveil.patterns.channels import cell_numbers  # noqa: PLC0415
 

@@ -14,6 +14,19 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
+Sets = tuple[Ints, Ints]
+"""Bounds and members of many sets of items."""
+
+
+def chosen(sets: Sets, which: Ints) -> Sets:
+    """Some of many sets."""
+    bounds, members = sets
+    lengths = np.diff(bounds)[which]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(bounds[which] - ends[:-1], lengths) + np.arange(ends[-1])
+    return ends, members[places]
+
+
 @dataclass(frozen=True, slots=True)
 class Transactions:
     """Rows of items. Basket b holds `items[starts[b]:starts[b + 1]]`, ascending.
@@ -43,6 +56,34 @@ class Transactions:
         """Whether some items exclude each other."""
         return self.kinds > 1
 
+    @property
+    def largest(self) -> int:
+        """How many rows have the commonest item."""
+        return int(np.bincount(self.items).max(initial=0))
+
+    def frequent(self, least: int) -> Transactions:
+        """The same rows without items that fewer than `least` have; symbols of series all stay."""
+        counts = np.bincount(self.items, minlength=len(self.names))
+        kept = np.flatnonzero(counts >= least)
+        if self.kinds > 1 or len(kept) == len(counts) or len(kept) == 0:
+            return self
+        place = np.full(len(counts), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        items = place[self.items]
+        inside = np.concatenate([[0], np.cumsum(items >= 0)])
+        return Transactions(tuple(self.names[x] for x in kept), 1, inside[self.starts], items[items >= 0])
+
+    def settled(self) -> Transactions:
+        """The rows in the order of what they have, which tells nothing of how they came in."""
+        lengths = np.diff(self.starts)
+        most = int(lengths.max(initial=0))
+        padded = np.full((self.rows, most), -1, np.int64)
+        padded[np.arange(most) < lengths[:, None]] = self.items
+        order = np.lexsort(padded.T[::-1]) if most else np.arange(self.rows)
+        starts, items = chosen((self.starts, self.items), order)
+        columns = None if self.columns is None else np.ascontiguousarray(self.columns[:, order])
+        return Transactions(self.names, self.kinds, starts, items, columns)
+
     def holders(self) -> NDArray[np.uint64]:
         """For each item the rows that have it, as bits."""
         from timeveil.kernels.virtual import as_bits  # noqa: PLC0415
@@ -50,7 +91,7 @@ class Transactions:
         row = np.repeat(np.arange(self.rows), np.diff(self.starts))
         order = np.argsort(self.items, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(self.items, minlength=len(self.names)))])
-        return as_bits(bounds, row[order], max(1, -(-self.rows // 64)))
+        return as_bits(bounds, row[order], max(1, -(-self.rows // 64)))  # type: ignore[no-any-return]
 
     def without(self, gone: NDArray[np.bool_]) -> Transactions:
         """The rows that are left."""
