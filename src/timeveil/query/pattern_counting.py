@@ -78,12 +78,12 @@ def missed(family: Family, rows: Baskets, least: int, longest: int) -> int:
     A set is next if all that is left without one of its items is in the family, and it has at most `longest`
     items. Items that are in no set of the family are not looked at.
     """
-    waiting = _nexts(family, longest)
+    waiting = nexts(family, longest)
     _, counts = _Count(family, rows, waiting).run()
     return int((counts >= least).sum())
 
 
-def _nexts(family: Family, longest: int) -> tuple[Integers, Integers]:
+def nexts(family: Family, longest: int) -> tuple[Integers, Integers]:
     """Sets and items after theirs that give no set of the family, though all parts of them are there."""
     sets, items = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for length, level in enumerate(family.levels):
