@@ -2,6 +2,7 @@
 
 from timeveil.measure.judge import measure
 from timeveil.measure.loss import Loss
+from timeveil.measure.pattern_loss import PatternError, PatternLoss
 from timeveil.measure.profile import GranularityRisk, Profile, profile
 from timeveil.measure.series_loss import QueryError, SeriesLoss
 from timeveil.measure.stream_loss import StreamLoss, WindowError
@@ -9,6 +10,8 @@ from timeveil.measure.stream_loss import StreamLoss, WindowError
 __all__ = [
     "GranularityRisk",
     "Loss",
+    "PatternError",
+    "PatternLoss",
     "Profile",
     "QueryError",
     "SeriesLoss",
