@@ -7,6 +7,8 @@ import timeveil.starting  # noqa: F401
 from timeveil.attack import (
     Adversary,
     Breach,
+    PatternAdversary,
+    PatternBreach,
     SeriesAdversary,
     SeriesBreach,
     StreamAdversary,
@@ -30,7 +32,7 @@ from timeveil.errors import (
 )
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
-from timeveil.measure import Loss, Profile, SeriesLoss, StreamLoss, measure, profile
+from timeveil.measure import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
 from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
@@ -44,7 +46,10 @@ from timeveil.query import (
     Complex,
     PatternRange,
     PatternSimilarity,
+    PatternSupport,
     RangeCount,
+    RuleConfidence,
+    TopPatterns,
     WindowCount,
     answer,
     estimate_patterns,
@@ -74,8 +79,12 @@ __all__ = [
     "Loss",
     "NoInferenceChannel",
     "ParameterError",
+    "PatternAdversary",
+    "PatternBreach",
+    "PatternLoss",
     "PatternRange",
     "PatternSimilarity",
+    "PatternSupport",
     "PrivateArtifactError",
     "Profile",
     "PublishedSlot",
@@ -84,6 +93,7 @@ __all__ = [
     "Release",
     "Roles",
     "RolesError",
+    "RuleConfidence",
     "SeriesAdversary",
     "SeriesBreach",
     "SeriesLoss",
@@ -92,6 +102,7 @@ __all__ = [
     "StreamLoss",
     "StreamPublisher",
     "TimeveilError",
+    "TopPatterns",
     "Verdict",
     "Violation",
     "WindowCount",
