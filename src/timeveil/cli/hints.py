@@ -12,7 +12,9 @@ _NAMES = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "adoption",
+        "beside",
         "buckets",
+        "cap",
         "center",
         "choose",
         "drop",
@@ -22,23 +24,29 @@ _NAMES = {
         "fill",
         "filler",
         "first_window",
+        "force",
         "format",
         "gaps",
+        "instants",
+        "item",
         "jitter",
         "k",
         "knows",
         "l",
         "late",
+        "max_len",
         "max_level",
         "memory_limit",
         "max_gap",
         "method",
+        "min_support",
         "move_cost",
         "nulls",
         "p",
         "pattern",
         "publish_pattern",
         "publish_values",
+        "published",
         "respondent",
         "round_outward",
         "seed",
@@ -46,7 +54,9 @@ _NAMES = {
         "series",
         "shape_weight",
         "slot",
+        "structural",
         "suppress",
+        "symbols",
         "time",
         "tolerance",
         "unit",
@@ -91,8 +101,10 @@ def _option(name: str, value: str) -> str:
     ('--k 5', '--exact', '--no-adoption', '--drop ...')
     """
     match name, value:
-        case "exact", "True":
-            return "--exact"
+        case (("exact" | "force"), "True"):
+            return f"--{name}"
+        case "structural", "False":
+            return "--no-structural"
         case "adoption", "False":
             return "--no-adoption"
         case "pattern", "True":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -67,6 +68,13 @@ class Family:
         low, high = int(self.first[node]), int(self.first[node] + self.kids[node])
         place = low + int(np.searchsorted(self.item[low:high], item))
         return place if place < high and self.item[place] == item else -1
+
+    def node(self, items: Sequence[int]) -> int:
+        """The node of a set of items in ascending order, -1 if it is not in the family."""
+        found = 0
+        for item in items:
+            found = self.child(found, item) if found >= 0 else -1
+        return found
 
     def without(self, nodes: Ints) -> Family:
         """The sets that are left when some go, and with each all that hold it."""

@@ -44,7 +44,7 @@ def mine(
     """
     if kind not in KINDS:
         raise ParameterError(
-            f"`kind` is one of {', '.join(KINDS)}", hint='use kind="frequent"', code="bad-parameter"
+            f"`kind` is one of {', '.join(KINDS)}", hint="name one of these", code="bad-parameter"
         )
     search = search_from(
         min_support=min_support,

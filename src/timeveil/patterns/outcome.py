@@ -16,14 +16,12 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.version import TOOL
 from timeveil.patterns.channels import Channels
+from timeveil.patterns.explaining import told
 from timeveil.patterns.family import Family
 from timeveil.patterns.sanitizing import Virtual
 from timeveil.patterns.settings import Settings
 from timeveil.patterns.sources import Source
-from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
-
-TOLD = 1000
-"""So many channels are kept in the ledger, the smallest groups and shortest ways first."""
+from timeveil.patterns.transactions import Ints, Sets, Transactions, as_lists, chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,11 @@ def assemble(
     mappings = {
         "virtual": pa.table(
             {
-                "pattern": _lists(done.virtual.sets, rows.names),
+                "pattern": as_lists(done.virtual.sets, rows.names),
                 "copies": pa.array(done.virtual.copies, pa.int64()),
             }
         ),
-        "channels": _told(done.channels, rows.names),
+        "channels": told(done.channels, done.before, rows.names),
     }
     ledger = Ledger(
         "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done)
@@ -72,7 +70,7 @@ def pattern_table(family: Family, shown: Ints, names: tuple[str, ...]) -> pa.Tab
     order = shown[_canonical(chosen(family.sets, shown))]
     return pa.table(
         {
-            "pattern": _lists(chosen(family.sets, order), names),
+            "pattern": as_lists(chosen(family.sets, order), names),
             "support": pa.array(family.support[order], pa.int64()),
         }
     )
@@ -85,13 +83,6 @@ def _canonical(sets: Sets) -> Ints:
     padded = np.full((len(lengths), int(lengths.max(initial=0))), -1, np.int64)
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = items
     return np.lexsort([*reversed(padded.T), lengths])
-
-
-def _lists(sets: Sets, names: tuple[str, ...]) -> pa.Array:
-    """Sets of items as lists of their names."""
-    bounds, items = sets
-    texts = pa.array(names, pa.string()).take(pa.array(items, pa.int64()))
-    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), texts)
 
 
 def _manifest(settings: Settings, source: Source, least: int) -> dict[str, Any]:
@@ -139,18 +130,6 @@ def _entries(source: Source, gone: NDArray[np.bool_] | None) -> pa.Table:
         {
             "row": pa.array(np.arange(len(found), dtype=np.int64)),
             "transaction": pa.array(found, mask=found < 0),
-        }
-    )
-
-
-def _told(channels: Channels, names: tuple[str, ...]) -> pa.Table:
-    """Some channels: what few people have, what they lack, and how many they are."""
-    order = np.lexsort([np.diff(channels.present[0]), channels.size, np.diff(channels.absent[0])])[:TOLD]
-    return pa.table(
-        {
-            "present": _lists(chosen(channels.present, order), names),
-            "absent": _lists(chosen(channels.absent, order), names),
-            "people": pa.array(channels.size[order], pa.int64()),
         }
     )
 

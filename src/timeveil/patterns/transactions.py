@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -25,6 +26,13 @@ def chosen(sets: Sets, which: Ints) -> Sets:
     ends = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(bounds[which] - ends[:-1], lengths) + np.arange(ends[-1])
     return ends, members[places]
+
+
+def as_lists(sets: Sets, names: tuple[str, ...]) -> pa.Array:
+    """Sets of items as lists of their names."""
+    bounds, items = sets
+    texts = pa.array(names, pa.string()).take(pa.array(items, pa.int64()))
+    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), texts)
 
 
 @dataclass(frozen=True, slots=True)
