@@ -17,17 +17,17 @@ class PatternAdversary:
     can have of a group: more than the promise is about. It takes `seconds` at most.
 
     >>> PatternAdversary(bounds=False).as_dict()
-    {'bounds': False, 'seconds': 10.0}
+    {'bounds': False, 'seconds': 5.0}
     """
 
     bounds: bool = True
-    seconds: float = 10.0
+    seconds: float = 5.0
 
     def __post_init__(self) -> None:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
         if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
             raise ParameterError(
-                "`seconds` must be a number above 0", hint="give seconds=10", code="bad-parameter"
+                "`seconds` must be a number above 0", hint="give seconds=5", code="bad-parameter"
             )
 
     @property

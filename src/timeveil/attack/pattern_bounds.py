@@ -32,7 +32,7 @@ def bound_attack(family: Family, k: int, seconds: float) -> BoundAttack | None:
     sets, items = nexts(family, family.instants + 1)
     wanted = [(*family.items_of(int(one)).tolist(), int(item)) for one, item in zip(sets, items, strict=True)]
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
-    equal = np.stack([_holds(kinds, family.items_of(number).tolist()) for number in range(family.number)])
+    equal = _sparse([_holds(kinds, family.items_of(number).tolist()) for number in range(family.number)])
     for pattern in wanted:
         left = end - time.monotonic()
         found = _bounds(equal, family.support, _holds(kinds, list(pattern)), left) if left > 0 else None
@@ -67,8 +67,14 @@ def _holds(kinds: np.ndarray[Any, Any], items: list[int]) -> np.ndarray[Any, Any
     return np.asarray(kinds[:, items].all(axis=1), dtype=np.float64)
 
 
+def _sparse(lines: list[np.ndarray[Any, Any]]) -> Any:
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    return csr_array(np.stack(lines))
+
+
 def _bounds(
-    equal: np.ndarray[Any, Any], support: Integers, goal: np.ndarray[Any, Any], seconds: float
+    equal: Any, support: Integers, goal: np.ndarray[Any, Any], seconds: float
 ) -> tuple[int, int] | None:
     """The least and the most people who can have a pattern; None if there was no time."""
     from scipy.optimize import linprog  # noqa: PLC0415

@@ -40,8 +40,6 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
     original = original_of(release, ledger, known)
     after, before = known.family(), counted_before(original)
     found = [_found(family, k, structural=known.structural) for family in (before, after)]
-    if 0 < after.support[0] < k:
-        found[1] = _with_all(found[1], int(after.support[0]))
     bits = _lines(original.rows, original.size)
     weight = np.ones(original.rows.rows)
     sizes, traced = zip(*(_smallest(channels, bits, original.rows.rows) for channels in found), strict=True)
@@ -69,15 +67,6 @@ def _found(family: Family, k: int, *, structural: bool) -> Channels:
         "symbols of one instant can be combined in too many ways to look at all",
         hint="attack a release with a larger min_support, fewer symbols or fewer instants",
         code="too-many-patterns",
-    )
-
-
-def _with_all(channels: Channels, people: int) -> Channels:
-    """Everybody is a group, too."""
-    return Channels(
-        np.pad(channels.present, ((0, 1), (0, 0)), constant_values=-1),
-        np.pad(channels.absent, ((0, 1), (0, 0)), constant_values=-1),
-        np.append(channels.size, people),
     )
 
 

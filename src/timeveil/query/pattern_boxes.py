@@ -49,6 +49,9 @@ class Boxes:
 
 def boxes_of(family: Family, *, structural: bool, most: int = MOST) -> Iterator[Boxes]:
     """All maximal boxes, form by form, and maybe some that are not maximal."""
+    if family.number == 1:
+        yield Boxes(())
+        return
     if not structural or family.kinds == 1:
         yield from _sets(family)
         return

@@ -33,8 +33,6 @@ def check_channels(release: Release, family: Family, findings: Findings) -> None
     except TooManyBoxesError:
         findings.refuse("too-large", "symbols of one instant can be combined in too many ways to look at all")
         return
-    if 0 < family.support[0] < k:
-        small, least = small + 1, min(least, int(family.support[0]))
     if small:
         findings.refuse(
             "channel",
