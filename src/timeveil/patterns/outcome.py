@@ -42,7 +42,9 @@ def assemble(
     """The pair that a method returns."""
     shown = np.arange(len(done.after.item))
     if settings.published == "closed":
-        shown = np.flatnonzero(done.after.closed())
+        closed = done.after.closed()
+        closed[0] = True  # the empty pattern tells how many people there are
+        shown = np.flatnonzero(closed)
     data = pattern_table(done.after, shown, rows.names)
     manifest = _manifest(settings, source, least)
     manifest["counts"] = {
