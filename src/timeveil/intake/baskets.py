@@ -85,8 +85,9 @@ def gather(relation: Relation) -> Baskets:
 
 def _sorted(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: Ints) -> Baskets:
     """Transactions from who has what, in any order."""
+    if column.null_count:
+        raise _nameless(item, column.null_count)
     what, values = encoded(plain(column))
-    refuse_nulls(item, values)
     texts = [str(name) for name in values.cast(pa.string()).to_pylist()]
     _refuse_alike(item, texts)
     by_name = sorted(range(len(texts)), key=texts.__getitem__)
@@ -112,12 +113,7 @@ def _refuse_alike(item: str, names: list[str]) -> None:
     looks = [unicodedata.normalize("NFC", name).strip() for name in names]
     blank = sum(not look for look in looks)
     if blank:
-        raise InputError(
-            f"column `{item}` has an item without a name",
-            hint="name it, or leave those rows out before reading",
-            code="nulls",
-            facts={"column": item, "count": blank},
-        )
+        raise _nameless(item, blank)
     alike = len(looks) - len(set(looks))
     if alike:
         raise InputError(
@@ -127,3 +123,12 @@ def _refuse_alike(item: str, names: list[str]) -> None:
             code="item-clash",
             facts={"column": item, "count": alike},
         )
+
+
+def _nameless(item: str, count: int) -> InputError:
+    return InputError(
+        f"column `{item}` has {counted(count, 'item')} without a name",
+        hint="name them, or leave them out before reading",
+        code="nulls",
+        facts={"column": item, "count": count},
+    )

@@ -44,7 +44,7 @@ def is_list(kind: pa.DataType) -> bool:
     >>> is_list(pa.large_list(pa.string())), is_list(pa.string())
     (True, False)
     """
-    kinds = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
+    kinds = ("is_list", "is_large_list", "is_fixed_size_list")
     return any(getattr(pa.types, test)(kind) for test in kinds)
 
 
