@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import channels as oracle
+from tests.properties.test_odd_manifests import mutated
 
 import timeveil as tv
 from timeveil.model.guarantee import NoInferenceChannel
@@ -375,7 +376,8 @@ def test_what_the_methods_make_holds(method):
         rows, symbols = draw_rows(chance, chance.random() < 0.6)
         how = {
             "k": 2, "min_support": chance.randint(2, 4), "method": method,
-            "structural": chance.random() < 0.7, "published": chance.choice(["frequent", "closed"]), "max_len": chance.choice([None, None, 2]),
+            "structural": chance.random() < 0.7, "published": chance.choice(["frequent", "closed"]),
+            "max_len": chance.choice([None, None, 2]),
         }  # fmt: skip
         if symbols is None:
             table, roles = pa.table({"has": [sorted(row) for row in rows]}), tv.Roles(item="has")
@@ -390,3 +392,13 @@ def test_what_the_methods_make_holds(method):
         made += 1
         assert verify(release, ledger).violations == ()
     assert made > 20
+
+
+@SOME
+@given(cases(), st.data())
+def test_an_odd_manifest_of_patterns_gets_a_verdict(case, data):
+    release, ledger = oracle.release_of(case), oracle.ledger_of(case)
+    odd = replace(release, manifest=mutated(release.manifest, data))
+    for private in (None, ledger):
+        verdict = verify(odd, private)
+        assert verdict or all(violation.message for violation in verdict.violations)

@@ -9,7 +9,8 @@ import numpy as np
 from timeveil.query.codes import Integers
 from timeveil.query.pattern_family import Family
 
-MOST = 20_000_000
+MOST = 6_000_000
+_ROOM = 1 << 27
 
 
 class TooManySetsError(Exception):
@@ -45,6 +46,8 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     ([5, 3, 3, 3], [0, 3])
     """
     size, total = family.size, 0
+    if 2.0 ** (len(family.levels) - 1) > MOST:  # the parts of the longest alone
+        raise TooManySetsError
     longer, people = family.levels[-1][:0, :0], np.zeros(0, dtype=np.int64)
     levels: list[Integers] = []
     supports: list[Integers] = []
@@ -52,6 +55,8 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     for length in range(len(family.levels) - 1, -1, -1):
         level = family.levels[length]
         start = int(family.offsets[length])
+        if len(longer) * longer.shape[1] ** 2 > _ROOM:
+            raise TooManySetsError
         lines, counts = [level], [family.support[start : start + len(level)]]
         for place in range(longer.shape[1]):
             lines.append(np.delete(longer, place, axis=1))
