@@ -42,7 +42,8 @@ def sentence(group: SmallGroup) -> str:
         signs = {1: "+", -1: "-"}
         sums = " ".join(f"{signs[sign]} {number:,}" for sign, number in group.counts).removeprefix("+ ")
         sums += f" = {group.people:,}"
-    return f"exactly {people(group.people)} have {have} and {but}: {sums}."
+    verb = "has" if group.people == 1 else "have"
+    return f"exactly {people(group.people)} {verb} {have} and {but}: {sums}."
 
 
 def limits(breach: PatternBreach) -> list[str]:
