@@ -102,10 +102,12 @@ def _virtual(
             findings.refuse("virtual", f"the ledger notes no virtual people where {stated:,} are stated")
         return [] if not (stated or table.num_rows) else None
     copies = np.asarray(pc.fill_null(table.column("copies"), 0)).astype(np.int64)
-    if (copies < 1).any() or (copies > MOST).any() or int(copies.sum()) != stated:
+    possible = bool(((copies >= 1) & (copies <= MOST)).all())
+    if not possible or int(copies.sum()) != stated:
         findings.refuse(
             "virtual", f"the ledger does not note the {stated:,} virtual people that the manifest states"
         )
+    if not possible:
         return None
     patterns, places = table.column("pattern"), known.places()
     lengths = np.asarray(pc.fill_null(pc.list_value_length(patterns), 0)).astype(np.int64)
