@@ -180,4 +180,4 @@ def test_channels_of_raised_counts_are_none_by_the_same_search() -> None:
             _, done, rows, k, _, _ = found
             added = slow.sets_of(*done.virtual.sets)
             assert len(added) == len(done.virtual.copies)
-            assert len(maximal_channels(done.after, done.after.boxes(1 << 16), rows, k)) == 0
+            assert len(maximal_channels(done.after, rows, k, 1 << 16)) == 0

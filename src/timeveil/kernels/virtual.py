@@ -19,56 +19,53 @@ def as_bits(bounds, members, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_fit(present, absent, conflicts, instant_of):  # type: ignore[no-untyped-def]
-    """Merge channels in their order, each into the first it agrees with; returns the merger of each.
+def first_fit(bounds, present, lacks, absent, items, conflicts, instant_of):  # type: ignore[no-untyped-def]
+    """Merge channels in their order, each into the first it agrees with; what each merger has, as bits.
 
     Two agree when neither has what the other lacks and, where `conflicts` says so, they do not have two
-    items of one instant.
+    items of one instant. For each item and instant the mergers that have or lack it are bits, so that 64
+    of them are asked at once.
     """
-    count, width = present.shape
-    have, lack = np.empty_like(present), np.empty_like(absent)
-    merger, made = np.empty(count, np.int64), 0
-    for c in range(count):
-        home = -1
-        for m in range(made):
-            fits = True
-            for w in range(width):
-                if present[c, w] & lack[m, w] or absent[c, w] & have[m, w]:
-                    fits = False
-                    break
-            if fits and conflicts and _clash(present[c], have[m], instant_of):
-                fits = False
-            if fits:
-                home = m
+    channels, width = len(bounds) - 1, 1
+    instants = instant_of.max() + 1 if items else 1
+    having, lacking = np.zeros((items, width), np.uint64), np.zeros((items, width), np.uint64)
+    busy = np.zeros((instants, width), np.uint64)
+    made = 0
+    for c in range(channels):
+        home = np.int64(made)
+        for w in range((made + 63) // 64):
+            against = np.uint64(0)
+            for q in range(bounds[c], bounds[c + 1]):
+                x = present[q]
+                against |= lacking[x, w]
+                if conflicts:
+                    against |= busy[instant_of[x], w] & ~having[x, w]
+            for q in range(lacks[c], lacks[c + 1]):
+                against |= having[absent[q], w]
+            free = ~against
+            if free:
+                home = 64 * w + np.int64(ones_in((free & (~free + np.uint64(1))) - np.uint64(1)))
                 break
-        if home < 0:
-            home = made
-            have[home], lack[home] = present[c], absent[c]
+        if home >= made:
+            home = np.int64(made)
             made += 1
-        else:
-            for w in range(width):
-                have[home, w] |= present[c, w]
-                lack[home, w] |= absent[c, w]
-        merger[c] = home
-    return merger, have[:made].copy()
+            if made > 64 * width:
+                having, lacking, busy = _wider(having), _wider(lacking), _wider(busy)
+                width *= 2
+        place, bit = home // 64, np.uint64(1) << np.uint64(home % 64)
+        for q in range(bounds[c], bounds[c + 1]):
+            having[present[q], place] |= bit
+            busy[instant_of[present[q]], place] |= bit
+        for q in range(lacks[c], lacks[c + 1]):
+            lacking[absent[q], place] |= bit
+    return having, made
 
 
 @njit(cache=True, nogil=True)
-def _clash(one, other, instant_of):  # type: ignore[no-untyped-def]
-    """Whether two sets of items have different items of one instant."""
-    for w in range(len(one)):
-        new = one[w] & ~other[w]
-        while new:
-            x = 64 * w + np.int64(ones_in((new & (~new + np.uint64(1))) - np.uint64(1)))
-            new &= new - np.uint64(1)
-            low = x
-            while low > 0 and instant_of[low - 1] == instant_of[x]:
-                low -= 1
-            while low < len(instant_of) and instant_of[low] == instant_of[x]:
-                if low != x and (other[low // 64] >> np.uint64(low % 64)) & np.uint64(1):
-                    return True
-                low += 1
-    return False
+def _wider(bits):  # type: ignore[no-untyped-def]
+    larger = np.zeros((bits.shape[0], 2 * bits.shape[1]), np.uint64)
+    larger[:, : bits.shape[1]] = bits
+    return larger
 
 
 @njit(cache=True, nogil=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeveil.errors import ParameterError
 from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
@@ -24,35 +25,73 @@ CELLS_AT_MOST = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Maximal channels: `size` rows have all of `present` and none of `absent`; `box` numbers their boxes."""
+    """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
+
+    `boxes` are all maximal boxes, with a channel or without.
+    """
 
     present: Sets
     absent: Sets
     size: Ints
     box: Ints
+    boxes: Sets
 
     def __len__(self) -> int:
         return len(self.size)
 
 
-def maximal_channels(family: Family, boxes: Sets, rows: Transactions, k: int) -> Channels:
-    """All maximal channels of more than none and fewer than k rows."""
+def maximal_channels(
+    family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
+) -> Channels:
+    """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused.
+
+    Boxes are those of F*: every way to take one item of each of a box's instants is frequent. Without
+    items that exclude each other, or if that is not to be counted with, they are the maximal itemsets.
+    """
+    widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
+    if family.kinds == 1 or not structural:
+        boxes, found, wide = _of_sets(family, k, widest)
+    else:
+        boxes, found, wide = _of_boxes(family, k, most, widest)
+    parts = [found, *(_counted(rows, boxes, int(box), k) for box in wide)]
+    box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
+    lengths = np.concatenate([np.diff(part[2]) for part in parts])
+    have = np.concatenate([[0], np.cumsum(lengths)]), items
+    return Channels(have, _less(boxes, box, have), sizes, box, boxes)
+
+
+Cells = tuple[Ints, Ints, Ints, Ints]
+"""Of small cells the box, the size, and bounds and items of what their rows have."""
+
+
+def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
+    """Maximal itemsets, their small cells, and those with too many cells to sum up."""
     from timeveil.kernels.boxes import small_cells  # noqa: PLC0415
 
+    boxes = chosen(family.sets, np.flatnonzero(family.maximal))
     cells = cell_numbers(boxes, family.kinds)
-    by_rows = cells > np.minimum(CELLS_AT_MOST, 16 * np.maximum(rows.rows, 1 << 10))
-    by_sums = np.flatnonzero(~by_rows)
-    part = chosen(boxes, by_sums)
-    room = int(cells[by_sums].max(initial=1))
-    which, size, ends, present = small_cells(family.tree, family.kinds, *part, k, room)
-    found = [(by_sums[which], size, ends, present)]
-    found += [_counted(rows, boxes, int(b), k) for b in np.flatnonzero(by_rows)]
-    box = np.concatenate([one[0] for one in found])
-    sizes = np.concatenate([one[1] for one in found])
-    lengths = np.concatenate([np.diff(one[2]) for one in found])
-    items = np.concatenate([one[3] for one in found])
-    have = np.concatenate([[0], np.cumsum(lengths)]), items
-    return Channels(have, _less(boxes, box, have), sizes, box)
+    narrow = np.flatnonzero(cells <= widest)
+    room = int(cells[narrow].max(initial=1))
+    which, *rest = small_cells(family.tree, family.kinds, *chosen(boxes, narrow), k, room)
+    return boxes, (narrow[which], *rest), np.flatnonzero(cells > widest)
+
+
+def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cells, Ints]:
+    """The same of boxes that are wider than a set."""
+    from timeveil.kernels.box_search import search  # noqa: PLC0415
+
+    bounds, items, which, sizes, ends, present, wide, found, whole = search(
+        family.tree, family.kinds, family.instants, k, most, widest
+    )
+    if not whole:
+        raise ParameterError(
+            f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
+            f"have to be looked at; {most:,} is the most",
+            hint="raise min_support, or take fewer symbols or instants",
+            code="too-many-patterns",
+            facts={"boxes": int(found), "cap": most},
+        )
+    return (bounds, items), (which, sizes, ends, present), wide
 
 
 def cell_numbers(boxes: Sets, kinds: int) -> Ints:
@@ -65,7 +104,7 @@ def cell_numbers(boxes: Sets, kinds: int) -> Ints:
     return np.round(np.exp2(np.minimum(logs, 62))).astype(np.int64)
 
 
-def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> tuple[Ints, Ints, Ints, Ints]:
+def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> Cells:
     """The small cells of one box, by looking at every row."""
     mine = boxes[1][boxes[0][box] : boxes[0][box + 1]]
     place = np.full(len(rows.names), -1, np.int64)

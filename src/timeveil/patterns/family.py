@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.errors import ParameterError
-from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
+from timeveil.patterns.transactions import Ints, Sets, Transactions
 
 
 @dataclass(frozen=True)
@@ -96,31 +96,6 @@ class Family:
             first=first[left],
             kids=(ends - first)[left],
         )
-
-    def boxes(self, most: int, *, structural: bool = True) -> Sets:
-        """Maximal boxes: every way to take one item of each of its instants is frequent (F*).
-
-        Without items that exclude each other, or if that is not to be counted with, these are the maximal
-        itemsets.
-        """
-        begins, paths, drops, covered = self._links
-        if self.kinds == 1 or not structural:
-            return chosen(self.sets, np.flatnonzero(~covered))
-        from timeveil.kernels.boxes import extensions, maximal_boxes  # noqa: PLC0415
-
-        added = extensions(begins, paths, drops, self.instants, self.kinds)
-        bounds, members, found, whole = maximal_boxes(
-            self.item, self.first, self.kids, begins, paths, drops, added, self.kinds, most
-        )
-        if not whole:
-            raise ParameterError(
-                f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
-                f"have to be looked at; {most:,} is the most",
-                hint="raise min_support, or take fewer symbols or instants",
-                code="too-many-patterns",
-                facts={"boxes": int(found), "cap": most},
-            )
-        return bounds, members
 
 
 def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Family:

@@ -112,16 +112,15 @@ def sanitized(rows: Transactions, settings: Settings, least: int, progress: Prog
     if len(before.item) == 1:
         raise nothing_frequent(least, rows.largest, k)
     progress("finding small groups", 0.4)
-    boxes = before.boxes(cap, structural=structural)
-    channels = maximal_channels(before, boxes, rows, k)
+    channels = maximal_channels(before, rows, k, cap, structural=structural)
     progress("closing them", 0.6)
     match settings.method:
         case "additive":
             virtual = additive(channels, rows, k)
         case "tight":
-            virtual = tight(channels, rows, before, boxes, k)
+            virtual = tight(channels, rows, before, k)
         case "clone":
-            virtual = clone(channels, rows, before, boxes, k)
+            virtual = clone(channels, rows, before, k)
         case "suppressive":
             less = suppress_rows(rows, before, least, k, longest=longest, most=cap, structural=structural)
             return Sanitized(before, less.family, channels, no_rows(), less.gone, less.rounds)

@@ -44,19 +44,19 @@ def additive(channels: Channels, rows: Transactions, k: int) -> Virtual:
     return Virtual(sets, np.full(len(sets[0]) - 1, k))
 
 
-def tight(channels: Channels, rows: Transactions, family: Family, boxes: Sets, k: int) -> Virtual:
+def tight(channels: Channels, rows: Transactions, family: Family, k: int) -> Virtual:
     """As many copies of what each merger has as make every cell that they fall into k or more."""
-    return _needed(mergers(channels, rows), family, boxes, rows, k)
+    return _needed(mergers(channels, rows), family, channels.boxes, rows, k)
 
 
-def clone(channels: Channels, rows: Transactions, family: Family, boxes: Sets, k: int) -> Virtual:
+def clone(channels: Channels, rows: Transactions, family: Family, k: int) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that can be."""
     from timeveil.kernels.virtual import rows_of_cells  # noqa: PLC0415
 
     rows = rows.settled()
     cells = (*channels.present, *channels.absent)
     _, first = rows_of_cells(rows.holders(), rows.rows, *cells)
-    return _needed(chosen((rows.starts, rows.items), np.unique(first)), family, boxes, rows, k)
+    return _needed(chosen((rows.starts, rows.items), np.unique(first)), family, channels.boxes, rows, k)
 
 
 def raised(family: Family, virtual: Virtual, items: int) -> Family:
@@ -76,32 +76,32 @@ def raised(family: Family, virtual: Virtual, items: int) -> Family:
 
 def mergers(channels: Channels, rows: Transactions) -> Sets:
     """What each merger has: greedy first fit, the most items first, then in the order of items."""
-    from timeveil.kernels.virtual import as_bits, first_fit  # noqa: PLC0415
+    from timeveil.kernels.virtual import first_fit  # noqa: PLC0415
 
-    order = _largest_first(channels)
     used, places = np.unique(np.concatenate([channels.present[1], channels.absent[1]]), return_inverse=True)
     present = channels.present[0], places[: len(channels.present[1])]
     absent = channels.absent[0], places[len(channels.present[1]) :]
-    width = max(1, -(-len(used) // 64))
-    have, lack = (as_bits(*chosen(sets, order), width) for sets in (present, absent))
-    _, merged = first_fit(have, lack, rows.structural, used // rows.kinds)
-    flags = np.unpackbits(merged.view(np.uint8), axis=1, bitorder="little", count=len(used)).astype(np.bool_)
+    order = _largest_first(present, absent, len(used))
+    instant_of = used // rows.kinds
+    having, made = first_fit(
+        *chosen(present, order), *chosen(absent, order), len(used), rows.structural, instant_of
+    )
+    flags = np.unpackbits(having.view(np.uint8), axis=1, bitorder="little", count=made).astype(np.bool_).T
     bounds = np.concatenate([[0], np.cumsum(flags.sum(1))])
     return bounds, np.broadcast_to(used, flags.shape)[flags]
 
 
-def _largest_first(channels: Channels) -> Ints:
-    bounds, items = channels.present
-    lengths = np.diff(bounds)
-    widest = int(lengths.max(initial=0))
-    padded = np.full((len(lengths), widest), -1, np.int64)
-    padded[np.arange(widest) < lengths[:, None]] = items
-    lacking = channels.absent
-    most = int(np.diff(lacking[0]).max(initial=0))
-    second = np.full((len(lengths), most), -1, np.int64)
-    second[np.arange(most) < np.diff(lacking[0])[:, None]] = lacking[1]
-    keys = [*reversed(second.T), *reversed(padded.T), -lengths]
-    return np.lexsort(keys) if len(lengths) else np.empty(0, np.int64)
+def _largest_first(present: Sets, absent: Sets, items: int) -> Ints:
+    """Places of channels: more present items first, then in the order of items, of absent ones last.
+
+    Items as bits, the first one highest: of sets of one size the first in order is the largest number.
+    """
+    from timeveil.kernels.virtual import as_bits  # noqa: PLC0415
+
+    width = max(1, -(-items // 64))
+    highest = [as_bits(bounds, 64 * width - 1 - members, width) for bounds, members in (absent, present)]
+    keys = [~words[:, place] for words in highest for place in range(width)]
+    return np.lexsort([*keys, -np.diff(present[0])])
 
 
 def _needed(sets: Sets, family: Family, boxes: Sets, rows: Transactions, k: int) -> Virtual:

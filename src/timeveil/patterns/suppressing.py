@@ -37,7 +37,7 @@ def suppress_rows(
 
     gone, left, rounds = np.zeros(rows.rows, np.bool_), rows, 0
     while True:
-        channels = maximal_channels(family, family.boxes(most, structural=structural), left, k)
+        channels = maximal_channels(family, left, k, most, structural=structural)
         if len(channels) == 0:
             return Suppressed(family, gone, rounds)
         cells = (*channels.present, *channels.absent)
@@ -56,11 +56,10 @@ def suppress_patterns(
     """
     rounds, total = 0, len(family.item) - 1
     while True:
-        boxes = family.boxes(most, structural=structural)
-        channels = maximal_channels(family, boxes, rows, k)
+        channels = maximal_channels(family, rows, k, most, structural=structural)
         if len(channels) == 0:
             return Suppressed(family, None, rounds)
-        doomed = [_least_supported(family, boxes, int(box)) for box in np.unique(channels.box)]
+        doomed = [_least_supported(family, channels.boxes, int(box)) for box in np.unique(channels.box)]
         left = family.without(np.array(doomed))
         rounds += 1
         family = _something(left, "pattern", total - len(left.item) + 1, total)

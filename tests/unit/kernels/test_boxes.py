@@ -32,12 +32,12 @@ def test_maximal_boxes_and_small_cells_of_series(seed: int) -> None:
     some, rows, kinds, least = series(seed)
     longest = rows.instants if seed % 3 else max(1, rows.instants - 1)
     family = mine_family(rows, least, longest, 1 << 20)
-    boxes = family.boxes(1 << 20)
-    found = sets_of(*boxes)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
     meant = maximal(star(mined(some, least, longest), lambda item: item // kinds))
     assert len(found) == len(set(found))
     assert set(found) == meant
-    check_cells(some, found, maximal_channels(family, boxes, rows, 3), 3)
+    check_cells(some, found, channels, 3)
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -47,10 +47,10 @@ def test_maximal_sets_and_small_cells_of_baskets(seed: int) -> None:
     some = [frozenset(np.flatnonzero(draw.random(items) < 0.6).tolist()) for _ in range(draw.integers(1, 30))]
     rows, least = transactions(some, items), int(draw.integers(1, 6))
     family = mine_family(rows, least, items, 1 << 20)
-    boxes = family.boxes(1 << 20)
-    found = sets_of(*boxes)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
     assert set(found) == maximal(mined(some, least))
-    check_cells(some, found, maximal_channels(family, boxes, rows, 3), 3)
+    check_cells(some, found, channels, 3)
 
 
 def check_cells(some: list[Row], boxes: list[Row], found: Channels, k: int) -> None:
@@ -72,15 +72,15 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
     for seed in range(30):
         some, rows, _, least = series(seed)
         family = mine_family(rows, least, rows.instants, 1 << 20)
-        boxes = family.boxes(1 << 20)
-        monkeypatch.setattr("timeveil.patterns.channels.CELLS_AT_MOST", 1)
-        check_cells(some, sets_of(*boxes), maximal_channels(family, boxes, rows, 4), 4)
+        monkeypatch.setattr("timeveil.patterns.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
+        channels = maximal_channels(family, rows, 4, 1 << 20)
+        check_cells(some, sets_of(*channels.boxes), channels, 4)
 
 
 def test_a_cap_stops_the_search() -> None:
     rows = transactions([frozenset(w) for w in itertools.product((0, 1), (2, 3), (4, 5))] * 3, 6, 2)
     family = mine_family(rows, 3, 3, 1 << 10)
-    assert len(sets_of(*family.boxes(1))) == 1
+    assert len(sets_of(*maximal_channels(family, rows, 2, 1).boxes)) == 1
     with pytest.raises(ParameterError) as caught:
-        mine_family(rows, 3, 2, 1 << 10).boxes(1)
+        maximal_channels(mine_family(rows, 3, 2, 1 << 10), rows, 2, 1)
     assert caught.value.code == "too-many-patterns"
