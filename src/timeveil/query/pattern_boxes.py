@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.query.codes import Integers
+from timeveil.query.codes import Integers, fold
 from timeveil.query.pattern_family import Family, Masks
 
 AT_ONCE = 400_000
@@ -108,24 +108,32 @@ def _sets(family: Family) -> Iterator[Boxes]:
 
 
 def _by_form(masks: Masks, kinds: int) -> Iterator[Boxes]:
-    """Boxes of the same number of items in each of their instants, together."""
-    sizes = np.bitwise_count(masks)
-    forms, form = np.unique(sizes, axis=0, return_inverse=True)
-    order = np.argsort(form.ravel(), kind="stable")
-    ends = np.cumsum(np.bincount(form.ravel(), minlength=len(forms)))
-    width = np.arange(kinds, dtype=np.uint64)
-    merged: dict[tuple[int, ...], list[tuple[Integers, ...]]] = {}
-    for number, counts in enumerate(forms):
-        mine = masks[order[ends[number - 1] if number else 0 : ends[number]]]
-        axes = []
-        for instant in np.flatnonzero(counts):
-            there = ((mine[:, instant, None] >> width) & np.uint64(1)).astype(bool)
-            symbol = np.nonzero(there)[1].reshape(len(mine), int(counts[instant]))
-            axes.append(symbol + kinds * int(instant))
-        if axes:
-            merged.setdefault(tuple(int(count) for count in counts[counts > 0]), []).append(tuple(axes))
-    for parts in merged.values():  # forms that differ in nothing but which instants they are at
-        yield Boxes(tuple(np.concatenate(axis) for axis in zip(*parts, strict=True)))
+    """Boxes of the same numbers of items from one of their instants to the next, together."""
+    sizes = np.bitwise_count(masks).astype(np.int64)
+    packed = np.take_along_axis(sizes, np.argsort(sizes == 0, axis=1, kind="stable"), axis=1)
+    form, forms = fold([(column, kinds + 1) for column in packed.T], len(packed))
+    items = _items(masks, kinds)
+    total = sizes.sum(axis=1)
+    starts = np.cumsum(total) - total
+    order = np.argsort(form, kind="stable")
+    ends = np.cumsum(np.bincount(form, minlength=forms))
+    for number in range(forms):
+        mine = order[ends[number - 1] if number else 0 : ends[number]]
+        counts = packed[mine[0]]
+        lines = items[starts[mine][:, None] + np.arange(int(total[mine[0]]))]
+        stops = np.cumsum(counts[counts > 0])
+        if len(stops):
+            yield Boxes(tuple(np.split(lines, stops[:-1], axis=1)))
+
+
+def _items(masks: Masks, kinds: int) -> Integers:
+    """The items of all boxes, one after the other."""
+    width, found = np.arange(kinds, dtype=np.uint64), [np.zeros(0, dtype=np.int64)]
+    step = max(1, (1 << 24) // (masks.shape[1] * kinds))
+    for start in range(0, len(masks), step):
+        there = ((masks[start : start + step, :, None] >> width) & np.uint64(1)).astype(bool)
+        found.append(np.nonzero(there.reshape(len(there), -1))[1])
+    return np.concatenate(found)
 
 
 def _walk(family: Family) -> Iterator[Masks]:
@@ -194,7 +202,7 @@ class _Walker:
     def _closed(self, state: Integers, allows: Masks) -> tuple[Integers, Masks]:
         """Per state the choices that single sets allow, and all their intersections."""
         shift = np.uint64(self.kinds)
-        given = np.unique((state.astype(np.uint64) << shift) | allows)
+        given = _distinct((state.astype(np.uint64) << shift) | allows)
         bits = (np.uint64(1) << shift) - np.uint64(1)
         known, fresh = given, given
         owner = (given >> shift).astype(np.int64)
@@ -205,7 +213,15 @@ class _Walker:
             ends = np.cumsum(count)
             other = np.arange(int(ends[-1])) - np.repeat(ends - count - low, count)
             both = np.repeat(fresh & bits, count) & given[other]
-            met = np.unique((np.repeat(mine, count) << shift) | (both & bits))
+            met = _distinct((np.repeat(mine, count) << shift) | (both & bits))
             fresh = np.setdiff1d(met, known, assume_unique=True)
             known = np.union1d(known, fresh)
         return (known >> shift).astype(np.int64), known & bits
+
+
+def _distinct(keys: Masks) -> Masks:
+    """Each once, in order; by sorting, as they nearly are."""
+    ordered = np.sort(keys, kind="stable")
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return ordered[fresh]
