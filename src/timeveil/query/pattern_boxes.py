@@ -186,8 +186,8 @@ class _Walker:
         allows = np.zeros(len(left), dtype=np.uint64)
         place = np.searchsorted(keys, state[here] * number + self.rest[node[here]])
         symbol = self.symbol[node[here]]
-        for one in np.unique(symbol):  # within one symbol no set comes twice
-            allows[place[symbol == one]] |= np.uint64(1) << one
+        for one in range(self.kinds):  # within one symbol no set comes twice
+            allows[place[symbol == one]] |= np.uint64(1 << one)
         owner, choice = self._closed(left_state, allows)
         begins = np.searchsorted(left_state, np.arange(len(masks) + 1))
         lengths = np.diff(begins)[owner]
