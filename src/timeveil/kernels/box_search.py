@@ -152,17 +152,30 @@ def _shared(bits, begin, end, common):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _widen(ways, begin, total, table, chosen, word, out):  # type: ignore[no-untyped-def]
-    """The nodes of all ways with nothing or one of the chosen items of an instant; returns their end."""
+    """The nodes of all ways with nothing or one of the chosen items of an instant."""
     for a in range(total):
-        ways[out + a] = ways[begin + a]
-    top, left = out + total, chosen
-    while left:
-        below = (left & (~left + np.uint64(1))) - np.uint64(1)
-        left &= left - np.uint64(1)
-        for a in range(total):
-            ways[top] = kid_at(table, ways[begin + a], word, below)
-            top += 1
-    return top
+        node, left, to = ways[begin + a], chosen, out + a
+        start, bits = table[node, 2 * word], table[node, 2 * word + 1]
+        ways[to] = node
+        while left:
+            lowest = left & (~left + np.uint64(1))
+            to += total
+            ways[to] = np.int32(start + ones_in(bits & (lowest - np.uint64(1))))
+            left ^= lowest
+
+
+@njit(cache=True, nogil=True)
+def _fill(cells, ways, begin, total, table, support, chosen, word):  # type: ignore[no-untyped-def]
+    """The supports of those nodes."""
+    for a in range(total):
+        node, left, to = ways[begin + a], chosen, a
+        start, bits = table[node, 2 * word], table[node, 2 * word + 1]
+        cells[to] = support[node]
+        while left:
+            lowest = left & (~left + np.uint64(1))
+            to += total
+            cells[to] = support[np.int64(start + ones_in(bits & (lowest - np.uint64(1))))]
+            left ^= lowest
 
 
 @njit(cache=True, nogil=True)
@@ -179,11 +192,12 @@ def _sum_up(cells, total, sizes, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def search(tree, kinds, instants, least, most, widest):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
+def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
     """All maximal boxes, and their cells of more than none and fewer than `least` rows, or fewer than none.
 
     Returns bounds and items of the boxes; of each small cell its box, size, bounds and present items; which
-    boxes have more than `widest` cells and were not looked into; and whether `most` boxes sufficed.
+    boxes have more than `widest` cells and were not looked into; and whether `most` boxes sufficed. Of
+    `parts` parts of the work only one is done.
     """
     item, support, first, kids = tree
     nodes, per_word = len(item), 64 // kinds
@@ -194,6 +208,7 @@ def search(tree, kinds, instants, least, most, widest):  # type: ignore[no-untyp
     shelf, bits = np.empty(4 * nodes + 64, np.int32), np.zeros((4 * nodes + 64, words), np.uint64)
     shelf[:nodes] = np.arange(nodes)
     ways, cells = np.zeros(1024, np.int32), np.empty(1024, np.int64)
+    cells[0] = support[0]
     runs = np.zeros((instants, kinds, 3), np.int64)
     depth = instants * (kinds + 1) + 2
     # instant, begin, end, next symbol, top of the shelf, begin and number of ways, whether looked at
@@ -205,12 +220,14 @@ def search(tree, kinds, instants, least, most, widest):  # type: ignore[no-untyp
     present, small, used = np.empty(1024, np.int64), 0, 0
     wide, wides = np.empty(64, np.int64), 0
     counts, looks = np.zeros(instants, np.int64), 0
-    level, entering = -1, True
+    level, entering, number, cut = -1, True, 0, min(2, instants)
     instant, begin, end, top, way, total = 0, 0, nodes, nodes, 0, 1
     while True:
         if entering:
             entering = False
             looks += 1
+            if instant == 0 and end - begin == 1 and part > 0:
+                break
             if end - begin == 1 or instant == instants:
                 if boxes == most or looks > 1000 * most:
                     return bounds, items, which, sizes, ends, present, wide, boxes, False
@@ -232,9 +249,6 @@ def search(tree, kinds, instants, least, most, widest):  # type: ignore[no-untyp
                     wide[wides] = boxes - 1
                     wides += 1
                 elif least > 0:
-                    cells = room(cells, total)
-                    for a in range(total):
-                        cells[a] = support[ways[way + a]]
                     _sum_up(cells, total, counts, filled)
                     for a in range(total):
                         if cells[a] == 0 or cells[a] >= least:
@@ -300,15 +314,24 @@ def search(tree, kinds, instants, least, most, widest):  # type: ignore[no-untyp
                 wider |= common[w] != 0
             if wider:
                 continue
+            leaf = end - begin == 1 or instant + 1 == instants
+            if instant + 1 == cut or (leaf and instant + 1 < cut):
+                number += 1
+                if number % parts != part:
+                    continue
             box[instant] = closed
-            if closed and total > 0 and least > 0:
-                size_here = np.int64(ones_in(closed)) + 1
-                if total * size_here > widest:
+            if total > 0 and least > 0:
+                larger = total * (np.int64(ones_in(closed)) + 1)
+                if larger > widest:
                     total = -1
-                else:
-                    ways = room(ways, way + total + total * size_here)
-                    stop = _widen(ways, way, total, table, closed << low, word, way + total)
-                    way, total = way + total, stop - way - total
+                elif leaf:
+                    cells = room(cells, larger)
+                    _fill(cells, ways, way, total, table, support, closed << low, word)
+                    total = larger
+                elif closed:
+                    ways = room(ways, way + total + larger)
+                    _widen(ways, way, total, table, closed << low, word, way + total)
+                    way, total = way + total, larger
             instant += 1
             entering = True
             continue

@@ -12,6 +12,8 @@ cells than there are rows, the rows are counted instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,8 @@ from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
 CELLS_AT_MOST = 1 << 22
+PARTS, ALONE = 2, 20_000
+"""Above so many patterns the search for boxes is done in so many parts at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +84,14 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cel
     """The same of boxes that are wider than a set."""
     from timeveil.kernels.box_search import search  # noqa: PLC0415
 
-    bounds, items, which, sizes, ends, present, wide, found, whole = search(
-        family.tree, family.kinds, family.instants, k, most, widest
-    )
-    if not whole:
+    parts = PARTS if len(family.item) > ALONE else 1
+    asked = (family.tree, family.kinds, family.instants, k, most, widest)
+    with ThreadPoolExecutor(parts) as pool:
+        done = list(pool.map(lambda part: search(*asked, part, parts), range(parts)))
+    bounds, items, which, sizes, ends, present, wide, counts, whole = zip(*done, strict=True)
+    found = sum(counts)
+    before = [sum(counts[:part]) for part in range(parts)]
+    if found > most or not all(whole):
         raise ParameterError(
             f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
             f"have to be looked at; {most:,} is the most",
@@ -91,7 +99,15 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cel
             code="too-many-patterns",
             facts={"boxes": int(found), "cap": most},
         )
-    return (bounds, items), (which, sizes, ends, present), wide
+    small = [numbers + shift for numbers, shift in zip(which, before, strict=True)]
+    large = [numbers + shift for numbers, shift in zip(wide, before, strict=True)]
+    cells = np.concatenate(small), np.concatenate(sizes), _joined(ends), np.concatenate(present)
+    return (_joined(bounds), np.concatenate(items)), cells, np.concatenate(large)
+
+
+def _joined(bounds: Sequence[Ints]) -> Ints:
+    """Bounds of sets that stand one after the other."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(some) for some in bounds]))])
 
 
 def cell_numbers(boxes: Sets, kinds: int) -> Ints:

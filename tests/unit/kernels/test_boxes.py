@@ -84,3 +84,36 @@ def test_a_cap_stops_the_search() -> None:
     with pytest.raises(ParameterError) as caught:
         maximal_channels(mine_family(rows, 3, 2, 1 << 10), rows, 2, 1)
     assert caught.value.code == "too-many-patterns"
+
+
+def test_in_parts_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(60):
+        some, rows, _, least = series(seed)
+        family = mine_family(rows, least, rows.instants, 1 << 20)
+        whole = maximal_channels(family, rows, 4, 1 << 20)
+        with monkeypatch.context() as changed:
+            changed.setattr("timeveil.patterns.channels.ALONE", 0)
+            parts = maximal_channels(family, rows, 4, 1 << 20)
+        assert set(sets_of(*parts.boxes)) == set(sets_of(*whole.boxes))
+        check_cells(some, sets_of(*parts.boxes), parts, 4)
+
+
+def test_more_items_than_one_word_of_bits() -> None:
+    """24 instants of 5 symbols: bits of two words; against the plain definition on a few of them."""
+    draw = np.random.default_rng(5)
+    symbols = np.minimum(draw.geometric(0.6, (200, 24)) - 1, 4)
+    some = [frozenset(j * 5 + int(s) for j, s in enumerate(row)) for row in symbols]
+    rows = transactions(some, 120, 5)
+    family = mine_family(rows, 40, 3, 1 << 20)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
+    assert len(found) == len(set(found)) > 100
+    check_cells(some, found, channels, 3)
+    supports = mined(some, 40, 3)
+    for box in found[::50]:
+        ways = [[x for x in box if x // 5 == j] for j in sorted({x // 5 for x in box})]
+        assert all(frozenset(way) in supports for way in itertools.product(*ways))
+        for x in {x for some in supports for x in some} - box:
+            larger = sorted({*box, x}, key=lambda item: item // 5)
+            by = [[y for y in larger if y // 5 == j] for j in sorted({y // 5 for y in larger})]
+            assert not all(frozenset(way) in supports for way in itertools.product(*by))
