@@ -192,6 +192,12 @@ def _sum_up(cells, total, sizes, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _note(here, instant, begin, end, following, top, way, total):  # type: ignore[no-untyped-def]
+    here[0], here[1], here[2], here[3] = instant, begin, end, following
+    here[4], here[5], here[6], here[7] = top, way, total, 0
+
+
+@njit(cache=True, nogil=True)
 def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
     """All maximal boxes, and their cells of more than none and fewer than `least` rows, or fewer than none.
 
@@ -233,7 +239,8 @@ def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ig
                     return bounds, items, which, sizes, ends, present, wide, boxes, False
                 for j in range(instant, instants):
                     box[j] = 0
-                bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
+                if boxes + 2 > len(bounds) or size + instants * kinds > len(items):
+                    bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
                 filled = 0
                 for j in range(instants):
                     counts[filled] = np.int64(ones_in(box[j]))
@@ -268,7 +275,8 @@ def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ig
                         ends[small] = used
             else:
                 need = top + 2 * (end - begin) + 1
-                shelf, bits = room(shelf, need), room(bits, need)
+                if need > len(shelf):
+                    shelf, bits = room(shelf, need), room(bits, need)
                 if instant:
                     for w in range(words):
                         chosen[w] = 0
@@ -280,7 +288,7 @@ def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ig
                 )
                 found_symbols[instant] = symbols
                 level += 1
-                here[level] = (instant, none, top, 0, top, way, total, 0)
+                _note(here[level], instant, none, top, 0, top, way, total)
                 sets[level] = 0
         if level < 0:
             break
@@ -325,11 +333,13 @@ def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ig
                 if larger > widest:
                     total = -1
                 elif leaf:
-                    cells = room(cells, larger)
+                    if larger > len(cells):
+                        cells = room(cells, larger)
                     _fill(cells, ways, way, total, table, support, closed << low, word)
                     total = larger
                 elif closed:
-                    ways = room(ways, way + total + larger)
+                    if way + total + larger > len(ways):
+                        ways = room(ways, way + total + larger)
                     _widen(ways, way, total, table, closed << low, word, way + total)
                     way, total = way + total, larger
             instant += 1
@@ -346,11 +356,12 @@ def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ig
         sets[level + 1] = sets[level] | bit
         level += 1
         if sets[level] == bit:
-            here[level] = (instant, runs[instant, c, 0], runs[instant, c, 1], c + 1, top, way, total, 0)
+            _note(here[level], instant, runs[instant, c, 0], runs[instant, c, 1], c + 1, top, way, total)
             continue
-        shelf, bits = room(shelf, top + end - begin), room(bits, top + end - begin)
+        if top + end - begin > len(shelf):
+            shelf, bits = room(shelf, top + end - begin), room(bits, top + end - begin)
         stop = _follow(shelf, bits, (begin, end), runs[instant, c], word, bit << low, top)
-        here[level] = (instant, top, stop, c + 1, stop, way, total, 0)
+        _note(here[level], instant, top, stop, c + 1, stop, way, total)
     return (
         bounds[: boxes + 1],
         items[:size],

@@ -61,3 +61,15 @@ def test_rows_beyond_one_word_of_bits() -> None:
     draw = np.random.default_rng(7)
     some = [frozenset(np.flatnonzero(draw.random(7) < 0.5).tolist()) for _ in range(1000)]
     assert supports_of(mine_family(transactions(some, 7), 40, 7, 1 << 20)) == mined(some, 40)
+
+
+def test_an_independent_miner_finds_the_same() -> None:
+    """pyfim's relim, which the extra `bench` brings."""
+    fim = pytest.importorskip("fim")
+    draw = np.random.default_rng(11)
+    for density, least in ((0.2, 20), (0.6, 200)):
+        some = [frozenset(np.flatnonzero(draw.random(20) < density).tolist()) for _ in range(2000)]
+        family = mine_family(transactions(some, 20), least, 20, 1 << 20)
+        found = fim.relim([tuple(row) for row in some], target="s", supp=-least, zmin=1, report="a")
+        meant = {frozenset(items): count for items, count in found}
+        assert {items: count for items, count in supports_of(family).items() if items} == meant
