@@ -2,16 +2,16 @@
 
 | symbol | here | where |
 |---|---|---|
-| D | `timeveil.patterns.transactions.Transactions` | §3 |
-| F(D, σ) | `timeveil.patterns.family.Family` | §3 |
-| Cl(D, σ) | `timeveil.patterns.family.Family.closed` | §3 |
-| sup_D(X) | `timeveil.patterns.family.Family.support` | §3 |
-| σ | `timeveil.patterns.settings.least_support` | §3 |
-| k | `timeveil.model.guarantee.NoInferenceChannel.k` | §3 |
-| C_I^J | `timeveil.patterns.channels.Channels` | §4 |
-| f_I^J | `timeveil.patterns.channels.Channels.size` | §4 |
-| MCh(k, Cl(D, σ)) | `timeveil.patterns.channels.maximal_channels` | §4 |
-| channel merging | `timeveil.patterns.sanitizing.mergers` | Algorithm 4 |
+| D | `timeveil.patterns.transactions.Transactions` | §6.6 |
+| F(D, σ) | `timeveil.patterns.family.Family` | Atzori et al. |
+| Cl(D, σ) | `timeveil.patterns.family.Family.closed` | §6.6 |
+| sup_D(I) | `timeveil.patterns.family.Family.support` | Algorithm 4 |
+| σ | `timeveil.patterns.settings.least_support` | §6.6 |
+| k | `timeveil.model.guarantee.NoInferenceChannel` | §6.6 |
+| C_I^J | `timeveil.patterns.channels.Channels` | Algorithm 4 |
+| f_I^J | `timeveil.patterns.channels.Channels.size` | Algorithm 4 |
+| μCh(k, Cl(D, σ)) | `timeveil.patterns.channels.maximal_channels` | §6.6 |
+| ⋈ | `timeveil.patterns.sanitizing.mergers` | Algorithm 4 |
 | O^k | `timeveil.patterns.sanitizing.raised` | Algorithm 4 |
 """
 
