@@ -28,7 +28,7 @@ from timeveil.query.published import promised
 
 EXAMPLES = 3
 SHORTENED = 200
-_BUDGET = 1 << 32
+_BUDGET = 1 << 37
 """Bits to look at when groups are looked up: some seconds' work."""
 _AT_ONCE = 1 << 22
 Bits = npt.NDArray[np.uint64]
