@@ -163,7 +163,7 @@ def wrong_ways(rows: list[Row], k: int, least: int) -> dict[str, Supports]:
         "right": right,
         "merge if the union is frequent": raised(supports, loose, k),
         "once for each itemset": {x: n + k * any(x <= row for row in fits) for x, n in supports.items()},
-        "closed sets only": {x: right[x] if x in closed else n for x, n in supports.items()},
+        "closed sets only": {x: max(right[y] for y in closed if x <= y) for x in supports},
         "the empty set as it was": {**right, frozenset(): len(rows)},
         "k - f for each channel": {
             x: n + sum(k - sizes[c] for c in found if x <= c[0]) for x, n in supports.items()
