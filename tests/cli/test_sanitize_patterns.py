@@ -197,3 +197,20 @@ def test_a_list_column_of_parquet(cli: Cli) -> None:
     assert cli(f"{line} lists").code == 0
     assert cli(f"{BASKETS} {PROMISE} --quiet").code == 0
     assert open_release("lists").table.equals(open_release("out").table)
+
+
+def test_a_picture(cli: Cli) -> None:
+    assert cli(f"{SERIES} {PROMISE} --quiet").code == 0
+    said = cli("plot out --out shapes.svg --top 4")
+    assert (said.code, said.out, said.err) == (0, "shapes.svg: drawn\n", "")
+    assert "The 4 strongest of " in Path("shapes.svg").read_text()
+    for line, message in (
+        ("plot out --group 2 --out p.svg", "`--group` is about a release of series"),
+        ("plot out --ledger ledger --out p.svg", "`--ledger` is about a release of series"),
+        ("plot out --longer-than 99 --out p.svg", "no pattern has more than 99 items"),
+        ("plot out --top 0 --out p.svg", "1 to 60 patterns"),
+    ):
+        said = cli(line)
+        assert (said.code, said.out) == (2, ""), line
+        assert message in said.err
+    assert "p.svg" not in names()
