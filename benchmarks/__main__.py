@@ -7,9 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import endless, series, series_adaptive, stream, stream_packets, whole_catalogue
+from benchmarks.speed import (
+    endless,
+    patterns,
+    series,
+    series_adaptive,
+    stream,
+    stream_packets,
+    whole_catalogue,
+)
 
-NAMES = ("catalogue", "stream", "packets", "endless", "series", "adaptive")
+NAMES = ("catalogue", "stream", "packets", "endless", "series", "adaptive", "patterns")
 
 
 def main() -> None:
@@ -48,6 +56,10 @@ def main() -> None:
         results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
         results["adaptive_long"] = series_adaptive.long_series()
         print(series_adaptive.table(results["adaptive"], results["adaptive_long"]))
+    if arguments.only in (None, "patterns"):  # needs the extra `bench`
+        results["patterns"] = patterns.run(100_000, arguments.repeat)
+        results["patterns_large"] = patterns.large()
+        print(patterns.table(results["patterns"], results["patterns_large"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -7,6 +7,8 @@ import timeveil.starting  # noqa: F401
 from timeveil.attack import (
     Adversary,
     Breach,
+    PatternAdversary,
+    PatternBreach,
     SeriesAdversary,
     SeriesBreach,
     StreamAdversary,
@@ -30,20 +32,24 @@ from timeveil.errors import (
 )
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
-from timeveil.measure import Loss, Profile, SeriesLoss, StreamLoss, measure, profile
+from timeveil.measure import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure, profile
 from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
+from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
 from timeveil.model.verdict import Verdict, Violation
 from timeveil.model.version import __version__
+from timeveil.patterns import sanitize_patterns
 from timeveil.query import (
     Complex,
     PatternRange,
     PatternSimilarity,
+    PatternSupport,
     RangeCount,
+    RuleConfidence,
+    TopPatterns,
     WindowCount,
     answer,
     estimate_patterns,
@@ -71,9 +77,14 @@ __all__ = [
     "LDiversity",
     "Ledger",
     "Loss",
+    "NoInferenceChannel",
     "ParameterError",
+    "PatternAdversary",
+    "PatternBreach",
+    "PatternLoss",
     "PatternRange",
     "PatternSimilarity",
+    "PatternSupport",
     "PrivateArtifactError",
     "Profile",
     "PublishedSlot",
@@ -82,6 +93,7 @@ __all__ = [
     "Release",
     "Roles",
     "RolesError",
+    "RuleConfidence",
     "SeriesAdversary",
     "SeriesBreach",
     "SeriesLoss",
@@ -90,6 +102,7 @@ __all__ = [
     "StreamLoss",
     "StreamPublisher",
     "TimeveilError",
+    "TopPatterns",
     "Verdict",
     "Violation",
     "WindowCount",
@@ -109,6 +122,7 @@ __all__ = [
     "profile",
     "publish_stream",
     "read",
+    "sanitize_patterns",
     "verify",
     "weekday",
     "write",

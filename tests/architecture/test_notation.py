@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.architecture.source import ROOT
 
-METHODS = ("timeveil.generalization", "timeveil.streaming", "timeveil.series")
+METHODS = ("timeveil.generalization", "timeveil.streaming", "timeveil.series", "timeveil.patterns")
 PAGE = ROOT / "docs" / "explanation" / "notation.md"
 Row = tuple[str, str, str]
 

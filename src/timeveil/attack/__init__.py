@@ -3,6 +3,8 @@
 from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach, Risk
 from timeveil.attack.judge import attack
+from timeveil.attack.pattern_adversary import PatternAdversary
+from timeveil.attack.pattern_breach import BoundAttack, PatternBreach, SmallGroup
 from timeveil.attack.posterior import Posterior
 from timeveil.attack.series_adversary import SeriesAdversary
 from timeveil.attack.series_breach import SeriesBreach
@@ -11,11 +13,15 @@ from timeveil.attack.stream_breach import StreamBreach
 
 __all__ = [
     "Adversary",
+    "BoundAttack",
     "Breach",
+    "PatternAdversary",
+    "PatternBreach",
     "Posterior",
     "Risk",
     "SeriesAdversary",
     "SeriesBreach",
+    "SmallGroup",
     "StreamAdversary",
     "StreamBreach",
     "attack",

@@ -8,6 +8,9 @@ from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach
 from timeveil.attack.inference import attack_stream
 from timeveil.attack.linkage import attack_times
+from timeveil.attack.pattern_adversary import PatternAdversary
+from timeveil.attack.pattern_breach import PatternBreach
+from timeveil.attack.pattern_inference import attack_patterns
 from timeveil.attack.series_adversary import SeriesAdversary
 from timeveil.attack.series_breach import SeriesBreach
 from timeveil.attack.series_linkage import attack_series
@@ -25,18 +28,23 @@ def attack(release: Release, ledger: Ledger, adversary: StreamAdversary) -> Stre
 @overload
 def attack(release: Release, ledger: Ledger, adversary: SeriesAdversary) -> SeriesBreach: ...
 @overload
+def attack(release: Release, ledger: Ledger, adversary: PatternAdversary) -> PatternBreach: ...
+@overload
 def attack(
     release: Release, ledger: Ledger, adversary: None = None
-) -> Breach | StreamBreach | SeriesBreach: ...
+) -> Breach | StreamBreach | SeriesBreach | PatternBreach: ...
 def attack(
-    release: Release, ledger: Ledger, adversary: Adversary | StreamAdversary | SeriesAdversary | None = None
-) -> Breach | StreamBreach | SeriesBreach:
+    release: Release,
+    ledger: Ledger,
+    adversary: Adversary | StreamAdversary | SeriesAdversary | PatternAdversary | None = None,
+) -> Breach | StreamBreach | SeriesBreach | PatternBreach:
     """Try what an adversary can find out about everyone; the ledger tells who is who.
 
     On timestamped rows an `Adversary` looks for people, which gives a `Breach`. On a stream a
     `StreamAdversary` guesses their sensitive values, which gives a `StreamBreach`. On series a
     `SeriesAdversary` looks for people's rows, which gives a `SeriesBreach`; if none is given, it is one who
-    knows all values and the pattern.
+    knows all values and the pattern. On patterns a `PatternAdversary` computes small groups from the counts,
+    which gives a `PatternBreach`.
     """
     match release.manifest.get("model"), adversary:
         case "time", Adversary() | None:
@@ -45,15 +53,20 @@ def attack(
             return attack_stream(release, ledger, adversary or StreamAdversary())
         case "series", SeriesAdversary() | None:
             return attack_series(release, ledger, adversary or SeriesAdversary(pattern=True))
+        case "patterns", PatternAdversary() | None:
+            return attack_patterns(release, ledger, adversary or PatternAdversary())
         case "time", _:
             raise _wrong("this adversary knows no visits", "give an Adversary for timestamped rows")
         case "stream", _:
             raise _wrong("this adversary knows no slots", "give a StreamAdversary for a stream")
         case "series", _:
             raise _wrong("this adversary knows no series", "give a SeriesAdversary for series")
+        case "patterns", _:
+            raise _wrong("this adversary has no counts", "give a PatternAdversary for patterns")
         case _:
             raise _wrong(
-                "a release of this model cannot be attacked so", "give timestamped rows, a stream or series"
+                "a release of this model cannot be attacked so",
+                "give timestamped rows, a stream, series or patterns",
             )
 
 

@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from timeveil.bundle.pattern_letter import of_patterns
 from timeveil.bundle.series_letter import of_series
 from timeveil.bundle.stream_letter import of_stream
 from timeveil.bundle.wording import clocks, files, listed
-from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity
+from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 
 _MEANING = {
     "quasi": "what an outsider may know of a person",
@@ -30,6 +31,8 @@ def letter(guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
             paragraphs = of_stream(guarantee, manifest)
         case KPAnonymity():
             paragraphs = of_series(guarantee, manifest)
+        case NoInferenceChannel():
+            paragraphs = of_patterns(guarantee, manifest)
     check = (
         "To check that these files are as they were written and keep the promise, run\n\n"
         "  timeveil verify FOLDER"

@@ -18,6 +18,7 @@ from timeveil.cli.profile import profile
 from timeveil.cli.publish_stream import publish_stream
 from timeveil.cli.query import query
 from timeveil.cli.run import run
+from timeveil.cli.sanitize_patterns import sanitize_patterns
 from timeveil.cli.stream_status import stream_status
 from timeveil.cli.verify import verify
 
@@ -58,6 +59,7 @@ for command in (
     publish_stream,
     stream_status,
     anonymize_series,
+    sanitize_patterns,
     verify,
     measure,
     attack,

@@ -63,6 +63,13 @@ def attack(
     pattern: Annotated[
         bool, typer.Option("--pattern", help="On series: the outsider knows the shape, too: --pattern")
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="On patterns: also tell small groups that true counts give away, with items: --explain",
+        ),
+    ] = False,
     picture: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw how many candidates are left, as SVG: --picture attack.svg"),
@@ -73,7 +80,7 @@ def attack(
     """Look for every person with what an outsider may know, in the original and in the release.
 
     The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs; on
-    series, some values, the shape, or both.
+    series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
 
     Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
     published --ledger loads.ledger --values 3 --pattern
@@ -92,12 +99,24 @@ def attack(
     elif release.manifest["model"] == "series":
         adversary = _of_series(values, tolerance, release, pattern=pattern)
         lines, found, drawn = _on_series(release, private, adversary, output.width)
+    elif release.manifest["model"] == "patterns":
+        _refuse_picture(picture, "patterns")
+        lines, found, drawn = _on_patterns(release, private, output.width, told=explain)
     else:
         lines, found, drawn = _on_times(release, private, visits, tolerance, output.width)
     if picture is not None:
         write_new(Path(picture), drawn())
     output.result("\n".join(lines), found)
     return 0
+
+
+def _refuse_picture(picture: str | None, model: str) -> None:
+    if picture is not None:
+        raise ParameterError(
+            f"there is no picture of an attack on {model}",
+            hint="leave --picture out; `timeveil plot` draws the release itself",
+            code="bad-parameter",
+        )
 
 
 def _on_times(release: Release, ledger: Ledger, visits: int, tolerance: str, width: int) -> Attacked:
@@ -157,6 +176,15 @@ def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, wid
 
     breach = search(release, ledger, adversary)
     return described(breach, width), breach.as_dict(), lambda: series_svg(breach)
+
+
+def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) -> Attacked:
+    from timeveil.attack import PatternAdversary  # noqa: PLC0415
+    from timeveil.attack import attack as search  # noqa: PLC0415
+    from timeveil.report.pattern_breach import described  # noqa: PLC0415
+
+    breach = search(release, ledger, PatternAdversary())
+    return described(breach, width, told=told), breach.as_dict(), str
 
 
 def _of_series(values: str, tolerance: str, release: Release, *, pattern: bool) -> SeriesAdversary:

@@ -12,7 +12,9 @@ _NAMES = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "adoption",
+        "beside",
         "buckets",
+        "cap",
         "center",
         "choose",
         "drop",
@@ -23,17 +25,22 @@ _NAMES = {
         "filler",
         "fillers",
         "first_window",
+        "force",
         "format",
         "gaps",
+        "instants",
+        "item",
         "jitter",
         "k",
         "knows",
         "l",
         "late",
+        "max_len",
         "max_level",
         "memory_limit",
         "max_gap",
         "method",
+        "min_support",
         "move_cost",
         "nulls",
         "p",
@@ -41,6 +48,7 @@ _NAMES = {
         "protect_slot",
         "publish_pattern",
         "publish_values",
+        "published",
         "respondent",
         "round_outward",
         "seed",
@@ -49,7 +57,9 @@ _NAMES = {
         "shape_weight",
         "slot",
         "spread",
+        "structural",
         "suppress",
+        "symbols",
         "time",
         "tolerance",
         "unit",
@@ -94,8 +104,10 @@ def _option(name: str, value: str) -> str:
     ('--k 5', '--exact', '--no-adoption', '--drop ...')
     """
     match name, value:
-        case "exact", "True":
-            return "--exact"
+        case (("exact" | "force"), "True"):
+            return f"--{name}"
+        case "structural", "False":
+            return "--no-structural"
         case "adoption", "False":
             return "--no-adoption"
         case "pattern", "True":

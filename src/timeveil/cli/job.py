@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from timeveil.cli.options import roles_from
+from timeveil.cli.patterns import pattern_roles
 from timeveil.cli.series import series_roles
 from timeveil.cli.toml import load_toml
 from timeveil.errors import ParameterError
+from timeveil.report.pattern_run import PatternRun
 from timeveil.report.run import Run
 from timeveil.report.series_run import SeriesRun
 from timeveil.report.stream_run import Serving, StreamRun
@@ -230,11 +232,74 @@ class SeriesJob(BaseModel):
         )
 
 
-_Kind = type[Job] | type[StreamJob] | type[SeriesJob]
-_JOBS: dict[str, _Kind] = {"generalize-time": Job, "publish-stream": StreamJob, "anonymize-series": SeriesJob}
+class PatternJob(BaseModel):
+    """The keys of a job file with `command = "sanitize-patterns"`. `in` may be a series release folder."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    command: Literal["sanitize-patterns"]
+    source: str = Field(alias="in")
+    out: str
+    k: int
+    min_support: Number
+    series: list[str] = []
+    respondent: str | None = None
+    item: str | None = None
+    time: str | None = None
+    value: str | None = None
+    drop: list[str] | Literal["rest"] = []
+    method: str = "additive"
+    symbols: int = 6
+    structural: bool = True
+    center: str = "mean"
+    instants: list[str] | None = None
+    max_len: int | None = None
+    published: str = "frequent"
+    cap: int = 5_000_000
+    fill: str | None = None
+    zone: str | None = None
+    unit: str | None = None
+    beside: str | None = None
+    force: bool = False
+    format: str = "parquet"
+    ledger: str | None = None
+
+    def run(self, path: Path) -> PatternRun:
+        """The run that the file at `path` describes; paths in it are relative to its folder."""
+        near = {name: _beside(path, getattr(self, name)) for name in ("source", "out", "beside", "ledger")}
+        roles, listed = pattern_roles(
+            str(near["source"]),
+            self.series,
+            respondent=self.respondent,
+            item=self.item,
+            time=self.time,
+            value=self.value,
+            drop=() if self.drop == "rest" else self.drop,
+            drop_rest=self.drop == "rest",
+        )
+        alike = (
+            *("k", "min_support", "method", "symbols", "structural", "center", "max_len", "published", "cap"),
+            *("fill", "zone", "unit", "force", "format"),
+        )
+        return PatternRun(
+            roles=roles,
+            instants=listed(self.instants),
+            job=str(path),
+            **near,  # type: ignore[arg-type]
+            **{name: getattr(self, name) for name in alike},
+        )
 
 
-def read_job(path: Path) -> Run | StreamRun | SeriesRun:
+_Kind = type[Job] | type[StreamJob] | type[SeriesJob] | type[PatternJob]
+_JOBS: dict[str, _Kind] = {
+    "generalize-time": Job,
+    "publish-stream": StreamJob,
+    "anonymize-series": SeriesJob,
+    "sanitize-patterns": PatternJob,
+}
+
+
+def read_job(path: Path) -> Run | StreamRun | SeriesRun | PatternRun:
     """Read and check a job file."""
     tables = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
     command = tables.get("command", "generalize-time")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from timeveil.cli import options as given
 
@@ -13,7 +15,17 @@ _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
 def measure(
-    folder: given.Folder, ledger: given.LedgerIn, as_json: given.Json = False, quiet: given.Quiet = False
+    folder: given.Folder,
+    ledger: given.LedgerIn,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="On patterns of series: a release of the same series to read counts off: --against curves",
+        ),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
 ) -> int:
     """Say what the release lost against the original.
 
@@ -22,16 +34,18 @@ def measure(
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.measure import Loss, SeriesLoss  # noqa: PLC0415
+    from timeveil.measure import Loss, PatternLoss, SeriesLoss  # noqa: PLC0415
     from timeveil.measure import measure as compare  # noqa: PLC0415
+    from timeveil.report.pattern_loss import described as described_patterns  # noqa: PLC0415
     from timeveil.report.series_loss import described as described_series  # noqa: PLC0415
     from timeveil.report.stream_loss import described as described_stream  # noqa: PLC0415
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     release, private = open_release(folder), private_ledger(ledger, output)
+    table = None if against is None else open_release(against)
     with output.progress() as progress:
-        loss = compare(release, private, progress=progress)
+        loss = compare(release, private, against=table, progress=progress)
     if isinstance(loss, Loss):
         lines = [
             line
@@ -40,6 +54,8 @@ def measure(
         ]
     elif isinstance(loss, SeriesLoss):
         lines = described_series(loss, output.width)
+    elif isinstance(loss, PatternLoss):
+        lines = described_patterns(loss, output.width)
     else:
         lines = described_stream(loss)
     output.result("\n".join(lines), loss.as_dict())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from timeveil.model.release import Release
     from timeveil.model.verdict import Verdict
     from timeveil.report.explanation import Explanation
+    from timeveil.report.pattern_run import PatternRun
     from timeveil.report.run import Run
     from timeveil.report.series_run import SeriesRun
     from timeveil.report.stream_run import StreamRun
@@ -78,7 +79,7 @@ def empty(source: str | None) -> InputError:
     return InputError(f"`{source}` has no rows", hint="see that it is the right file", code="file-unreadable")
 
 
-def refuse_early(run: Run | SeriesRun | StreamRun) -> None:
+def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
     """What can be refused before any work is done."""
     from timeveil.bundle.private import refuse_public  # noqa: PLC0415
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
@@ -131,7 +132,7 @@ def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     )
 
 
-def write_both(run: Run | SeriesRun | StreamRun, release: Release, ledger: Ledger) -> None:
+def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle import write  # noqa: PLC0415
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from timeveil.cli import options as given
 from timeveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from timeveil.model.ledger import Ledger
+    from timeveil.model.release import Release
 
 
 def plot(
@@ -16,19 +20,26 @@ def plot(
     out: Annotated[str, typer.Option(metavar="FILE", help="New SVG file to draw to: --out picture.svg")],
     group: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Draw this group; default: several, narrow to wide: --group 7"),
+        typer.Option(metavar="N", help="Series: this group; default: several, narrow to wide: --group 7"),
     ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(
             metavar="PATH",
-            help="With it the original series are drawn, and the picture is private: --ledger loads.ledger",
+            help="Series: draw the originals, too, which makes the picture private: --ledger loads.ledger",
         ),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="Patterns: so many, the strongest; default 9: --top 12")
+    ] = None,
+    longer_than: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Patterns: only those of more items than that: --longer-than 3"),
     ] = None,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Draw a release of series: envelopes as bands, and the patterns of their subgroups in them.
+    """Draw a release of series, envelopes with the patterns in them, or of patterns, the strongest.
 
     Example: timeveil plot published --group 7 --out picture.svg
     """
@@ -36,7 +47,6 @@ def plot(
     from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
     from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.report.series_picture import series_svg  # noqa: PLC0415
 
     path, output = Path(out), Output(as_json=as_json, quiet=quiet)
     if path.resolve().is_relative_to(Path(folder).resolve()):
@@ -47,15 +57,45 @@ def plot(
         )
     refuse_taken(path)
     release = open_release(folder)
-    if release.manifest["model"] != "series":
-        raise ParameterError(
-            "only a release of series can be drawn",
-            hint="name a folder that `timeveil anonymize-series` wrote",
-            code="bad-parameter",
-        )
-    private = None if ledger is None else private_ledger(ledger, output)
-    write_new(path, series_svg(release, group, private), private=private is not None)
+    match release.manifest["model"]:
+        case "series":
+            _refuse({"--top": top, "--longer-than": longer_than}, "patterns")
+            private = None if ledger is None else private_ledger(ledger, output)
+            picture = _series(release, group, private)
+        case "patterns":
+            _refuse({"--group": group, "--ledger": ledger}, "series")
+            private, picture = None, _patterns(release, top, longer_than)
+        case _:
+            raise ParameterError(
+                "only a release of series or of patterns can be drawn",
+                hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
+                code="bad-parameter",
+            )
+    write_new(path, picture, private=private is not None)
     output.result(f"{out}: drawn", {"picture": out, "private": private is not None})
     if private is not None:
         output.say(f"`{out}` shows original series: keep it to yourself.")
     return 0
+
+
+def _series(release: Release, group: int | None, ledger: Ledger | None) -> str:
+    from timeveil.report.series_picture import series_svg  # noqa: PLC0415
+
+    return series_svg(release, group, ledger)
+
+
+def _patterns(release: Release, top: int | None, longer_than: int | None) -> str:
+    from timeveil.report.pattern_picture import SHOWN, pattern_svg  # noqa: PLC0415
+
+    return pattern_svg(release, SHOWN if top is None else top, longer_than)
+
+
+def _refuse(given_options: dict[str, object], model: str) -> None:
+    """An option of the other model would be ignored."""
+    for name, value in given_options.items():
+        if value is not None:
+            raise ParameterError(
+                f"`{name}` is about a release of {model}, and this is none",
+                hint=f"leave `{name}` out",
+                code="bad-parameter",
+            )

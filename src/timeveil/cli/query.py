@@ -11,11 +11,11 @@ from timeveil.errors import ParameterError, instead_of
 
 if TYPE_CHECKING:
     from timeveil.cli.output import Output
+    from timeveil.cli.pattern_query import Asked as AskedOfPatterns
     from timeveil.cli.series_query import Asked
     from timeveil.model.release import Release
 
 OPEN = ".."
-_OTHERS = {"rows": "series", "series": "rows"}
 
 
 def query(
@@ -70,36 +70,79 @@ def query(
             "peak-to-trough: --features adjacent",
         ),
     ] = "differences",
+    item: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ITEM",
+            help="On patterns: how many people have all of these items; repeat it: --item h08=b --item h09=c",
+        ),
+    ] = None,
+    given_items: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--given",
+            metavar="ITEM",
+            help="On patterns: of those who have these items, how many have those of --then; repeat it: "
+            "--given h08=b --then h09=c",
+        ),
+    ] = None,
+    then: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ITEM", help="With or without --given: what they have, too: --then h09=c"),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="On patterns: the N that most people have: --top 10"),
+    ] = None,
+    longer_than: Annotated[
+        int,
+        typer.Option(metavar="N", help="With --top: of more items than that: --longer-than 1"),
+    ] = 0,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
     """Estimate from the release alone how many rows lie in a window of time, or how many series fit.
 
-    Questions about values and about the shape of series may be combined.
+    Questions about values and about the shape of series may be combined. Of patterns: how many people have
+    one, how often a rule holds, or the strongest ones.
 
     Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
     """
     from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.pattern_query import Asked as AskedOfPatterns  # noqa: PLC0415
     from timeveil.cli.series_query import Asked  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     release = open_release(folder)
     asked = Asked(ranges or (), difference or (), like, tolerance, features)
-    if release.manifest["model"] == "series":
-        _refuse([*(["--between"] * (between != (OPEN, OPEN))), *(["--where"] * bool(where))], "rows")
+    sought = AskedOfPatterns(item or (), given_items or (), then or (), top, longer_than)
+    model = {"series": "series", "patterns": "patterns"}.get(release.manifest["model"], "rows")
+    _refuse([*(["--between"] * (between != (OPEN, OPEN))), *(["--where"] * bool(where))], "rows", model)
+    _refuse(asked.options, "series", model)
+    _refuse(sought.options, "patterns", model)
+    if model == "series":
         return _of_series(release, asked, output)
-    _refuse(asked.options, "series")
+    if model == "patterns":
+        return _of_patterns(release, sought, output)
     return _of_rows(release, between, where or [], output)
 
 
-def _refuse(options: list[str], about: str) -> None:
-    if options:
+def _refuse(options: list[str], about: str, model: str) -> None:
+    if options and about != model:
         raise ParameterError(
-            f"{options[0]} asks about {about}, and this is a release of {_OTHERS[about]}",
+            f"{options[0]} asks about {about}, and this is a release of {model}",
             hint="`timeveil query --help` says what can be asked of which release",
             code="bad-parameter",
         )
+
+
+def _of_patterns(release: Release, sought: AskedOfPatterns, output: Output) -> int:
+    from timeveil.cli.pattern_query import answered  # noqa: PLC0415
+
+    lines, data = answered(release, sought)
+    output.result("\n".join(lines), data)
+    return 0
 
 
 def _of_series(release: Release, asked: Asked, output: Output) -> int:

@@ -23,9 +23,11 @@ def run(
     """
     from timeveil.cli.job import read_job  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.cli.patterns import perform_patterns  # noqa: PLC0415
     from timeveil.cli.perform import perform  # noqa: PLC0415
     from timeveil.cli.series import perform_series  # noqa: PLC0415
     from timeveil.cli.stream import perform_stream  # noqa: PLC0415
+    from timeveil.report.pattern_run import PatternRun  # noqa: PLC0415
     from timeveil.report.series_run import SeriesRun  # noqa: PLC0415
     from timeveil.report.stream_run import StreamRun  # noqa: PLC0415
 
@@ -35,5 +37,7 @@ def run(
             return perform_stream(saved, output)
         case SeriesRun():
             return perform_series(saved, output)
+        case PatternRun():
+            return perform_patterns(saved, output)
         case _:
             return perform(saved, output)

@@ -114,13 +114,29 @@ def check_roles(roles: Roles) -> None:
         )
 
 
+def refuse_rare(collection: Collection, k: int) -> None:
+    """An instant that hardly anybody has tells when those few were seen, and the rest of it is made up."""
+    if collection.readings is None or collection.size + collection.dropped < k:
+        return
+    rare = int(np.count_nonzero(collection.readings < k))
+    if rare:
+        total = len(collection.readings)
+        raise InputError(
+            f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
+            "and every instant is published by its name",
+            hint="bring the times to ones that all share, such as full hours, or leave those readings out",
+            code="rare-instant",
+            facts={"rare": rare, "instants": total, "k": k},
+        )
+
+
 def _wide(relation: Relation, fill: Fill | None) -> Collection:
     table, roles = relation.table, relation.roles
     respondents = None
     if roles.respondent is not None:
         respondents = table[roles.respondent].combine_chunks()
-        _refuse_nulls(roles.respondent, respondents)
-        _refuse_twice(roles.respondent, respondents)
+        refuse_nulls(roles.respondent, respondents)
+        refuse_repeated(roles.respondent, respondents)
     columns = [numbers(name, table[name]) for name in roles.series]
     _refuse_strange(roles.series, columns)
     _refuse_extreme(roles.series, columns)
@@ -139,12 +155,12 @@ def _long(relation: Relation, fill: Fill | None) -> Collection:
     table, roles = relation.table, relation.roles
     person, time, value = relation.respondent, relation.time, relation._needed(roles.value, "value")
     for name in (person, time):
-        _refuse_nulls(name, table[name])
+        refuse_nulls(name, table[name])
     column = numbers(value, table[value])
     _refuse_strange([value], [column])
     _refuse_extreme([value], [column])
-    who, respondents = _encoded(table[person])
-    when, times = _encoded(table[time])
+    who, respondents = encoded(table[person])
+    when, times = encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -201,7 +217,7 @@ def _filled(rows: NDArray[np.float64], known: NDArray[np.bool_], fill: Fill) -> 
     return np.where(known, rows, between)
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
+def encoded(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
     """A number for each value in the order of first coming, and the values."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -241,7 +257,8 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     return table.select(names).take(pa.array(first))
 
 
-def _refuse_nulls(name: str, column: Any) -> None:
+def refuse_nulls(name: str, column: Any) -> None:
+    """Refuse a column in which something is missing."""
     if column.null_count:
         first = pc.index(pc.is_null(column), value=True).as_py() + 1
         raise InputError(
@@ -252,12 +269,13 @@ def _refuse_nulls(name: str, column: Any) -> None:
         )
 
 
-def _refuse_twice(name: str, respondents: pa.Array) -> None:
+def refuse_repeated(name: str, respondents: pa.Array, what: str = "series") -> None:
+    """Refuse a column that names somebody twice where everybody has one row."""
     extra = len(respondents) - pc.count_distinct(respondents, "all").as_py()
     if extra:
         raise InputError(
-            f"column `{name}` names somebody again in {counted(extra, 'row')}; a person has one series",
-            hint="keep one row per person, or give respondent, time and value for one row per value",
+            f"column `{name}` names somebody again in {counted(extra, 'row')}; a person has one {what}",
+            hint="keep one row per person, or give a long table with one row per value or item",
             code="person-twice",
             facts={"column": name, "count": extra},
         )

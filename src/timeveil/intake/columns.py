@@ -20,10 +20,14 @@ _OPAQUE = (
 )
 
 
-def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str | None) -> None:
-    """Nested columns cannot come in, binary ones only as the respondent; `Moments` judges the time."""
+def refuse_unsupported(
+    schema: pa.Schema, *, respondent: str | None, time: str | None, item: str | None = None
+) -> None:
+    """Binary columns come in as the respondent only, lists as items only; `Moments` judges the time."""
     for field in schema:
         kind = _value_type(field.type)
+        if field.name == item and is_list(kind):
+            kind = _value_type(kind.value_type)
         opaque = any(test(kind) for test in _OPAQUE) and field.name != respondent
         no_fit = pa.types.is_duration(kind) or pa.types.is_interval(kind) or _is_foreign(kind)
         if field.name != time and (pa.types.is_nested(kind) or opaque or no_fit):
@@ -32,6 +36,16 @@ def refuse_unsupported(schema: pa.Schema, *, respondent: str | None, time: str |
                 hint="turn it into plain columns of text or numbers, or drop it",
                 code="unsupported-input",
             )
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether cells hold lists.
+
+    >>> is_list(pa.large_list(pa.string())), is_list(pa.string())
+    (True, False)
+    """
+    kinds = ("is_list", "is_large_list", "is_fixed_size_list")
+    return any(getattr(pa.types, test)(kind) for test in kinds)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -48,7 +48,7 @@ class Desk:
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as can be said before the last row."""
         roles = self._fitted.roles
-        refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time)
+        refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time, item=roles.item)
         columns = [self._column(name, rows.column(name)) for name in self._fitted.columns]
         self._rows += rows.num_rows
         return pa.table(columns, schema=_schema(self._fitted.columns, columns))

@@ -2,6 +2,7 @@
 
 from timeveil.measure.judge import measure
 from timeveil.measure.loss import Loss
+from timeveil.measure.pattern_loss import PatternError, PatternLoss
 from timeveil.measure.profile import GranularityRisk, Profile, profile
 from timeveil.measure.series_loss import QueryError, SeriesLoss
 from timeveil.measure.stream_loss import StreamLoss, WindowError
@@ -11,6 +12,8 @@ __all__ = [
     "GranularityRisk",
     "Loss",
     "PacketLoss",
+    "PatternError",
+    "PatternLoss",
     "Profile",
     "QueryError",
     "SeriesLoss",

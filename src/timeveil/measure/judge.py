@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from timeveil.errors import ParameterError
 from timeveil.measure.loss import Loss, measure_times
+from timeveil.measure.pattern_loss import PatternLoss, measure_patterns
 from timeveil.measure.series_loss import SeriesLoss, measure_series
 from timeveil.measure.stream_loss import StreamLoss, measure_stream
 from timeveil.model.ledger import Ledger
@@ -21,13 +22,16 @@ def measure(
     windows: int = WINDOWS,
     queries: int = QUERIES,
     seed: int = 0,
+    against: Release | None = None,
     progress: Progress = silent,
-) -> Loss | StreamLoss | SeriesLoss:
+) -> Loss | StreamLoss | SeriesLoss | PatternLoss:
     """Compare a release with the original rows that its ledger holds.
 
     `windows` random window counts are asked of the release, drawn with `seed`; of a stream, so many for
-    each length of window. Of series, `queries` random questions of each kind are asked. The result is a
-    `Loss` for timestamped rows, a `StreamLoss` for a stream and a `SeriesLoss` for series.
+    each length of window. Of series, `queries` random questions of each kind are asked. Counts of patterns
+    are compared with leaving people or patterns out and, if one is given as `against`, with what can be read
+    off a release of the same series. The result is a `Loss` for timestamped rows, a `StreamLoss` for a
+    stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
     match release.manifest.get("model"):
         case "time":
@@ -36,9 +40,11 @@ def measure(
             return measure_stream(release, ledger, windows, seed)
         case "series":
             return measure_series(release, ledger, queries, seed, progress)
+        case "patterns":
+            return measure_patterns(release, ledger, against, seed, progress)
         case _:
             raise ParameterError(
                 "a release of this model cannot be measured",
-                hint="give a release of timestamped rows, of a stream or of series",
+                hint="give a release of timestamped rows, of a stream, of series or of patterns",
                 code="bad-parameter",
             )

@@ -165,7 +165,43 @@ _KP_HINTS = {
     "l": "l is how many different sensitive values those p must have; leave it out for no such promise",
 }
 
-Guarantee = KAnonymity | LDiversity | KPAnonymity
+
+@dataclass(frozen=True, slots=True)
+class NoInferenceChannel:
+    """No group of fewer than k people can be computed from the published counts.
+
+    Channels after Atzori et al. 2008: adding and subtracting counts of patterns never gives a number of
+    people above 0 and below k.
+
+    >>> NoInferenceChannel(10).sentence
+    'no group of fewer than 10 people can be computed from the published counts'
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.k, Integral) and not isinstance(self.k, bool)
+        if whole:
+            object.__setattr__(self, "k", int(self.k))
+        if not whole or self.k < 2:
+            shown = self.k if whole else type(self.k).__name__
+            raise ParameterError(
+                f"k must be a whole number of at least 2, got {shown}",
+                hint="k is the smallest group that may be computed from the counts; 5 or 10 is usual",
+                code="bad-parameter",
+            )
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        return f"no group of fewer than {self.k} people can be computed from the published counts"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The promise as it stands in `release.json`."""
+        return {"name": "no-inference-channel", "k": self.k}
+
+
+Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
 
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
@@ -181,6 +217,8 @@ def _stated(described: dict[str, Any]) -> Guarantee:
             return LDiversity(l, described.get("true_slot"))
         case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
             return KPAnonymity(k, p, l)
+        case {"name": "no-inference-channel", "k": int(k)}:
+            return NoInferenceChannel(k)
         case _:
             raise _unknown()
 

@@ -2,6 +2,7 @@
 
 from timeveil.query.answers import answer
 from timeveil.query.estimating import estimate_patterns, estimate_ranges
+from timeveil.query.pattern_queries import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.query.series_queries import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.query.window import WindowCount
 
@@ -9,7 +10,10 @@ __all__ = [
     "Complex",
     "PatternRange",
     "PatternSimilarity",
+    "PatternSupport",
     "RangeCount",
+    "RuleConfidence",
+    "TopPatterns",
     "WindowCount",
     "answer",
     "estimate_patterns",

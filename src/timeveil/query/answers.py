@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from typing import overload
+
+import pyarrow as pa
+
 from timeveil.errors import ParameterError
 from timeveil.model.estimate import Estimate
 from timeveil.model.release import Release
+from timeveil.query.pattern_answers import count_patterns, top_patterns
+from timeveil.query.pattern_queries import PatternQuery, PatternSupport, RuleConfidence, TopPatterns
 from timeveil.query.series_answers import count_series
 from timeveil.query.series_queries import Complex, PatternRange, PatternSimilarity, RangeCount, SeriesQuery
 from timeveil.query.stream import count_in_slots
 from timeveil.query.window import WindowCount, count_in_window
 
 
-def answer(release: Release, query: WindowCount | SeriesQuery) -> Estimate:
+@overload
+def answer(release: Release, query: WindowCount | SeriesQuery | PatternQuery) -> Estimate: ...
+@overload
+def answer(release: Release, query: TopPatterns) -> pa.Table: ...
+def answer(
+    release: Release, query: WindowCount | SeriesQuery | PatternQuery | TopPatterns
+) -> Estimate | pa.Table:
     """Estimate the answer to `query` from what was published.
 
     `value` is the best guess about the published rows. On a release of timestamped rows, the truth about
     the original table lies between `low` and `high`: rows that were withheld are in `high`. On a stream
     release `low` and `high` bound the truth about the published slots; how many records were withheld or
     moved is not published. On a release of series they bound the truth about the original again; of shapes
-    nothing is sure where patterns need not be each series' own.
+    nothing is sure where patterns need not be each series' own. On a release of patterns they bound the truth
+    about the original, virtual people aside; `TopPatterns` gives a table of them.
     """
     match release.manifest.get("model"), query:
         case "time", WindowCount():
@@ -27,10 +40,15 @@ def answer(release: Release, query: WindowCount | SeriesQuery) -> Estimate:
             return count_in_slots(release, query)
         case "series", RangeCount() | PatternRange() | PatternSimilarity() | Complex():
             return count_series(release, query)
+        case "patterns", PatternSupport() | RuleConfidence():
+            return count_patterns(release, query)
+        case "patterns", TopPatterns():
+            return top_patterns(release, query)
         case _:
             raise ParameterError(
                 f"a {type(query).__name__} cannot be asked of this release",
                 hint="ask a release of timestamped rows or of a stream for a WindowCount, one of series for "
-                "a RangeCount, PatternRange, PatternSimilarity or Complex",
+                "a RangeCount, PatternRange, PatternSimilarity or Complex, one of patterns for a "
+                "PatternSupport, RuleConfidence or TopPatterns",
                 code="bad-parameter",
             )

@@ -16,6 +16,7 @@ from timeveil.query.published import promised
 from timeveil.report.choice import chosen, considered
 from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
+from timeveil.report.pattern_run import PatternRun
 from timeveil.report.run import Run
 from timeveil.report.series_run import SeriesRun
 from timeveil.report.stream_run import StreamRun
@@ -32,7 +33,7 @@ class Explanation:
     sentences: tuple[str, ...]
     limits: tuple[str, ...]
     facts: dict[str, Any]
-    run: Run | SeriesRun | StreamRun | None = None
+    run: Run | SeriesRun | StreamRun | PatternRun | None = None
 
     def text(self, width: int = WIDTH) -> str:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""

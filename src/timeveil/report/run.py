@@ -122,7 +122,7 @@ class Run:
 
 def role_options(roles: Roles) -> Iterator[str]:
     """Roles as options of a command."""
-    for role in ("respondent", "time", "value"):
+    for role in ("respondent", "time", "value", "item"):
         if getattr(roles, role) is not None:
             yield from (f"--{role}", getattr(roles, role))
     for quasi in roles.quasi:
@@ -139,7 +139,7 @@ def role_options(roles: Roles) -> Iterator[str]:
 
 def role_arguments(roles: Roles) -> Iterator[str]:
     """Roles as arguments of `Roles`."""
-    for role in ("respondent", "time", "value"):
+    for role in ("respondent", "time", "value", "item"):
         if getattr(roles, role) is not None:
             yield f"{role}={literal(getattr(roles, role))}"
     if roles.quasi:

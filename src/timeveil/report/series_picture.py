@@ -111,7 +111,7 @@ def _area(group: Group, left: float, top: float, width: float, height: float, *,
 
 def _panel(group: Group, area: Area, instants: Sequence[str], ticks: int) -> Iterator[str]:
     yield from _scale(area, ticks)
-    yield from _names(area, instants)
+    yield from instant_names(area, instants)
     yield from _band(group, area)
     for place, subgroup in enumerate(group.subgroups):
         for original in subgroup.originals:
@@ -131,7 +131,7 @@ def _scale(area: Area, ticks: int) -> Iterator[str]:
         )
 
 
-def _names(area: Area, instants: Sequence[str]) -> Iterator[str]:
+def instant_names(area: Area, instants: Sequence[str]) -> Iterator[str]:
     """Names of instants, as many as fit; the first and the last always."""
     base = area.top + area.height
     room = max(len(name) for name in instants) * 6.5 + 14

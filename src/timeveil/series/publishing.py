@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from timeveil.intake.collection import collect, read_series
+from timeveil.intake.collection import collect, read_series, refuse_rare
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress, silent
@@ -31,7 +31,6 @@ from timeveil.series.settings import (
     check_sensitive,
     enough,
     parts,
-    refuse_rare,
     settings_from,
 )
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
-from timeveil.intake.collection import FILLS, Collection, Fill
+from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.intake.collection import FILLS, Fill
 from timeveil.model.guarantee import KPAnonymity
 from timeveil.model.roles import Roles
 from timeveil.symbols.sax import MOST_LEVELS, Center
@@ -152,22 +150,6 @@ def enough(series: int, k: int) -> None:
             else "see that it is the right table",
             code="too-few-people",
             facts={"people": series, "k": k, "best_k": series},
-        )
-
-
-def refuse_rare(collection: Collection, k: int) -> None:
-    """An instant that hardly anybody has tells when those few were seen, and the rest of it is made up."""
-    if collection.readings is None or collection.size + collection.dropped < k:
-        return
-    rare = int(np.count_nonzero(collection.readings < k))
-    if rare:
-        total = len(collection.readings)
-        raise InputError(
-            f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
-            "and every instant is published by its name",
-            hint="bring the times to ones that all share, such as full hours, or leave those readings out",
-            code="rare-instant",
-            facts={"rare": rare, "instants": total, "k": k},
         )
 
 

@@ -96,11 +96,38 @@ SeriesCode = Literal[
     "tables",
     "values-below-l",
 ]
-ViolationCode = TimeCode | StreamCode | SeriesCode
+PatternCode = Literal[
+    "channel",
+    "columns",
+    "conservation",
+    "counts",
+    "guarantee",
+    "item",
+    "ledger",
+    "ledger-rows",
+    "lost",
+    "manifest",
+    "min-support",
+    "missing-part",
+    "not-closed",
+    "pattern-twice",
+    "person-twice",
+    "row-count",
+    "row-order",
+    "statements",
+    "support",
+    "tables",
+    "too-large",
+    "unlike-any-data",
+    "virtual",
+    "wrong-support",
+]
+ViolationCode = TimeCode | StreamCode | SeriesCode | PatternCode
 TIME_CODES: tuple[str, ...] = get_args(TimeCode)
 STREAM_CODES: tuple[str, ...] = get_args(StreamCode)
 SERIES_CODES: tuple[str, ...] = get_args(SeriesCode)
-VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES, *SERIES_CODES}))
+PATTERN_CODES: tuple[str, ...] = get_args(PatternCode)
+VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES, *SERIES_CODES, *PATTERN_CODES}))
 
 
 @dataclass(slots=True)

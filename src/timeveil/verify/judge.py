@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity
+from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
-from timeveil.verify import k_anonymity, kp_anonymity, l_diversity
+from timeveil.verify import k_anonymity, kp_anonymity, l_diversity, no_channel
+from timeveil.verify.pattern_shape import PATTERN_MANIFEST
 from timeveil.verify.series_shape import SERIES_MANIFEST
 from timeveil.verify.shape import Shape, faults
 from timeveil.verify.stream_shape import STREAM_MANIFEST
 from timeveil.verify.time_manifest import TIME_MANIFEST
 
-_SHAPES: Mapping[str, Shape] = {"time": TIME_MANIFEST, "stream": STREAM_MANIFEST, "series": SERIES_MANIFEST}
+_SHAPES: Mapping[str, Shape] = {
+    "time": TIME_MANIFEST,
+    "stream": STREAM_MANIFEST,
+    "series": SERIES_MANIFEST,
+    "patterns": PATTERN_MANIFEST,
+}
 
 
 def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
@@ -31,6 +37,8 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
             return l_diversity.check(release, ledger)
         case KPAnonymity():
             return kp_anonymity.check(release, release.guarantee, ledger)
+        case NoInferenceChannel():
+            return no_channel.check(release, ledger)
 
 
 def is_whole(manifest: Mapping[str, Any]) -> bool:

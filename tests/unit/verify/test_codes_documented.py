@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timeveil.verify.findings import SERIES_CODES, STREAM_CODES, TIME_CODES
+from timeveil.verify.findings import PATTERN_CODES, SERIES_CODES, STREAM_CODES, TIME_CODES
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to"
 
@@ -18,6 +18,7 @@ PAGES = Path(__file__).parents[3] / "docs" / "how-to"
         ("check-a-release.md", TIME_CODES),
         ("check-a-stream.md", STREAM_CODES),
         ("check-a-series.md", SERIES_CODES),
+        ("check-patterns.md", PATTERN_CODES),
     ],
 )
 def test_every_violation_code_is_in_the_table(page, codes):

@@ -1,0 +1,71 @@
+"""Questions about patterns as they are typed: items, rules, the strongest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from timeveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from timeveil.model.estimate import Estimate
+    from timeveil.model.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of `query` that are about patterns."""
+
+    items: Sequence[str] = ()
+    given: Sequence[str] = ()
+    then: Sequence[str] = ()
+    top: int | None = None
+    longer_than: int = 0
+
+    @property
+    def options(self) -> list[str]:
+        """Those that were given."""
+        given = {
+            "--item": self.items,
+            "--given": self.given,
+            "--then": self.then,
+            "--top": self.top is not None,
+            "--longer-than": self.longer_than != 0,
+        }
+        return [name for name, value in given.items() if value]
+
+
+def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
+    """The answer in words and as data."""
+    from timeveil.query import PatternSupport, RuleConfidence, TopPatterns, answer  # noqa: PLC0415
+    from timeveil.query.pattern_published import published_patterns  # noqa: PLC0415
+    from timeveil.report.pattern_answer import confidence_words, support_words, top_words  # noqa: PLC0415
+
+    kinds = [bool(asked.items), bool(asked.given or asked.then), asked.top is not None]
+    if sum(kinds) != 1 or (asked.longer_than and asked.top is None):
+        raise ParameterError(
+            "nothing is asked of the patterns" if not any(kinds) else "more than one question is asked",
+            hint="ask with --item for a pattern, with --given and --then for a rule, or with --top N",
+            code="bad-parameter",
+        )
+    known = published_patterns(release)
+    if asked.top is not None:
+        found = answer(release, TopPatterns(asked.top, asked.longer_than))
+        rows = [{**row, "high": _finite(row["high"])} for row in found.to_pylist()]
+        return top_words(found, known), {"patterns": rows}
+    if asked.items:
+        count = answer(release, PatternSupport(asked.items))
+        return support_words(count, known, asked.items), _data(count)
+    part = answer(release, RuleConfidence(asked.given, asked.then))
+    return confidence_words(part, known, [*asked.given, *asked.then]), _data(part)
+
+
+def _data(found: Estimate) -> dict[str, float | None]:
+    return {"value": found.value, "low": found.low, "high": _finite(found.high)}
+
+
+def _finite(number: float) -> float | None:
+    """JSON knows no infinity: null is no bound."""
+    return None if math.isinf(number) else number

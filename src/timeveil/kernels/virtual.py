@@ -1,0 +1,134 @@
+"""Sets of items as bits: who has them, which of them go together, and what virtual rows add to supports."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from timeveil.kernels.itemsets import ones_in
+
+
+@njit(cache=True, nogil=True)
+def as_bits(bounds, members, width):  # type: ignore[no-untyped-def]
+    """Each set of numbers below 64 * `width` as a row of words."""
+    bits = np.zeros((len(bounds) - 1, width), np.uint64)
+    for r in range(len(bounds) - 1):
+        for q in range(bounds[r], bounds[r + 1]):
+            bits[r, members[q] // 64] |= np.uint64(1) << np.uint64(members[q] % 64)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def first_fit(bounds, present, lacks, absent, items, conflicts, instant_of):  # type: ignore[no-untyped-def]
+    """Merge channels in their order, each into the first it agrees with; what each merger has, as bits.
+
+    Two agree when neither has what the other lacks and, where `conflicts` says so, they do not have two
+    items of one instant. For each item and instant the mergers that have or lack it are bits, so that 64
+    of them are asked at once.
+    """
+    channels, width = len(bounds) - 1, 1
+    instants = instant_of.max() + 1 if items else 1
+    having, lacking = np.zeros((items, width), np.uint64), np.zeros((items, width), np.uint64)
+    busy = np.zeros((instants, width), np.uint64)
+    made = 0
+    for c in range(channels):
+        home = np.int64(made)
+        for w in range((made + 63) // 64):
+            against = np.uint64(0)
+            for q in range(bounds[c], bounds[c + 1]):
+                x = present[q]
+                against |= lacking[x, w]
+                if conflicts:
+                    against |= busy[instant_of[x], w] & ~having[x, w]
+            for q in range(lacks[c], lacks[c + 1]):
+                against |= having[absent[q], w]
+            free = ~against
+            if free:
+                home = 64 * w + np.int64(ones_in((free & (~free + np.uint64(1))) - np.uint64(1)))
+                break
+        if home >= made:
+            home = np.int64(made)
+            made += 1
+            if made > 64 * width:
+                having, lacking, busy = _wider(having), _wider(lacking), _wider(busy)
+                width *= 2
+        place, bit = home // 64, np.uint64(1) << np.uint64(home % 64)
+        for q in range(bounds[c], bounds[c + 1]):
+            having[present[q], place] |= bit
+            busy[instant_of[present[q]], place] |= bit
+        for q in range(lacks[c], lacks[c + 1]):
+            lacking[absent[q], place] |= bit
+    return having, made
+
+
+@njit(cache=True, nogil=True)
+def _wider(bits):  # type: ignore[no-untyped-def]
+    larger = np.zeros((bits.shape[0], 2 * bits.shape[1]), np.uint64)
+    larger[:, : bits.shape[1]] = bits
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def added_support(item, first, kids, holders, copies):  # type: ignore[no-untyped-def]
+    """What rows add to the support of every node: the copies of all that have the node's items.
+
+    `holders` has for each item the rows that have it, as bits.
+    """
+    width = holders.shape[1]
+    added = np.zeros(len(item), np.int64)
+    added[0] = copies.sum()
+    longest, depth = 1, np.zeros(len(item), np.int64)
+    for v in range(len(item)):
+        for c in range(first[v], first[v] + kids[v]):
+            depth[c] = depth[v] + 1
+            longest = max(longest, depth[c] + 1)
+    rows = np.zeros((longest, width), np.uint64)
+    rows[0, :] = ~np.uint64(0)
+    for r in range(len(copies), 64 * width):
+        rows[0, r // 64] &= ~(np.uint64(1) << np.uint64(r % 64))
+    path, top = np.empty(longest, np.int64), 0
+    path[0], turn = 0, np.zeros(longest, np.int64)
+    while top >= 0:
+        v = path[top]
+        if turn[top] == kids[v]:
+            top -= 1
+            continue
+        c = first[v] + turn[top]
+        turn[top] += 1
+        total = 0
+        for w in range(width):
+            both = rows[top, w] & holders[item[c], w]
+            rows[top + 1, w] = both
+            while both:
+                total += copies[64 * w + np.int64(ones_in((both & (~both + np.uint64(1))) - np.uint64(1)))]
+                both &= both - np.uint64(1)
+        added[c] = total
+        if total and kids[c]:
+            top += 1
+            path[top], turn[top] = c, 0
+    return added
+
+
+@njit(cache=True, nogil=True)
+def rows_of_cells(holders, rows, bounds, present, lacks, missing):  # type: ignore[no-untyped-def]
+    """The rows that lie in any of some cells, and for each cell the first row in it.
+
+    A row lies in a cell when it has all of its present items and none of its missing ones.
+    """
+    cells, width = len(bounds) - 1, holders.shape[1]
+    any_of, first_row = np.zeros(rows, np.bool_), np.full(cells, -1, np.int64)
+    for c in range(cells):
+        for w in range(width):
+            word = ~np.uint64(0)
+            for q in range(bounds[c], bounds[c + 1]):
+                word &= holders[present[q], w]
+            for q in range(lacks[c], lacks[c + 1]):
+                word &= ~holders[missing[q], w]
+            while word:
+                r = 64 * w + np.int64(ones_in((word & (~word + np.uint64(1))) - np.uint64(1)))
+                word &= word - np.uint64(1)
+                if r < rows:
+                    any_of[r] = True
+                    if first_row[c] < 0:
+                        first_row[c] = r
+    return any_of, first_row

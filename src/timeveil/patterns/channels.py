@@ -1,0 +1,147 @@
+"""Which small groups can be computed from the counts of frequent patterns?
+
+From the supports of all sets between I and J anyone computes how many rows have of J exactly I. That is a
+channel, and a threat if it is more than none and fewer than k. The maximal channels are the small cells of
+the maximal sets (cell theorem): no channel is left exactly if the rows, seen on any maximal set alone, are
+k-anonymous. Where items exclude each other, boxes take the place of sets, because a reader adds up what
+cannot overlap.
+
+Cost: one transform per maximal box over its cells, whatever the number of rows; where a box has far more
+cells than there are rows, the rows are counted instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from timeveil.errors import ParameterError
+from timeveil.patterns.family import Family
+from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
+
+CELLS_AT_MOST = 1 << 22
+PARTS, ALONE = 2, 20_000
+"""Above so many patterns the search for boxes is done in so many parts at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
+
+    `boxes` are all maximal boxes, with a channel or without.
+    """
+
+    present: Sets
+    absent: Sets
+    size: Ints
+    box: Ints
+    boxes: Sets
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+def maximal_channels(
+    family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
+) -> Channels:
+    """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused.
+
+    Boxes are those of F*: every way to take one item of each of a box's instants is frequent. Without
+    items that exclude each other, or if that is not to be counted with, they are the maximal itemsets.
+    """
+    widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
+    if family.kinds == 1 or not structural:
+        boxes, found, wide = _of_sets(family, k, widest)
+    else:
+        boxes, found, wide = _of_boxes(family, k, most, widest)
+    parts = [found, *(_counted(rows, boxes, int(box), k) for box in wide)]
+    box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
+    lengths = np.concatenate([np.diff(part[2]) for part in parts])
+    have = np.concatenate([[0], np.cumsum(lengths)]), items
+    return Channels(have, _less(boxes, box, have), sizes, box, boxes)
+
+
+Cells = tuple[Ints, Ints, Ints, Ints]
+"""Of small cells the box, the size, and bounds and items of what their rows have."""
+
+
+def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
+    """Maximal itemsets, their small cells, and those with too many cells to sum up."""
+    from timeveil.kernels.boxes import small_cells  # noqa: PLC0415
+
+    boxes = chosen(family.sets, np.flatnonzero(family.maximal))
+    cells = cell_numbers(boxes, family.kinds)
+    narrow = np.flatnonzero(cells <= widest)
+    room = int(cells[narrow].max(initial=1))
+    which, *rest = small_cells(family.tree, family.kinds, *chosen(boxes, narrow), k, room)
+    return boxes, (narrow[which], *rest), np.flatnonzero(cells > widest)
+
+
+def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cells, Ints]:
+    """The same of boxes that are wider than a set."""
+    from timeveil.kernels.box_search import search  # noqa: PLC0415
+
+    parts = PARTS if len(family.item) > ALONE else 1
+    asked = (family.tree, family.kinds, family.instants, k, most, widest)
+    with ThreadPoolExecutor(parts) as pool:
+        done = list(pool.map(lambda part: search(*asked, part, parts), range(parts)))
+    bounds, items, which, sizes, ends, present, wide, counts, whole = zip(*done, strict=True)
+    found = sum(counts)
+    before = [sum(counts[:part]) for part in range(parts)]
+    if found > most or not all(whole):
+        raise ParameterError(
+            f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
+            f"have to be looked at; {most:,} is the most",
+            hint="raise min_support, or take fewer symbols or instants",
+            code="too-many-patterns",
+            facts={"boxes": int(found), "cap": most},
+        )
+    small = [numbers + shift for numbers, shift in zip(which, before, strict=True)]
+    large = [numbers + shift for numbers, shift in zip(wide, before, strict=True)]
+    cells = np.concatenate(small), np.concatenate(sizes), _joined(ends), np.concatenate(present)
+    return (_joined(bounds), np.concatenate(items)), cells, np.concatenate(large)
+
+
+def _joined(bounds: Sequence[Ints]) -> Ints:
+    """Bounds of sets that stand one after the other."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(some) for some in bounds]))])
+
+
+def cell_numbers(boxes: Sets, kinds: int) -> Ints:
+    """How many cells each box has, as a number that does not overflow."""
+    bounds, items = boxes
+    box = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    instants = int(items.max(initial=0)) // kinds + 1
+    pairs, symbols = np.unique(box * instants + items // kinds, return_counts=True)
+    logs = np.bincount(pairs // instants, np.log2(symbols + 1), minlength=len(bounds) - 1)
+    return np.round(np.exp2(np.minimum(logs, 62))).astype(np.int64)
+
+
+def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> Cells:
+    """The small cells of one box, by looking at every row."""
+    mine = boxes[1][boxes[0][box] : boxes[0][box + 1]]
+    place = np.full(len(rows.names), -1, np.int64)
+    place[mine] = np.arange(len(mine))
+    inside = place[rows.items] >= 0
+    row = np.repeat(np.arange(rows.rows), np.diff(rows.starts))[inside]
+    has = np.zeros((rows.rows, len(mine)), np.uint8)
+    has[row, place[rows.items[inside]]] = 1
+    cells, counts = np.unique(np.packbits(has, axis=1), axis=0, return_counts=True)
+    small = counts < k
+    there = np.unpackbits(cells[small], axis=1, count=len(mine)).astype(np.bool_)
+    ends = np.concatenate([[0], np.cumsum(there.sum(1))])
+    return np.full(int(small.sum()), box), counts[small], ends, np.tile(mine, (len(there), 1))[there]
+
+
+def _less(boxes: Sets, box: Ints, have: Sets) -> Sets:
+    """What each cell lacks of its box."""
+    bounds, items = chosen(boxes, box)
+    cell = np.repeat(np.arange(len(box)), np.diff(bounds))
+    most = int(items.max(initial=0)) + 1
+    held = np.repeat(np.arange(len(box)), np.diff(have[0])) * most + have[1]
+    lacks = ~np.isin(cell * most + items, held, assume_unique=True)
+    lengths = np.bincount(cell[lacks], minlength=len(box))
+    return np.concatenate([[0], np.cumsum(lengths)]), items[lacks]

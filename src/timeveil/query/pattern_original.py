@@ -1,0 +1,97 @@
+"""The original of a pattern release as rows of the items that the release names. Needs the private ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from timeveil.errors import InputError
+from timeveil.intake.baskets import gather
+from timeveil.intake.collection import collect
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.query.codes import Integers
+from timeveil.query.pattern_counting import Baskets, supports
+from timeveil.query.pattern_family import Family
+from timeveil.query.pattern_mining import mined
+from timeveil.query.pattern_published import ADDING, Patterns
+from timeveil.symbols.sax import positions, symbols_at, z_normalised
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What everybody has, and which of them are counted in the release.
+
+    `known` is the release with names for all items of the original, those that it does not have at the end
+    (of baskets only: they are named in the order in which they come).
+    """
+
+    known: Patterns
+    rows: Baskets
+    kept: npt.NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many items there are."""
+        return max(len(self.known.names), 1)
+
+
+def original_of(release: Release, ledger: Ledger, known: Patterns) -> Original:
+    """Read what the ledger holds."""
+    names = ledger.entries.schema.names
+    if ledger.model != "patterns" or "transaction" not in names:
+        raise _mismatch("the ledger is that of another kind of release")
+    if known.instants:
+        rows, of_row = _of_series(release, ledger, known)
+    else:
+        known, rows, of_row = _of_baskets(ledger, known)
+    if len(of_row) != ledger.entries.num_rows:
+        raise _mismatch("the ledger does not note every row of its original")
+    there = np.asarray(pc.is_valid(ledger.table["transaction"]))
+    kept = np.zeros(rows.rows, dtype=bool)
+    inside = (of_row >= 0) & there
+    kept[of_row[inside]] = True
+    return Original(known, rows, kept)
+
+
+def counted_before(original: Original) -> Family:
+    """The patterns of the original with its own counts: what would be published without care."""
+    known = original.known
+    if known.method in ADDING:
+        family = known.family()
+        return family.with_support(supports(family, original.rows))
+    return mined(original.rows, original.size, known.kinds, known.least, known.longest)
+
+
+def _of_series(release: Release, ledger: Ledger, known: Patterns) -> tuple[Baskets, Integers]:
+    found = collect(ledger.original, fill=release.manifest["parameters"]["fill"])
+    missing = [name for name in known.instants if name not in found.instants]
+    if missing:
+        raise _mismatch("the instants of the release are not those of the ledger's original")
+    places = [found.instants.index(name) for name in known.instants]
+    z = found.matrix
+    if ledger.facts.get("origin") != "release":
+        z = z_normalised(z, "median" if known.center == "median" else "mean")
+    symbols = symbols_at(positions(z[:, places]), known.kinds).astype(np.int64)
+    items = (symbols + known.kinds * np.arange(len(places))).ravel()
+    return Baskets(np.arange(len(symbols) + 1) * len(places), items), found.series_of_row
+
+
+def _of_baskets(ledger: Ledger, known: Patterns) -> tuple[Patterns, Baskets, Integers]:
+    found = gather(ledger.original)
+    place = {name: number for number, name in enumerate(known.names)}
+    others = [name for name in found.names if name not in place]
+    names = (*known.names, *others)
+    place = {name: number for number, name in enumerate(names)}
+    number = np.array([place[name] for name in found.names], dtype=np.int64)
+    items = number[found.items] if len(found.items) else found.items
+    return replace(known, names=names), Baskets(found.starts, items), found.basket_of_row
+
+
+def _mismatch(said: str) -> InputError:
+    return InputError(
+        said, hint="give the ledger that was made together with this release", code="ledger-mismatch"
+    )

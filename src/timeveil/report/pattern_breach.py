@@ -1,0 +1,91 @@
+"""An attack on pattern counts in words."""
+
+from __future__ import annotations
+
+from timeveil.attack import PatternBreach, SmallGroup
+from timeveil.report.wording import WIDTH, aligned, counted, people, quoted, share, wrapped
+
+SHORT = 8
+"""Of so many counts and fewer each is told."""
+
+
+def described(breach: PatternBreach, width: int = WIDTH, *, told: bool = False) -> list[str]:
+    """The attack as a page; with `told`, some of the small groups of the original, which is private."""
+    lines = [*wrapped(f"An outsider who {breach.adversary.words} -> what they find", width), ""]
+    lines += [*aligned([("", "original", "release"), *_rows(breach)]), ""]
+    if breach.traced < breach.channels_before:
+        lines += wrapped(f"Of the groups {breach.traced:,} were looked up, the smallest first.", width)
+    lines += wrapped(_found(breach), width)
+    if told and breach.examples:
+        lines += ["", "From the true counts anyone could have computed (private):"]
+        lines += [
+            line
+            for number, group in enumerate(breach.examples, start=1)
+            for line in wrapped(sentence(group), width, f"{number}. ")
+        ]
+    lines += ["", "What it does not protect:"]
+    return lines + [line for limit in limits(breach) for line in wrapped(limit, width)]
+
+
+def sentence(group: SmallGroup) -> str:
+    """How anyone gets from counts to a few people.
+
+    >>> sentence(SmallGroup(("bread",), ("milk",), 2, ((1, 31), (-1, 29))))
+    'exactly 2 people have `bread` and not `milk`: 31 - 29 = 2.'
+    """
+    have = quoted(group.present) if group.present else "anything"
+    lack = quoted(group.absent) if len(group.absent) == 1 else f"none of {quoted(group.absent)}"
+    but = f"not {lack}" if len(group.absent) == 1 else lack
+    if len(group.counts) > SHORT:
+        sums = f"from {counted(len(group.counts), 'count')}"
+    else:
+        signs = {1: "+", -1: "-"}
+        sums = " ".join(f"{signs[sign]} {number:,}" for sign, number in group.counts).removeprefix("+ ")
+        sums += f" = {group.people:,}"
+    verb = "has" if group.people == 1 else "have"
+    return f"exactly {people(group.people)} {verb} {have} and {but}: {sums}."
+
+
+def limits(breach: PatternBreach) -> list[str]:
+    """What stays possible all the same."""
+    lines = []
+    found = breach.beyond
+    if found is None and breach.adversary.bounds:
+        lines.append(
+            "Whoever solves for all data that have these counts may bound a small group; this release is too "
+            "large to try that on."
+        )
+    elif found is not None:
+        part = "" if found.tried == found.possible else f" of {found.possible:,}, then time was up"
+        what = counted(found.tried, "pattern that is just not published", "patterns just not published")
+        told = (
+            f"{counted(found.pinned, 'group')} sure to have fewer than {breach.k} people and more than "
+            f"nobody, of {found.exact:,} the exact number"
+            if found.pinned
+            else f"no group is sure to have fewer than {breach.k} people"
+        )
+        lines.append(
+            f"Solving for all data that have these counts, beyond the promise: {what}{part}; {told}."
+        )
+    return [*lines, "Who else releases what about the same people, and who is among those that are counted."]
+
+
+def _found(breach: PatternBreach) -> str:
+    if breach.channels_after:
+        return (
+            f"From the release {counted(breach.channels_after, 'group')} of fewer than {breach.k} people can "
+            "be computed: the promise is broken."
+        )
+    return f"From the release no group of fewer than {breach.k} people can be computed."
+
+
+def _rows(breach: PatternBreach) -> list[tuple[str, str, str]]:
+    before, after = breach.before, breach.after
+    least = [f"{risk.quantile(0.0):,}" if risk.worst else "none" for risk in (before, after)]
+    number = f"{breach.channels_before:,}", f"{breach.channels_after:,}"
+    return [
+        (f"groups below {breach.k} that can be computed", *number),
+        ("people in one of them", share(breach.exposed_before), share(breach.exposed_after)),
+        ("people alone in one", share(before.pinned), share(after.pinned)),
+        ("smallest group", least[0], least[1]),
+    ]

@@ -1,0 +1,55 @@
+"""What a pattern release lost, in words."""
+
+from __future__ import annotations
+
+from timeveil.measure import PatternError, PatternLoss
+from timeveil.report.wording import WIDTH, aligned, counted, people, share, wrapped
+
+_WAYS = {
+    "this release": "this release",
+    "without people": "leaving people out",
+    "without patterns": "leaving patterns out",
+    "series table": "read off the series table",
+}
+
+
+def described(loss: PatternLoss, width: int = WIDTH) -> list[str]:
+    """The loss in sentences, beside other ways as a table."""
+    sentences = [
+        f"{counted(loss.patterns, 'pattern')} of {people(loss.people)}: {loss.changed:,} published with "
+        f"another count ({share(loss.changed / max(loss.patterns, 1))}), {loss.lost:,} not at all.",
+        f"Counts are off by {share(loss.mean_error)} on average and by {share(loss.worst_error)} at worst; "
+        f"{people(loss.virtual)} who do not exist were added, {loss.withheld:,} left out.",
+    ]
+    if loss.alternatives:
+        sentences.append("Other ways to publish the same patterns:")
+    lines = [
+        line
+        for number, sentence in enumerate(sentences, start=1)
+        for line in wrapped(sentence, width, f"{number}. ")
+    ]
+    if not loss.alternatives:
+        return lines
+    head = ("   ", "patterns", "changed", "lost", "off by", "at worst", "people left out")
+    own = PatternError(
+        "this release",
+        loss.patterns,
+        loss.changed,
+        loss.lost,
+        loss.mean_error,
+        loss.worst_error,
+        loss.withheld,
+    )
+    return [*lines, "", *aligned([head, *(_row(found) for found in (own, *loss.alternatives))])]
+
+
+def _row(found: PatternError) -> tuple[str, ...]:
+    return (
+        f"   {_WAYS[found.way]}",
+        f"{found.patterns:,}",
+        f"{found.changed:,}",
+        f"{found.lost:,}",
+        share(found.mean_error),
+        share(found.worst_error),
+        f"{found.withheld:,}",
+    )

@@ -1,0 +1,58 @@
+"""Which groups follow from the published counts? All are computed anew, on every box there is.
+
+A cell of a box tells how many people have some items and none of others. If all cells of all maximal boxes
+are empty or of k people or more, so is every group that sums and differences of counts give (cell
+theorem). If one is below 0, there are no data at all that have these counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from timeveil.model.release import Release
+from timeveil.model.wording import counted
+from timeveil.query.pattern_boxes import TooManyBoxesError, boxes_of
+from timeveil.query.pattern_cells import cells_of, channels_of, pieces
+from timeveil.query.pattern_family import Family
+from timeveil.query.published import promised
+from timeveil.verify.findings import Findings
+
+
+def check_channels(release: Release, family: Family, findings: Findings) -> None:
+    """Compute every cell."""
+    k, structural = promised(release, "k"), bool(release.manifest["patterns"]["structural"])
+    known = ", nor from symbols of one instant excluding each other" if structural else ""
+    findings.check(
+        f"no group of fewer than {k} people follows from sums and differences of the counts{known}"
+    )
+    findings.check("no count contradicts another: some data have them all")
+    try:
+        small, below, least = _looked(family, k, structural=structural)
+        if small:
+            small = max(1, len(channels_of(family, k, structural=structural)))
+    except TooManyBoxesError:
+        findings.refuse("too-large", "symbols of one instant can be combined in too many ways to look at all")
+        return
+    if small:
+        findings.refuse(
+            "channel",
+            f"{counted(small, 'group')} of fewer than {k} people can be computed; the smallest has {least:,}",
+        )
+    if below:
+        findings.refuse(
+            "unlike-any-data",
+            f"{counted(below, 'group')} would have fewer than no people: no data have these counts",
+        )
+
+
+def _looked(family: Family, k: int, *, structural: bool) -> tuple[int, int, int]:
+    """How many cells are too small, how many below 0, and the smallest of the former."""
+    small, below, least = 0, 0, k
+    for boxes in boxes_of(family, structural=structural):
+        for some in pieces(boxes):
+            cells = cells_of(family, some)
+            below += int(np.count_nonzero(cells < 0))
+            few = cells[(cells > 0) & (cells < k)]
+            if len(few):
+                small, least = small + len(few), min(least, int(few.min()))
+    return small, below, least

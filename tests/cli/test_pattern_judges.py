@@ -1,0 +1,99 @@
+"""The commands that judge a pattern release and ask it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from tests.cli.conftest import Cli
+
+from timeveil.datasets import load_curves
+
+MADE = (
+    "sanitize-patterns loads.csv --out out --series h00..h03 --drop-rest --symbols 4 --k 5 --min-support 0.06"
+)
+
+
+@pytest.fixture(autouse=True)
+def published(here: Path, cli: Cli) -> None:
+    pyarrow.csv.write_csv(load_curves(people=300, instants=4, seed=3), "loads.csv")
+    assert cli(f"{MADE} --ledger ledger").code == 0
+
+
+def test_verify(cli: Cli) -> None:
+    said = cli("verify out")
+    assert said.out.startswith("holds: `out`, by computing every group that the counts give\n")
+    private = cli("verify out --ledger ledger")
+    assert (said.code, private.code) == (0, 0)
+    assert "by counting every pattern and computing every group, with the ledger" in private.out
+
+
+def test_counts_of_other_people_are_violated(cli: Cli) -> None:
+    pyarrow.csv.write_csv(load_curves(people=300, instants=4, seed=4), "others.csv")
+    assert cli(MADE.replace("loads.csv --out out", "others.csv --out others")).code == 0
+    said = cli("verify others --ledger ledger --json")
+    assert said.code == 1
+    assert "wrong-support" in {found["code"] for found in json.loads(said.out)["violations"]}
+
+
+def test_measure(cli: Cli) -> None:
+    said = cli("measure out --ledger ledger")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[0].endswith("0 not at all.")
+    assert "leaving people out" in said.out
+    line = "anonymize-series loads.csv --out curves --series h00..h03 --drop-rest --k 6 --p 3 --effort 0"
+    assert cli(line).code == 0
+    told = json.loads(cli("measure out --ledger ledger --against curves --json").out)
+    assert [found["way"] for found in told["alternatives"]][-1] == "series table"
+    assert told["lost"] == 0 < told["virtual"]
+
+
+def test_attack(cli: Cli) -> None:
+    said = cli("attack out --ledger ledger --explain")
+    assert said.code == 0, said.err
+    assert "From the release no group of fewer than 5 people can be computed." in said.out
+    assert "(private)" in said.out
+    assert "=" in said.out.split("(private)")[1]
+    text = cli("attack out --ledger ledger --json").out
+    told = json.loads(text)
+    assert told["channels"]["before"] > 0 == told["channels"]["after"]
+    assert "h00" not in text
+    refused = cli("attack out --ledger ledger --picture a.svg")
+    assert refused.code == 2
+    assert "no picture of an attack on patterns" in refused.err
+
+
+def test_query(cli: Cli) -> None:
+    said = cli("query out --item h00=a")
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert "people" in lines[0]
+    assert lines[2] == "in deviations of a series from its mean, of 4 symbols:"
+    assert lines[3] == "  a:  below -0.674"
+    told = json.loads(cli("query out --given h00=a --then h01=a --json").out)
+    assert 0 <= told["low"] <= told["value"] <= told["high"] <= 1
+    top = json.loads(cli("query out --top 3 --longer-than 1 --json").out)["patterns"]
+    assert [len(found["pattern"]) for found in top] == [2, 2, 2]
+    assert cli("query out --top 3").out.startswith("pattern")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("query out", "nothing is asked of the patterns"),
+        ("query out --item h00=a --top 3", "more than one question is asked"),
+        ("query out --longer-than 2 --item h00=a", "more than one question is asked"),
+        ("query out --between 1 2", "--between asks about rows, and this is a release of patterns"),
+        ("query out --range h00=0:1", "--range asks about series, and this is a release of patterns"),
+        ("query out --item h09=a", "an item is at no instant of the release"),
+        ("query out --item h00=z", "an item at `h00` does not end in a letter from a to d"),
+        ("query out --given h00=a", "a rule says nothing"),
+        ("query out --top 0", "`number` must be a whole number of at least 1"),
+    ],
+)
+def test_questions_that_cannot_be_asked(cli: Cli, line: str, said: str) -> None:
+    answer = cli(line)
+    assert answer.code == 2
+    assert said in answer.err

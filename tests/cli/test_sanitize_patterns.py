@@ -1,0 +1,216 @@
+"""Patterns on the command line: good runs, saved jobs, bad input, and what stands beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import Cli, Said, names
+
+from timeveil.bundle import open_ledger, open_release
+from timeveil.cli.job import PatternJob
+from timeveil.datasets import baskets, load_curves
+from timeveil.report.pattern_run import PatternRun
+from timeveil.verify import verify
+
+BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"
+SERIES = "sanitize-patterns loads.csv --out out --series h00..h05 --drop-rest --symbols 4"
+PROMISE = "--k 5 --min-support 0.05"
+FILES = ["baskets.csv", "loads.csv", "visits.csv"]
+MARK = "Zk9canary"
+
+
+@pytest.fixture(autouse=True)
+def tables(here: Path) -> None:
+    bought = baskets(transactions=400, seed=3)
+    pyarrow.csv.write_csv(bought.group_by(bought.column_names).aggregate([]), "baskets.csv")
+    pyarrow.csv.write_csv(load_curves(people=400, instants=6, seed=3), "loads.csv")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("line", [BASKETS, SERIES])
+def test_a_run(cli: Cli, line: str, form: str) -> None:
+    said = cli(f"{line} {PROMISE} --format {form} --ledger ledger")
+    assert said.code == 0, said.err
+    assert said.err.endswith("holds the true rows and what was added: keep it to yourself.\n")
+    assert said.out.splitlines()[1].startswith("1. Read 400 ")
+    assert names("out") == ["README.txt", f"data.{form}", "release.json"]
+    release = open_release("out")
+    assert verify(release, open_ledger("ledger"))
+    assert release.table.num_rows > 20
+
+
+OTHERS = {
+    "tight": "--method tight",
+    "clone": "--method clone --published closed",
+    "suppressive": "--method suppressive",
+    "itemset": "--method itemset --cap 100000",
+    "series": "--center median --instants h01..h04 --max-len 3 --no-structural --force --fill drop",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_said_runs_again_and_gives_the_same(cli: Cli, name: str) -> None:
+    line = f"{SERIES if name == 'series' else BASKETS} {PROMISE} {OTHERS[name]}"
+    said = cli(f"{line} --json")
+    assert said.code == 0, said.err
+    again = json.loads(said.out)["reproduce"]
+    first = open_release("out").table
+    Path("out").rename("first")
+    assert cli(again["command"].removeprefix("timeveil ") + " --quiet") == Said(0, "", "")
+    assert open_release("out").table.equals(first)
+    Path("out").rename("second")
+    exec(compile(again["python"], "again", "exec"), {})  # noqa: S102
+    assert open_release("out").table.equals(first)
+
+
+def test_a_saved_job(cli: Cli, here: Path) -> None:
+    job = [
+        'command = "sanitize-patterns"',
+        'in = "loads.csv"',
+        'out = "out"',
+        'series = ["h00..h05"]',
+        'drop = "rest"',
+        "k = 5",
+        "min-support = 0.05",
+        "symbols = 4",
+        'instants = ["h01..h03"]',
+    ]
+    Path("job.toml").write_text("\n".join(job) + "\n")
+    said = cli("run job.toml")
+    assert said.code == 0, said.err
+    assert open_release("out").manifest["patterns"]["instants"] == ["h01", "h02", "h03"]
+    known = set(PatternRun.__dataclass_fields__)
+    assert set(PatternJob.model_fields) - known == {
+        "command",
+        "series",
+        "respondent",
+        "item",
+        "time",
+        "value",
+        "drop",
+    }
+
+
+def test_patterns_of_a_series_release(cli: Cli) -> None:
+    made = "anonymize-series loads.csv --out series --series h00..h05 --drop-rest --k 10 --p 5 --quiet"
+    assert cli(made).code == 0
+    said = cli(f"sanitize-patterns series --out out {PROMISE} --symbols 4")
+    assert said.code == 0, said.err
+    assert "give no group of fewer than 5 away" in said.out
+    assert 'tv.sanitize_patterns(tv.open_release("series"), k=5' in said.out
+
+
+def test_beside_a_series_release_of_the_same_instants(cli: Cli, here: Path) -> None:
+    made = "anonymize-series loads.csv --out series --series h00..h05 --drop-rest --k 10 --p 5 --quiet"
+    assert cli(made).code == 0
+    said = cli(f"{SERIES} {PROMISE}")
+    assert said.code == 2
+    assert "`series` beside it is a series release" in said.err
+    assert "--force" in said.err
+    assert "out" not in names()
+    (here / "elsewhere").mkdir()
+    away = SERIES.replace("--out out", "--out elsewhere/out")
+    assert cli(f"{away} {PROMISE} --beside series").code == 2
+    assert names("elsewhere") == []
+    assert cli(f"{away} {PROMISE} --beside series --force --quiet").code == 0
+    assert cli(f"{BASKETS} {PROMISE} --quiet").code == 0
+
+
+def test_small_groups_are_told_only_if_asked(cli: Cli) -> None:
+    plain = cli(f"{BASKETS} {PROMISE}")
+    assert "anyone could compute" in plain.out
+    assert "exactly" not in plain.out
+    Path("out").rename("first")
+    told = cli(f"{BASKETS} {PROMISE} --explain")
+    assert "it was so before: from" in told.out
+    assert "people have" in told.out or "person has" in told.out
+
+
+def test_a_narrow_support_is_warned_of_with_numbers(cli: Cli) -> None:
+    said = cli(f"{BASKETS} --k 5 --min-support 20")
+    assert said.code == 0
+    assert "warning: the smallest support is 20, 4 times k: expect heavy distortion" in said.err
+    assert "on average" in said.err
+    Path("out").rename("first")
+    assert "distortion" not in cli(f"{BASKETS} --k 5 --min-support 26").err
+
+
+WRONG = {
+    "k below 2": (f"{BASKETS} --k 1 --min-support 20", 2, "k must be a whole number of at least 2"),
+    "support below k": (f"{BASKETS} --k 10 --min-support 5", 2, "k is 10"),
+    "share below k": (f"{BASKETS} --k 10 --min-support 0.001", 2, "raise min_support to 10"),
+    "nothing frequent": (f"{BASKETS} --k 10 --min-support 0.99", 2, "the largest is "),
+    "explosion": (f"{BASKETS} {PROMISE} --cap 3", 2, "raise min_support"),
+    "unknown column": (f"{BASKETS.replace('item item', 'item things')} {PROMISE}", 2, "no column `things`"),
+    "no roles": (f"sanitize-patterns baskets.csv --out out {PROMISE}", 2, "neither --item nor --series"),
+    "both": (f"{BASKETS} --series a,b {PROMISE}", 2, "transactions or series"),
+    "too few": (f"{BASKETS} --k 500 --min-support 500", 3, "choose k of at most 400"),
+    "a folder and roles": (
+        f"sanitize-patterns . --out out --item a {PROMISE}",
+        2,
+        "release folder says itself",
+    ),
+    "no release": (f"sanitize-patterns . --out out {PROMISE}", 2, "is not a release folder"),
+    "twice": (
+        "sanitize-patterns twice.csv --out out --respondent who --item what --k 2 --min-support 2",
+        2,
+        "again",
+    ),
+    "alike": (
+        "sanitize-patterns alike.csv --out out --respondent who --item what --k 2 --min-support 2",
+        2,
+        "looks",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_input_is_told_and_nothing_written(cli: Cli, name: str) -> None:
+    Path("twice.csv").write_text(f"who,what\n1,{MARK}\n1,{MARK}\n2,b\n")
+    Path("alike.csv").write_text(f"who,what\n1,{MARK}\n2,{MARK} \n")
+    line, code, words = WRONG[name]
+    said = cli(line)
+    assert said.code == code, said.err
+    assert words.replace("min_support", "--min-support") in said.err or words in said.err
+    assert "\n\nhint: " in said.err
+    assert MARK not in said.err + said.out
+    assert names() == sorted([*FILES, "twice.csv", "alike.csv"])
+
+
+def test_no_item_is_told(cli: Cli) -> None:
+    rows = [f"{MARK}{row % 50},{MARK}-{item}" for row in range(50) for item in range(row % 7)]
+    Path("marked.csv").write_text("\n".join(["who,what", *dict.fromkeys(rows)]) + "\n")
+    said = cli("sanitize-patterns marked.csv --out out --respondent who --item what --k 3 --min-support 8")
+    assert said.code == 0, said.err
+    assert MARK not in said.out + said.err
+    assert MARK not in Path("out/release.json").read_text() + Path("out/README.txt").read_text()
+
+
+def test_a_list_column_of_parquet(cli: Cli) -> None:
+    table = pyarrow.csv.read_csv("baskets.csv").group_by("basket").aggregate([("item", "list")])
+    pq.write_table(table, "lists.parquet")
+    line = f"sanitize-patterns lists.parquet --respondent basket --item item_list {PROMISE} --quiet --out"
+    assert cli(f"{line} lists").code == 0
+    assert cli(f"{BASKETS} {PROMISE} --quiet").code == 0
+    assert open_release("lists").table.equals(open_release("out").table)
+
+
+def test_a_picture(cli: Cli) -> None:
+    assert cli(f"{SERIES} {PROMISE} --quiet").code == 0
+    said = cli("plot out --out shapes.svg --top 4")
+    assert (said.code, said.out, said.err) == (0, "shapes.svg: drawn\n", "")
+    assert "The 4 strongest of " in Path("shapes.svg").read_text()
+    for line, message in (
+        ("plot out --group 2 --out p.svg", "`--group` is about a release of series"),
+        ("plot out --ledger ledger --out p.svg", "`--ledger` is about a release of series"),
+        ("plot out --longer-than 99 --out p.svg", "no pattern has more than 99 items"),
+        ("plot out --top 0 --out p.svg", "1 to 60 patterns"),
+    ):
+        said = cli(line)
+        assert (said.code, said.out) == (2, ""), line
+        assert message in said.err
+    assert "p.svg" not in names()

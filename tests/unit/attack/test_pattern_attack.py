@@ -1,0 +1,181 @@
+"""The adversary of pattern counts: what can be computed before and after, and what only bounds tell."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracles import channels as oracle
+
+import timeveil as tv
+from timeveil.attack import PatternAdversary, StreamAdversary, attack
+from timeveil.attack.pattern_bounds import bound_attack
+from timeveil.query.pattern_family import family_of
+from timeveil.report.pattern_breach import described, sentence
+
+A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
+
+
+def table(rows) -> pa.Table:
+    return pa.table({"has": [sorted(row) for row in rows]})
+
+
+def example_a(method="additive"):
+    return tv.sanitize_patterns(table(A), tv.Roles(item="has"), k=2, min_support=2, method=method)
+
+
+@pytest.mark.parametrize("method", ["additive", "tight", "clone", "suppressive", "itemset"])
+def test_example_a_gives_four_groups_away_before_and_none_after(method):
+    breach = attack(*example_a(method))
+    assert (breach.channels_before, breach.channels_after, breach.traced) == (4, 0, 4)
+    assert breach.before.candidates.tolist() == [1, 0, 0, 0, 1]  # only ab and bcd are alone in a group
+    assert breach.exposed_before == pytest.approx(0.4)
+    assert (breach.worst, breach.mean, breach.exposed_after, breach.share_above(0.0)) == (0, 0, 0, 0)
+    assert breach.before.worst == 1.0
+
+
+def test_everybody_of_a_small_group_is_found():
+    """Against looking at every group of the exhaustive adversary."""
+    chance = random.Random(7)  # noqa: S311
+    for _ in range(25):
+        symbols = chance.choice([None, 2])
+        rows = oracle.baskets(chance, 14, 4) if symbols is None else oracle.series(chance, 20, 3, 2)
+        case = oracle.Case(rows, k=3, least=4, symbols=symbols)
+        if len(case.sets) == 1:
+            continue
+        breach = attack(oracle.release_of(case), oracle.ledger_of(case), PatternAdversary(bounds=False))
+        expected = [0] * len(rows)
+        for (present, absent), size in oracle.maximal_channels(
+            case.sets, 3, structural=symbols is not None
+        ).items():
+            for n, row in enumerate(rows):
+                if present <= row and not absent & row and size < (expected[n] or 99):
+                    expected[n] = size
+        assert breach.before.candidates.tolist() == expected
+        assert breach.channels_after == 0
+
+
+def test_counts_without_care_are_broken_into():
+    case = oracle.Case(A)
+    careless = oracle.release_of(case, case.sets)
+    ledger = replace(oracle.ledger_of(case), mappings={"virtual": pa.table({"pattern": [], "copies": []})})
+    breach = attack(careless, ledger)
+    assert (breach.channels_after, breach.worst) == (4, 1.0)
+    assert any("the promise is broken" in line for line in described(breach))
+
+
+def test_examples_are_told_with_few_counts_and_only_if_asked_for():
+    breach = attack(*example_a())
+    first = breach.examples[0]
+    assert first.people == sum(sign * number for sign, number in first.counts) == 1
+    assert sentence(first) == "exactly 1 person has `a` and not `d`: 4 - 3 = 1."
+    told, silent = "\n".join(described(breach, told=True)), "\n".join(described(breach))
+    assert "`a` and not `d`" in told
+    assert "`a`" not in silent
+    assert "`a`" not in repr(breach)
+    assert "examples" not in breach.as_dict()
+
+
+def test_each_example_is_true_of_the_original():
+    rng = np.random.default_rng(2)
+    walks = rng.normal(size=(400, 5)).cumsum(axis=1)
+    given = pa.table({f"t{n}": walks[:, n] for n in range(5)})
+    release, ledger = tv.sanitize_patterns(
+        given, tv.Roles(series=given.column_names), k=5, min_support=12, symbols=4
+    )
+    breach = attack(release, ledger, PatternAdversary(bounds=False))
+    z = (walks - walks.mean(axis=1, keepdims=True)) / walks.std(axis=1, keepdims=True)
+    symbol = np.searchsorted([-0.6744897501960817, 0.0, 0.6744897501960817], z, side="right")
+    assert breach.examples
+    for group in breach.examples:
+        has = np.ones(400, dtype=bool)
+        for items, wanted in ((group.present, True), (group.absent, False)):
+            for item in items:
+                instant, letter = item.split("=")
+                has &= (symbol[:, int(instant[1:])] == "abcd".index(letter)) == wanted
+        assert int(has.sum()) == group.people < 5
+        assert group.people == sum(sign * number for sign, number in group.counts)
+
+
+def all_counts(rows, k):
+    """The least and the most of groups just beyond what is published, over all data with the same counts."""
+    sets = oracle.frequent(rows, k)
+    items = sorted({i for s in sets for i in s})
+    kinds = [frozenset(c) for n in range(len(items) + 1) for c in itertools.combinations(items, n)]
+    n = len(rows)
+    seen: dict = {}
+    for counts in compositions(n, len(kinds)):
+        data = [kind for kind, c in zip(kinds, counts, strict=True) for _ in range(c)]
+        if all(oracle.support(data, s) == m for s, m in sets.items()):
+            for x in nexts(sets, items):
+                for i in oracle.subsets(x):
+                    cell = sum(row & x == i for row in data)
+                    low, high = seen.get((x, i), (cell, cell))
+                    seen[x, i] = min(low, cell), max(high, cell)
+    return sets, seen
+
+
+def nexts(sets, items):
+    return [x for x in oracle.subsets(items) if x not in sets and all(x - {i} in sets for i in x)]
+
+
+def compositions(total, parts):
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in compositions(total - first, parts - 1):
+            yield first, *rest
+
+
+@pytest.mark.parametrize(
+    ("rows", "pinned"),
+    [
+        (("ab", "a", "b", "a", "b"), 0),
+        (("ab", "ac", "ac", "abc", ""), 3),
+        (("bc", "ab", "bc", "ac", "bc"), 2),
+        (("ab", "a", "bc"), 1),
+    ],
+)
+def test_bounds_are_those_of_all_data_with_the_same_counts(rows, pinned):
+    """By trying all data there are."""
+    sets, seen = all_counts([frozenset(row) for row in rows], 2)
+    lines = sorted(((sorted(s), n) for s, n in sets.items()), key=lambda line: (len(line[0]), line[0]))
+    number = {item: place for place, item in enumerate(sorted({i for s in sets for i in s}))}
+    family = family_of([[number[i] for i in s] for s, _ in lines], [n for _, n in lines], len(number) or 1)
+    found = bound_attack(family, 3, 20.0)
+    assert found is not None
+    assert found.tried == found.possible == len({x for x, _ in seen})
+    assert found.pinned == pinned == sum(low > 0 and high < 3 for low, high in seen.values())
+    assert found.exact == sum(0 < low == high < 3 for low, high in seen.values())
+
+
+def test_the_bound_attack_stops_in_time_and_is_left_out_of_large_releases():
+    rng = np.random.default_rng(1)
+    walks = rng.normal(size=(300, 4)).cumsum(axis=1)
+    given = pa.table({f"t{n}": walks[:, n] for n in range(4)})
+    release, ledger = tv.sanitize_patterns(
+        given, tv.Roles(series=given.column_names), k=3, min_support=9, symbols=4
+    )
+    breach = attack(release, ledger, PatternAdversary(seconds=0.05))
+    assert breach.beyond is not None
+    assert breach.beyond.tried < breach.beyond.possible
+    assert any("then time was up" in line or "time was up" in line for line in described(breach))
+    assert attack(release, ledger, PatternAdversary(bounds=False)).beyond is None
+    many = family_of([[], *[[n] for n in range(13)]], [50] * 14, 13)
+    assert bound_attack(many, 3, 5.0) is None
+
+
+def test_an_adversary_of_another_kind_is_refused():
+    release, ledger = example_a()
+    with pytest.raises(tv.ParameterError, match="has no counts"):
+        attack(release, ledger, StreamAdversary())
+    with pytest.raises(tv.ParameterError, match="`seconds`"):
+        PatternAdversary(seconds=0)
+    case = oracle.Case(A)
+    with pytest.raises(tv.InputError):
+        attack(release, replace(oracle.ledger_of(case), model="series"))

@@ -1,0 +1,119 @@
+"""Maximal boxes and their small cells against looking at every set and every row."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.oracles.patterns import Row, maximal, mined, sets_of, star, transactions
+
+from timeveil.errors import ParameterError
+from timeveil.patterns.channels import Channels, maximal_channels
+from timeveil.patterns.family import mine_family
+from timeveil.patterns.transactions import Transactions
+
+
+def series(seed: int) -> tuple[list[Row], Transactions, int, int]:
+    draw = np.random.default_rng(seed)
+    instants, kinds, rows = int(draw.integers(1, 5)), int(draw.integers(2, 5)), int(draw.integers(1, 30))
+    if instants * kinds > 12:
+        kinds = 3
+    symbols = np.minimum(draw.geometric(draw.uniform(0.3, 0.9), (rows, instants)) - 1, kinds - 1)
+    if draw.random() < 0.5:
+        symbols[:, 0] = symbols[:, -1]
+    some = [frozenset(j * kinds + int(s) for j, s in enumerate(row)) for row in symbols]
+    return some, transactions(some, instants * kinds, kinds), kinds, int(draw.integers(1, 6))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_maximal_boxes_and_small_cells_of_series(seed: int) -> None:
+    some, rows, kinds, least = series(seed)
+    longest = rows.instants if seed % 3 else max(1, rows.instants - 1)
+    family = mine_family(rows, least, longest, 1 << 20)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
+    meant = maximal(star(mined(some, least, longest), lambda item: item // kinds))
+    assert len(found) == len(set(found))
+    assert set(found) == meant
+    check_cells(some, found, channels, 3)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_maximal_sets_and_small_cells_of_baskets(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    items = int(draw.integers(1, 8))
+    some = [frozenset(np.flatnonzero(draw.random(items) < 0.6).tolist()) for _ in range(draw.integers(1, 30))]
+    rows, least = transactions(some, items), int(draw.integers(1, 6))
+    family = mine_family(rows, least, items, 1 << 20)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
+    assert set(found) == maximal(mined(some, least))
+    check_cells(some, found, channels, 3)
+
+
+def check_cells(some: list[Row], boxes: list[Row], found: Channels, k: int) -> None:
+    meant = [
+        (box, cell, count)
+        for box in boxes
+        for cell, count in Counter(row & box for row in some).items()
+        if count < k
+    ]
+    present, absent = sets_of(*found.present), sets_of(*found.absent)
+    assert all(h | a == boxes[b] and not h & a for h, a, b in zip(present, absent, found.box, strict=True))
+    got = [(boxes[b], h, int(n)) for b, h, n in zip(found.box, present, found.size, strict=True)]
+    assert Counter(got) == Counter(meant)
+
+
+def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(30):
+        some, rows, _, least = series(seed)
+        family = mine_family(rows, least, rows.instants, 1 << 20)
+        monkeypatch.setattr("timeveil.patterns.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
+        channels = maximal_channels(family, rows, 4, 1 << 20)
+        check_cells(some, sets_of(*channels.boxes), channels, 4)
+
+
+def test_a_cap_stops_the_search() -> None:
+    rows = transactions([frozenset(w) for w in itertools.product((0, 1), (2, 3), (4, 5))] * 3, 6, 2)
+    family = mine_family(rows, 3, 3, 1 << 10)
+    assert len(sets_of(*maximal_channels(family, rows, 2, 1).boxes)) == 1
+    with pytest.raises(ParameterError) as caught:
+        maximal_channels(mine_family(rows, 3, 2, 1 << 10), rows, 2, 1)
+    assert caught.value.code == "too-many-patterns"
+
+
+def test_in_parts_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(60):
+        some, rows, _, least = series(seed)
+        family = mine_family(rows, least, rows.instants, 1 << 20)
+        whole = maximal_channels(family, rows, 4, 1 << 20)
+        with monkeypatch.context() as changed:
+            changed.setattr("timeveil.patterns.channels.ALONE", 0)
+            parts = maximal_channels(family, rows, 4, 1 << 20)
+        assert set(sets_of(*parts.boxes)) == set(sets_of(*whole.boxes))
+        check_cells(some, sets_of(*parts.boxes), parts, 4)
+
+
+def test_more_items_than_one_word_of_bits() -> None:
+    """24 instants of 5 symbols: bits of two words; against the plain definition on a few of them."""
+    draw = np.random.default_rng(5)
+    symbols = np.minimum(draw.geometric(0.6, (200, 24)) - 1, 4)
+    some = [frozenset(j * 5 + int(s) for j, s in enumerate(row)) for row in symbols]
+    rows = transactions(some, 120, 5)
+    family = mine_family(rows, 40, 3, 1 << 20)
+    channels = maximal_channels(family, rows, 3, 1 << 20)
+    found = sets_of(*channels.boxes)
+    assert len(found) == len(set(found)) > 100
+    check_cells(some, found, channels, 3)
+    supports = mined(some, 40, 3)
+    for box in found[::50]:
+        ways = [[x for x in box if x // 5 == j] for j in sorted({x // 5 for x in box})]
+        assert all(frozenset(way) in supports for way in itertools.product(*ways))
+        for x in {x for some in supports for x in some} - box:
+            larger = sorted({*box, x}, key=lambda item: item // 5)
+            by = [[y for y in larger if y // 5 == j] for j in sorted({y // 5 for y in larger})]
+            assert not all(frozenset(way) in supports for way in itertools.product(*by))

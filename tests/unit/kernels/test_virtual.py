@@ -1,0 +1,92 @@
+"""Merging, raising and finding rows against the plain words of their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.oracles.patterns import Row, sets_of, supports_of, transactions
+
+from timeveil.kernels.virtual import as_bits, rows_of_cells
+from timeveil.patterns.channels import Channels
+from timeveil.patterns.family import mine_family
+from timeveil.patterns.sanitizing import Virtual, mergers, raised
+from timeveil.patterns.transactions import Sets
+
+
+def packed(sets: list[Row]) -> Sets:
+    bounds = np.concatenate([[0], np.cumsum([len(some) for some in sets])]).astype(np.int64)
+    return bounds, np.array([x for some in sets for x in sorted(some)], np.int64)
+
+
+def drawn(seed: int, items: int, kinds: int, count: int) -> list[tuple[Row, Row]]:
+    """Channels: what a few have, one item of an instant at most, and what they lack."""
+    draw, found = np.random.default_rng(seed), set()
+    for _ in range(count):
+        has = [j * kinds + int(draw.integers(kinds)) for j in range(items // kinds) if draw.random() < 0.3]
+        lacks = set(np.flatnonzero(draw.random(items) < 0.2).tolist()) - set(has)
+        found.add((frozenset(has), frozenset(lacks)))
+    return sorted(found, key=lambda channel: (-len(channel[0]), sorted(channel[0])))
+
+
+def first_fit(channels: list[tuple[Row, Row]], kinds: int) -> list[Row]:
+    made: list[tuple[Row, Row]] = []
+    for has, lacks in channels:
+        for place, (other, lacking) in enumerate(made):
+            union = has | other
+            alone = kinds == 1 or len({x // kinds for x in union}) == len(union)
+            if not has & lacking and not other & lacks and alone:
+                made[place] = union, lacks | lacking
+                break
+        else:
+            made.append((has, lacks))
+    return [has for has, _ in made]
+
+
+@pytest.mark.parametrize("kinds", [1, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_first_fit(seed: int, kinds: int) -> None:
+    """Channels whose order is not open: each has another present set; many fill several words."""
+    items = 90 if seed % 4 == 0 else 12
+    channels = drawn(seed, items, kinds, 400 if seed % 4 == 0 else 40)
+    channels = list({has: (has, lacks) for has, lacks in channels}.values())
+    order = np.random.default_rng(seed).permutation(len(channels))
+    mixed = [channels[place] for place in order]
+    sizes = np.ones(len(mixed), np.int64)
+    have, lack = packed([has for has, _ in mixed]), packed([lacks for _, lacks in mixed])
+    rows = transactions([range(0, items, kinds)], items, kinds)
+    found = mergers(Channels(have, lack, sizes, sizes, have), rows)
+    assert sets_of(*found) == first_fit(channels, kinds)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_count_rises_by_the_rows_that_have_it(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    some = [frozenset(np.flatnonzero(draw.random(7) < 0.6).tolist()) for _ in range(30)]
+    family = mine_family(transactions(some, 7), 4, 7, 1 << 16)
+    added = [
+        frozenset(np.flatnonzero(draw.random(7) < 0.5).tolist()) for _ in range(int(draw.integers(0, 90)))
+    ]
+    copies = draw.integers(1, 9, len(added))
+    after = supports_of(raised(family, Virtual(packed(added), copies), 7))
+    for items, before in supports_of(family).items():
+        assert after[items] == before + sum(n for row, n in zip(added, copies, strict=True) if items <= row)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_of_cells(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    some = [
+        frozenset(np.flatnonzero(draw.random(6) < 0.5).tolist()) for _ in range(int(draw.integers(1, 150)))
+    ]
+    cells = drawn(seed, 6, 1, 5)
+    rows = transactions(some, 6)
+    have, lack = packed([has for has, _ in cells]), packed([lacks for _, lacks in cells])
+    hit, first = rows_of_cells(rows.holders(), rows.rows, *have, *lack)
+    within = [[has <= row and not lacks & row for row in some] for has, lacks in cells]
+    assert hit.tolist() == [any(cell[r] for cell in within) for r in range(len(some))]
+    assert first.tolist() == [cell.index(True) if any(cell) else -1 for cell in within]
+
+
+def test_bits() -> None:
+    bits = as_bits(*packed([frozenset({0, 64, 65}), frozenset()]), 2)
+    assert bits.tolist() == [[1, 3], [0, 0]]

@@ -1,0 +1,145 @@
+"""What a pattern release lost, beside other ways to publish the same patterns."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracles import channels as oracle
+
+import timeveil as tv
+from timeveil.measure import measure, pattern_alternatives
+from timeveil.measure.pattern_table import table_counts
+from timeveil.model.release import Release
+from timeveil.query.pattern_published import published_patterns
+from timeveil.report.pattern_loss import described
+
+A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
+ITEMS = tv.Roles(item="has")
+
+
+def walks(people=1500, instants=5, seed=0):
+    matrix = np.random.default_rng(seed).normal(size=(people, instants)).cumsum(axis=1)
+    return pa.table({f"t{n}": matrix[:, n] for n in range(instants)})
+
+
+@pytest.mark.parametrize(
+    ("method", "changed", "lost", "mean", "worst", "virtual", "withheld"),
+    [
+        ("additive", 5, 0, 13 / 30, 4 / 3, 4, 0),
+        ("tight", 5, 0, 0.325, 1.0, 3, 0),
+        ("suppressive", 2, 7, 0.75, 1.0, 0, 2),
+    ],
+)
+def test_example_a(method, changed, lost, mean, worst, virtual, withheld):
+    loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2, method=method))
+    assert isinstance(loss, tv.PatternLoss)
+    assert (loss.patterns, loss.changed, loss.lost, loss.people) == (10, changed, lost, 5)
+    assert (loss.virtual, loss.withheld) == (virtual, withheld)
+    assert loss.mean_error == pytest.approx(mean)
+    assert loss.worst_error == pytest.approx(worst)
+
+
+@pytest.mark.parametrize("published", ["frequent", "closed"])
+def test_what_is_not_shown_but_follows_is_not_lost(published):
+    loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2, published=published))
+    assert (loss.changed, loss.lost) == (5, 0)
+
+
+def test_leaving_people_out_costs_what_the_method_that_does_costs():
+    """Two independent ways to the same end."""
+    table = walks()
+    roles = tv.Roles(series=table.column_names)
+    added = measure(*tv.sanitize_patterns(table, roles, k=6, min_support=25, symbols=4))
+    less = measure(*tv.sanitize_patterns(table, roles, k=6, min_support=25, symbols=4, method="suppressive"))
+    other = added.alternative("without people")
+    assert (other.patterns, other.changed, other.lost, other.withheld) == (
+        less.patterns, less.changed, less.lost, less.withheld,
+    )  # fmt: skip
+    assert other.mean_error == pytest.approx(less.mean_error)
+    assert added.lost == 0 < other.lost
+    assert added.mean_error < other.mean_error
+
+
+def test_patterns_left_out_leave_no_group():
+    chance = random.Random(3)  # noqa: S311
+    for _ in range(30):
+        case = oracle.Case(oracle.baskets(chance, 14, 4), k=3, least=4)
+        if len(case.sets) == 1:
+            continue
+        loss = measure(oracle.release_of(case), oracle.ledger_of(case))
+        left = loss.alternative("without patterns")
+        assert left.changed == 0
+        assert (left.lost == 0) == oracle.is_safe(case.sets, 3, structural=False)
+        assert left.mean_error == pytest.approx(left.lost / left.patterns)
+        errors = [abs(case.told[s] - n) / n for s, n in case.sets.items() if s]
+        assert loss.mean_error == pytest.approx(sum(errors) / len(errors))
+        assert loss.worst_error == pytest.approx(max(errors))
+        assert loss.changed == sum(case.told[s] != n for s, n in case.sets.items() if s)
+
+
+def test_the_same_counts_off_a_series_table_are_further_off():
+    table = walks()
+    roles = tv.Roles(series=table.column_names)
+    release, ledger = tv.sanitize_patterns(table, roles, k=5, min_support=30, symbols=4)
+    rows, _ = tv.anonymize_series(table, roles, k=10, p=5, effort=0)
+    loss = measure(release, ledger, against=rows)
+    read = loss.alternative("series table")
+    assert read.patterns == loss.patterns
+    assert read.mean_error > loss.mean_error
+    text = "\n".join(described(loss))
+    assert "read off the series table" in text
+    assert "leaving people out" in text
+
+
+def test_a_table_with_the_same_levels_tells_the_counts_exactly():
+    """Letters of 4 symbols answer for patterns of 4 symbols without any guess."""
+    chance = random.Random(1)  # noqa: S311
+    case = oracle.Case(oracle.series(chance, 60, 3, 4), k=2, least=4, symbols=4)
+    release = oracle.release_of(case)
+    known = published_patterns(release)
+    rows = ["".join(oracle.LETTERS[dict(row)[t]] for t in case.instants) for row in case.rows]
+    series = {
+        "instants": case.instants, "values": case.instants, "pattern": case.instants, "center": "mean",
+        "levels": "one", "own_patterns": True, "perturbed": [],
+    }  # fmt: skip
+    bounds = {f"{t}_{end}": [0.0] * 60 for t in case.instants for end in ("lo", "hi")}
+    data = pa.table(
+        {
+            "group": pa.array([1] * 60, pa.int32()),
+            **bounds,
+            "pattern": rows,
+            "level": pa.array([4] * 60, pa.int16()),
+        }
+    ).sort_by("pattern")
+    roles = {"group": "group", "pattern": "pattern", "level": "level"}
+    ends = {"_lo": "low", "_hi": "high"}
+    columns = [
+        {"name": n, "role": roles.get(n) or ends[n[-3:]], "type": str(data.schema.field(n).type)}
+        for n in data.column_names
+    ]
+    manifest = {"model": "series", "series": series, "columns": columns, "counts": {"suppressed": 0}}
+    table = Release(tv.KPAnonymity(2, 1), manifest, {"data": data})
+    number = {name: place for place, name in enumerate(known.names)}
+    sets = list(case.sets)
+    wanted = [np.array(sorted(number[oracle.name(i)] for i in s), dtype=np.int64) for s in sets]
+    assert table_counts(wanted, known, table).round(9).tolist() == [case.sets[s] for s in sets]
+
+
+def test_what_cannot_be_compared_is_refused():
+    release, ledger = tv.sanitize_patterns(A, ITEMS, k=2, min_support=2)
+    table = walks(60)
+    rows, _ = tv.anonymize_series(table, tv.Roles(series=table.column_names), k=4, p=2, effort=0)
+    with pytest.raises(tv.ParameterError, match="nothing else"):
+        measure(release, ledger, against=rows)
+    with pytest.raises(tv.ParameterError, match="nothing else"):
+        measure(release, ledger, against=release)
+
+
+def test_what_would_take_too_long_is_left_out(monkeypatch):
+    monkeypatch.setattr(pattern_alternatives, "MOST_PATTERNS", 3)
+    loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
+    assert loss.alternatives == ()
+    assert "Other ways" not in "\n".join(described(loss))
