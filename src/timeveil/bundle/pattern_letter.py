@@ -18,13 +18,14 @@ _ADDS = ("additive", "tight", "clone")
 def of_patterns(guarantee: NoInferenceChannel, manifest: Mapping[str, Any]) -> list[str]:
     """The letter's paragraphs about promise, columns, reading and conclusions."""
     return [
-        f"The promise: {guarantee.sentence}, however they are added and subtracted. Everybody counts once.",
+        f"The promise: {guarantee.sentence} by adding and subtracting those of patterns that are here. "
+        "Everybody counts once.",
         listed(manifest["columns"], _MEANING, {}, "Columns of the table data, one row per pattern:"),
         *files(manifest),
         _items(manifest["patterns"]),
         _family(manifest),
         _counts(manifest),
-        _conclusions(guarantee),
+        _conclusions(guarantee, manifest["patterns"]),
     ]
 
 
@@ -69,11 +70,21 @@ def _counts(manifest: Mapping[str, Any]) -> str:
     return "How exact counts are: they are exact."
 
 
-def _conclusions(guarantee: NoInferenceChannel) -> str:
+def _conclusions(guarantee: NoInferenceChannel, patterns: Mapping[str, Any]) -> str:
+    known = ""
+    if patterns["kind"] == "series":
+        known = (
+            "Of series one knows that everybody has exactly one letter at every instant. The promise takes "
+            "into account that nobody has two; that a letter which is not here follows from all the others, "
+            "it does not. "
+            if patterns["structural"]
+            else "The promise does not take into account that nobody has two letters at one instant. "
+        )
     return (
         "What not to conclude: counts do not say who is among those counted. That no group below "
         f"{guarantee.k} follows from them by adding and subtracting does not mean that none can be bounded: "
         "whoever solves for all tables that fit may come closer, and so may whoever knows some of them. "
+        f"{known}"
         "The promise is about this release alone: with a table of the same people it can tell more than "
         "either does."
     )

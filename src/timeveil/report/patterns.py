@@ -176,6 +176,12 @@ def _limits(release: Release) -> Iterator[str]:
         "tables that fit the counts, which can bound a group closer; `timeveil attack` tries it where there "
         "are few."
     )
+    if release.manifest["patterns"]["kind"] == "series":
+        yield (
+            "Everybody has exactly one letter at every instant. That nobody has two is taken into account; "
+            "that a letter which is not published follows from all the others is not, and a group below "
+            f"{k} can follow from it. Publish patterns of a series release instead where that matters."
+        )
     yield "Who knows some of the people takes them off a count, and is nearer to the rest."
     yield "With a table of the same people, or an earlier release, the counts can tell more than either does."
 
