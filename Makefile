@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments experiments-series format clean
+.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-patterns format clean
 
 setup: $(STAMP)
 
@@ -40,6 +40,9 @@ experiments: setup
 
 experiments-series: setup
 	$(BIN)/python -m benchmarks.experiments.series $(DATA)
+
+experiments-patterns: setup
+	$(BIN)/python -m benchmarks.experiments.patterns $(DATA)
 
 format: setup
 	$(BIN)/ruff format .
