@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets format clean
+.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,9 @@ experiments-series: setup
 
 experiments-packets: setup
 	$(BIN)/python -m benchmarks.experiments.packets $(DATA)
+
+experiments-patterns: setup
+	$(BIN)/python -m benchmarks.experiments.patterns $(DATA)
 
 format: setup
 	$(BIN)/ruff format .

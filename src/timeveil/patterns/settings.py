@@ -144,7 +144,7 @@ def _below(least: int, k: int) -> ParameterError:
     return ParameterError(
         f"min_support comes to {counted_people(least)} and k is {k}: a pattern with fewer than k people "
         "would be published",
-        hint=f"raise min_support to {k} at least; 20 times k is better, as it changes counts little",
+        hint=f"raise min_support to {k} at least; 20 times k is better, as it often changes counts little",
         code="bad-parameter",
         facts={"min_support": least, "k": k},
     )

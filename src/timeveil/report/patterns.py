@@ -74,7 +74,7 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
             cost = f" Here counts rose by {mean} on average and by {worst} at worst."
         said.append(
             f"the smallest support is {least:,}, {least / k:.3g} times k: expect heavy distortion.{cost} "
-            f"With {20 * k:,} and more little has to change."
+            f"The more it is, the less has to change; from {20 * k:,} on it is often little."
         )
     if facts["lost"]:
         said.append(

@@ -88,7 +88,7 @@ def test_an_empty_release_has_no_loss():
 def test_another_model_is_refused():
     release, ledger = oracle.build(oracle.Case([], 3))
     with pytest.raises(ParameterError):
-        measure(replace(release, manifest={**release.manifest, "model": "patterns"}), ledger)
+        measure(replace(release, manifest={**release.manifest, "model": "another"}), ledger)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from timeveil.datasets import load_curves
 from timeveil.errors import ParameterError
 from timeveil.model.guarantee import NoInferenceChannel
 from timeveil.model.release import Release
@@ -116,3 +118,12 @@ def test_real_releases_however_short_or_long_their_names(rows: list[list[str]]) 
     release, _ = sanitize_patterns(pa.table({"has": rows}), Roles(item="has"), k=2, min_support=2)
     (name,) = texts(pattern_svg(release), "name")
     assert len(name) <= 64
+
+
+def test_the_picture_of_the_tutorial_is_what_is_drawn() -> None:
+    hours = [f"h{hour:02}" for hour in range(24)]
+    roles = Roles(respondent="household", series=hours, drop="rest")
+    how = {"k": 10, "min_support": 0.1, "symbols": 4, "instants": hours[16:23]}
+    release, _ = sanitize_patterns(load_curves(people=2000), roles, **how)
+    drawn = Path(__file__).parents[3] / "docs" / "explanation" / "pictures" / "patterns-release.svg"
+    assert pattern_svg(release) == drawn.read_text("utf-8")
