@@ -82,8 +82,9 @@ class Exploration:
         """Where the trade-off turns; None with fewer than three settings that gave a release.
 
         Loss and risk are each put on a scale from 0, the least of all settings, to 1, the most; the knee is
-        the setting nearest to 0 in both. Where the risk is the same everywhere, it is the first setting, from
-        the small end, that saves nine tenths of the loss that can be saved.
+        the setting nearest to 0 in both; of two as near, the one that promises more. Where the risk is the
+        same everywhere, it is the first setting, from the small end, that saves nine tenths of the loss that
+        can be saved.
         """
         settings = self.feasible
         if len(settings) < FEWEST:
@@ -92,8 +93,10 @@ class Exploration:
         if not self.risk_differs:
             return next(one for one, loss in zip(settings, losses, strict=True) if loss <= 1 - SAVED + 1e-12)
         risks = _scaled([setting.risk for setting in settings])
-        places = range(len(settings))
-        return settings[min(places, key=lambda place: math.hypot(losses[place], risks[place]))]
+        away = [round(math.hypot(*pair), 12) for pair in zip(losses, risks, strict=True)]
+        return settings[
+            min(range(len(settings)), key=lambda place: (away[place], _promised(settings[place])))
+        ]
 
     @property
     def limited(self) -> bool:
@@ -111,13 +114,19 @@ class Exploration:
     def best(self) -> Setting | None:
         """Of those within the limits, the one of least loss; of least risk where only the loss is limited.
 
-        None where no limit was stated or no setting stays within it.
+        Of two that are alike in both, it is the one that promises more. None where no limit was stated or no
+        setting stays within it.
         """
         if not self.limited or not self.within:
             return None
-        if self.max_risk is None:
-            return min(self.within, key=lambda setting: (setting.risk, setting.loss))
-        return min(self.within, key=lambda setting: (setting.loss, setting.risk))
+        if self.best_has_least == "risk":
+            return min(self.within, key=lambda one: (one.risk, one.loss, _promised(one)))
+        return min(self.within, key=lambda one: (one.loss, one.risk, _promised(one)))
+
+    @property
+    def best_has_least(self) -> str:
+        """What the best setting is chosen by."""
+        return "risk" if self.max_risk is None and self.risk_differs else "loss"
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
@@ -133,6 +142,11 @@ class Exploration:
             "within_limits": [setting.value for setting in self.within] if self.limited else None,
             "best": None if self.best is None else self.best.value,
         }
+
+
+def _promised(setting: Setting) -> float:
+    """The chance that the promise leaves; of two alike, the lower one is had for nothing."""
+    return setting.risks.get("promised", 1.0)
 
 
 def _scaled(numbers: list[float]) -> list[float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from timeveil.explore import Exploration, Setting
-from timeveil.explore.judging import KNOWN, SLOTS
+from timeveil.explore.judging import SLOTS
 from timeveil.report.wording import WIDTH, aligned, counted, share, wrapped
 
 _LOSSES: Mapping[tuple[str, str], str] = {
@@ -24,10 +24,10 @@ _LOSSES: Mapping[tuple[str, str], str] = {
     ("patterns", "lost"): "the share of patterns that are not published",
 }
 _FOUND = {
-    "time": "that an outsider names the right person",
-    "stream": "that an outsider gives to a person's true value",
-    "series": "that an outsider names the right row",
-    "patterns": "that an outsider names somebody of a group that follows from the counts",
+    "time": "names the right person",
+    "stream": "tells a person's true value",
+    "series": "names the right row",
+    "patterns": "names somebody of a group that follows from the counts",
 }
 _KNOWS = {
     "published-slot": "the quasi-identifiers and the slot a record was published in",
@@ -119,30 +119,32 @@ def _refusals(found: Exploration, width: int) -> list[str]:
 
 
 def _compared(found: Exploration) -> str:
-    loss = _LOSSES[found.model, found.loss]
-    return f"Loss is {loss}; risk is {_CHANCES[found.risk]} {_FOUND[found.model]}{_knowing(found)}."
+    risk = f"{_CHANCES[found.risk]} that an outsider {_knowing(found)}{_FOUND[found.model]}"
+    bound = ", as the promise bounds it" if found.risk == "promised" else ""
+    return f"Loss is {_LOSSES[found.model, found.loss]}. Risk is {risk}{bound}."
 
 
 def _knowing(found: Exploration) -> str:
-    if found.risk == "promised":
-        return ", as the promise bounds it"
-    if found.model == "stream":
-        return f", who knows {_KNOWS[found.adversary['knows']]}"
-    if found.model == "time":
-        return (
-            f", who knows the quasi-identifiers and the time of {counted(found.adversary['visits'], 'visit')}"
-        )
-    if found.model == "series":
-        values = found.adversary["values"]
-        known = "the values of all instants" if values == "all" else f"the values of {_instants(values)}"
-        known = "" if values is None else known
-        pattern = "the pattern" if found.adversary["pattern"] else ""
-        return f", who knows {' and '.join(part for part in (known, pattern) if part)}"
+    """What the outsider knows who was tried."""
+    known = found.adversary
+    match found.model:
+        case _ if found.risk == "promised":
+            return ""
+        case "time":
+            return f"who knows the quasi-identifiers and the time of {counted(known['visits'], 'visit')} "
+        case "stream":
+            return f"who knows {_KNOWS[known['knows']]} "
+        case "series":
+            values = "the values of " + _instants(known["values"]) if known["values"] else ""
+            pattern = "the pattern" if known["pattern"] else ""
+            return f"who knows {' and '.join(part for part in (values, pattern) if part)} "
     return ""
 
 
-def _instants(values: Any) -> str:
-    return counted(values if isinstance(values, int) else len(values or ()) or KNOWN, "instant")
+def _instants(values: int | str | Sequence[str]) -> str:
+    if values == "all":
+        return "all instants"
+    return counted(values if isinstance(values, int) else len(values), "instant")
 
 
 def knee_told(found: Exploration) -> str:
@@ -170,9 +172,8 @@ def limits_told(found: Exploration) -> str:
     best = found.best
     if best is None:
         return f"No setting stays within {limits}.{_nearest(found)}"
-    why = "least risk" if found.max_risk is None else "least loss"
     values = ", ".join(told(setting) for setting in found.within)
-    told_best = f"{option(found)} {told(best)} has the {why}"
+    told_best = f"{option(found)} {told(best)} has the least {found.best_has_least}"
     if len(found.within) == 1:
         return f"Only {option(found)} {values} stays within {limits}: {_numbers(best)}."
     return f"{option(found)} {values} stay within {limits}; of these {told_best}: {_numbers(best)}."

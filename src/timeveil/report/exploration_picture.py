@@ -14,6 +14,8 @@ _PANELS = {"loss": (94, 208), "risk": (240, 342)}
 _CLASSES = {"loss": "before", "risk": "after"}
 _NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 0.75, 1.0)
 _WIDEST = 54
+_READABLE = 22
+"""Bars as wide as that have room for a number."""
 
 
 def exploration_svg(found: Exploration) -> str:
@@ -90,11 +92,15 @@ def _bar(setting: Setting, name: str, x: float, width: float, top: float) -> lis
         return [f'<text class="soft" x="{x:.1f}" y="{low - 6}" text-anchor="middle">×</text>']
     share = getattr(setting, name)
     y = min(_height(name, share, top), low - 1.0)
-    return [
+    lines = [
         f'<rect class="{_CLASSES[name]}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
-        f'height="{low - y:.1f}"/>',
-        f'<text class="num" x="{x:.1f}" y="{y - 4:.1f}" text-anchor="middle">{percent(share)}</text>',
+        f'height="{low - y:.1f}"/>'
     ]
+    if width >= _READABLE:
+        lines.append(
+            f'<text class="num" x="{x:.1f}" y="{y - 4:.1f}" text-anchor="middle">{percent(share)}</text>'
+        )
+    return lines
 
 
 def _axis(found: Exploration) -> list[str]:
@@ -103,6 +109,7 @@ def _axis(found: Exploration) -> list[str]:
         f'<text class="soft" x="{_middle(place, found):.1f}" y="{base + 18}" text-anchor="middle">'
         f"{told(setting)}</text>"
         for place, setting in enumerate(found.settings)
+        if place % max(1, round(_READABLE / _width(found))) == 0
     ]
     name = option(found) + (" (×: not possible)" if len(found.feasible) < len(found.settings) else "")
     middle = (LEFT + WIDTH - RIGHT) / 2
