@@ -13,6 +13,7 @@ from timeveil.attack import (
     StreamAdversary,
     attack,
 )
+from timeveil.errors import ParameterError
 from timeveil.measure import Loss, PatternLoss, SeriesLoss, StreamLoss, measure
 from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
@@ -58,6 +59,17 @@ def default_adversary(model: str, name: str, options: Mapping[str, Any]) -> AnyA
     if model == "series":
         return SeriesAdversary(values=KNOWN) if name == "k" else SeriesAdversary(pattern=True)
     return PatternAdversary(bounds=False)
+
+
+def check_adversary(model: str, adversary: AnyAdversary) -> None:
+    """One of another model would be refused only when all the work is done."""
+    wanted = type(default_adversary(model, "", {}))
+    if not isinstance(adversary, wanted):
+        raise ParameterError(
+            f"`adversary` is not one of this model, but a `{type(adversary).__name__}`",
+            hint=f"give one of type {wanted.__name__}, or leave it out",
+            code="bad-parameter",
+        )
 
 
 def default_risk(adversary: AnyAdversary) -> str:

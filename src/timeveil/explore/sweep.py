@@ -18,9 +18,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.explore.judging import LOSSES, RISKS, AnyAdversary, default_adversary, default_risk, judge
+from timeveil.explore.judging import (
+    LOSSES,
+    RISKS,
+    AnyAdversary,
+    check_adversary,
+    default_adversary,
+    default_risk,
+    judge,
+)
 from timeveil.explore.values import is_many, settings_of
 from timeveil.generalization import generalize_time
 from timeveil.intake.sources import open_source
@@ -55,6 +63,7 @@ def explore(
     method: Method,
     table: Any,
     roles: Roles | None = None,
+    /,
     *,
     loss: str | None = None,
     risk: str | None = None,
@@ -81,6 +90,7 @@ def explore(
     model = _model(method)
     name, settings = _swept(model, options)
     outsider = adversary or default_adversary(model, name, options)
+    check_adversary(model, outsider)
     by = (_named("loss", loss, LOSSES[model]), _named("risk", risk, RISKS, default_risk(outsider)))
     _check_limits(max_loss=max_loss, max_risk=max_risk)
     threads = _threads(workers, len(settings))
@@ -235,8 +245,12 @@ def _threads(workers: int | None, settings: int) -> int:
 
 def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
     """The table in memory, so that it is read once; not where a method reads it in its own way."""
-    if roles is None or isinstance(table, Relation | Release):
+    if isinstance(table, Relation | Release):
         return table
+    if roles is None:
+        raise RolesError(
+            "no column has a role", hint="say what columns are with roles=Roles(...)", code="role-missing"
+        )
     if options.get("engine", "memory") != "memory" and isinstance(table, str | Path):
         return table
     source = open_source(table)

@@ -64,7 +64,7 @@ def number(name: str, text: str) -> float:
     if plain.isascii() and plain.isdecimal():
         return instead_of(ValueError, lambda _: error, lambda: int(plain))
     found = instead_of(ValueError, lambda _: error, lambda: float(plain))
-    if not math.isfinite(found):
+    if not (plain.isascii() and math.isfinite(found)):
         raise error
     return found
 
