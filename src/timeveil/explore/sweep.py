@@ -81,11 +81,12 @@ def explore(
     `risk`, whose names are in the reference. Nothing is written. A setting that the method refuses is told as
     such, unless it refuses all.
 
-    >>> from timeveil.datasets import events
-    >>> roles = Roles(respondent="who", time="when", quasi=["zip"], drop="rest")
-    >>> found = explore(generalize_time, events(rows=400, seed=1), roles, k=[2, 4, 400])
+    >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
+    ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})
+    >>> roles = Roles(respondent="who", time="when")
+    >>> found = explore(generalize_time, visits, roles, k=[2, 3, 9], suppress=0.2)
     >>> [setting.facts.get("granularity") for setting in found.settings]
-    ['month', 'quarter', None]
+    ['week', 'quarter', None]
     """
     model = _model(method)
     name, settings = _swept(model, options)
@@ -249,7 +250,7 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
         return table
     if roles is None:
         raise RolesError(
-            "no column has a role", hint="say what columns are with roles=Roles(...)", code="role-missing"
+            "no column has a role", hint="say what the columns are, as for the method", code="role-missing"
         )
     if options.get("engine", "memory") != "memory" and isinstance(table, str | Path):
         return table
