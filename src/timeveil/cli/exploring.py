@@ -115,7 +115,7 @@ def _check(model: str, columns: Mapping[str, Any], options: Mapping[str, Any]) -
 
 def _roles(model: str, table: str, columns: Mapping[str, Any], *, drop_rest: bool) -> Roles | None:
     drop: Sequence[str] = columns.get("drop", ())
-    known = {name: columns.get(name) for name in ("respondent", "time")}
+    known: dict[str, Any] = {name: columns.get(name) for name in ("respondent", "time")}
     lists = {name: columns.get(name, ()) for name in ("sensitive", "keep")}
     series, value = columns.get("series", ()), columns.get("value")
     if model == "series":
