@@ -30,6 +30,7 @@ from timeveil.errors import (
     RolesError,
     TimeveilError,
 )
+from timeveil.explore import Exploration, Setting, explore
 from timeveil.generalization import Hierarchy, generalize_time
 from timeveil.intake import read
 from timeveil.measure import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure, profile
@@ -66,6 +67,7 @@ __all__ = [
     "Complex",
     "EngineError",
     "Estimate",
+    "Exploration",
     "Granularity",
     "Guarantee",
     "Hierarchy",
@@ -97,6 +99,7 @@ __all__ = [
     "SeriesAdversary",
     "SeriesBreach",
     "SeriesLoss",
+    "Setting",
     "StreamAdversary",
     "StreamBreach",
     "StreamLoss",
@@ -112,6 +115,7 @@ __all__ = [
     "attack",
     "estimate_patterns",
     "estimate_ranges",
+    "explore",
     "generalize_time",
     "granularity",
     "hour_of_day",

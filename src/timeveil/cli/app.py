@@ -9,6 +9,7 @@ import typer
 from timeveil.cli.anonymize_series import anonymize_series
 from timeveil.cli.attack import attack
 from timeveil.cli.demo import demo
+from timeveil.cli.explore import explore
 from timeveil.cli.generalize_time import generalize_time
 from timeveil.cli.granularities import granularities
 from timeveil.cli.hierarchy import hierarchy
@@ -60,6 +61,7 @@ for command in (
     stream_status,
     anonymize_series,
     sanitize_patterns,
+    explore,
     verify,
     measure,
     attack,

@@ -39,6 +39,8 @@ _NAMES = {
         "max_level",
         "memory_limit",
         "max_gap",
+        "max_loss",
+        "max_risk",
         "method",
         "min_support",
         "move_cost",
@@ -67,6 +69,7 @@ _NAMES = {
         "values",
         "visits",
         "window",
+        "workers",
         "withhold_cost",
         "zone",
     )

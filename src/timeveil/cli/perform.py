@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from timeveil.cli.output import Output
 from timeveil.cli.streams import note_written
@@ -112,24 +112,26 @@ def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
 def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     from timeveil.generalization import generalize_time  # noqa: PLC0415
 
-    return generalize_time(
-        run.source,
-        run.roles,
-        run.k,
-        granularities=run.granularities,
-        choose=run.choose,
-        zone=run.zone,
-        suppress=run.suppress,
-        hierarchies=dict(run.hierarchies),
-        levels=dict(run.levels),
-        engine=run.engine,
-        gaps=run.gaps,  # type: ignore[arg-type]
-        nulls=run.nulls,  # type: ignore[arg-type]
-        unit=run.unit,
-        definitions=None if run.calendar is None else granularity_tables(Path(run.calendar)),
-        memory_limit=run.memory_limit,
-        progress=progress,
-    )
+    return generalize_time(run.source, run.roles, **time_options(run), progress=progress)
+
+
+def time_options(run: Run) -> dict[str, Any]:
+    """The arguments of `generalize_time` beside the table and its roles."""
+    return {
+        "k": run.k,
+        "granularities": run.granularities,
+        "choose": run.choose,
+        "zone": run.zone,
+        "suppress": run.suppress,
+        "hierarchies": dict(run.hierarchies),
+        "levels": dict(run.levels),
+        "engine": run.engine,
+        "gaps": run.gaps,
+        "nulls": run.nulls,
+        "unit": run.unit,
+        "definitions": None if run.calendar is None else granularity_tables(Path(run.calendar)),
+        "memory_limit": run.memory_limit,
+    }
 
 
 def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, ledger: Ledger) -> None:

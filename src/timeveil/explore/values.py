@@ -1,0 +1,107 @@
+"""The settings to try: a list as it is, or a few round numbers of a range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from timeveil.errors import ParameterError, instead_of
+
+TO = ".."
+MOST = 100
+"""More settings than that are a mistake."""
+_ALL = 8
+"""A range of so many whole numbers is tried whole."""
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+"""Round numbers, each about half as large again as the one before; the same at every power of ten."""
+_FEW = 10
+
+
+def is_many(given: Any) -> bool:
+    """Whether a parameter is given as settings to try rather than as one.
+
+    >>> [is_many(given) for given in (5, "5", "2..50", "2,5", [2, 5], range(2, 5), None)]
+    [False, False, True, True, True, True, False]
+    """
+    if isinstance(given, str):
+        return TO in given or "," in given
+    return isinstance(given, Sequence)
+
+
+def settings_of(name: str, given: Any) -> tuple[float, ...]:
+    """The settings that a list, a range or its text stands for, each once, from small to large.
+
+    >>> settings_of("k", "2..50")
+    (2, 3, 5, 7, 10, 15, 20, 30, 50)
+    >>> settings_of("min_support", "0.01..0.1"), settings_of("k", [10, 2, 5])
+    ((0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1), (2, 5, 10))
+    """
+    if isinstance(given, str):
+        found = _range(name, given) if TO in given else [number(name, part) for part in given.split(",")]
+    else:
+        found = [_checked(name, one) for one in given]
+    settings = tuple(sorted(set(found)))
+    if not settings or len(settings) > MOST:
+        raise _bad(
+            f"`{name}` has {len(settings)} settings; from 1 to {MOST} can be tried",
+            f'give a few, such as {name}="2,5,10"',
+        )
+    return settings
+
+
+def number(name: str, text: str) -> float:
+    """A number as it is typed, whole where it can be.
+
+    >>> number("k", "5"), number("suppress", "0.01")
+    (5, 0.01)
+    """
+    error = _bad(
+        f"`{name}` is neither a number, a list of numbers nor a range",
+        f'write {name}="2,5,10" or {name}="2..50"',
+    )
+    plain = text.strip()
+    if plain.isascii() and plain.isdecimal():
+        return instead_of(ValueError, lambda _: error, lambda: int(plain))
+    found = instead_of(ValueError, lambda _: error, lambda: float(plain))
+    if not (plain.isascii() and math.isfinite(found)):
+        raise error
+    return found
+
+
+def _checked(name: str, given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise _bad(f"`{name}` has a setting that is not a number", f"write {name}=[2, 5, 10]")
+    return given
+
+
+def _range(name: str, text: str) -> list[float]:
+    first, _, last = text.partition(TO)
+    low, high = number(name, first), number(name, last)
+    if low > high:
+        raise _bad(
+            f"the range of `{name}` ends below its start", f'write {name}="{last.strip()}..{first.strip()}"'
+        )
+    whole = isinstance(low, int) and isinstance(high, int)
+    if whole and high - low < _ALL:
+        return list(range(int(low), int(high) + 1))
+    inner = _round_numbers(low, high, whole=whole)
+    most = _FEW - 2
+    if len(inner) > most:
+        inner = [inner[round(place * (len(inner) - 1) / (most - 1))] for place in range(most)]
+    return [low, *inner, high]
+
+
+def _round_numbers(low: float, high: float, *, whole: bool) -> list[float]:
+    """Those between both ends, ends aside."""
+    if high <= 0:
+        return []
+    least = max(low, high / 1_000)
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+    found = [float(f"{step}e{power}") for power in powers for step in _STEPS]
+    inside = [one for one in found if low < one < high and one >= least]
+    return [int(one) for one in inside if one == int(one)] if whole else list(inside)
+
+
+def _bad(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-parameter")
