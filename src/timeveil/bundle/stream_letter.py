@@ -95,7 +95,8 @@ def _conclusions(guarantee: LDiversity, *, bucketed: bool) -> str:
 
 def _true_slot(size: int) -> str:
     return (
-        f"For whoever also knows in which slot it belongs, 1 in {size} holds, or less where one value took a "
-        "larger share of that slot; not for whoever can tell values by the columns, and not for somebody "
-        "with several records. "
+        f"For whoever also knows in which slot it belongs, 1 in {size} holds, as far as no value took more "
+        f"than 1 in {size} of that slot's records. Where one took more, less is promised, and nothing where "
+        "it took more than half. It does not hold for whoever can tell values by the columns, nor for "
+        "somebody with several records. "
     )

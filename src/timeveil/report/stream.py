@@ -237,8 +237,9 @@ def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
     else:
         yield (
             f"1 in {l} holds for whoever knows a record's published slot, 1 in {size} for whoever knows when "
-            "it happened; less in a slot of which one value takes a larger share. Neither holds for whoever "
-            f"can tell values by other columns, or knows those of others in the packet.{_chances(breach)}"
+            f"it happened, as far as no value takes more than 1 in {size} of that slot's records. Neither "
+            "holds for whoever can tell values by other columns, or knows those of others in the packet, nor "
+            f"for somebody with several records in a slot.{_chances(breach)}"
         )
     yield "Somebody who is in several slots can be followed over them, and the buckets intersected."
     yield "A count of a single slot is not what happened in it; counts of longer spans are closer."
