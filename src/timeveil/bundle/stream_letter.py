@@ -84,12 +84,13 @@ def _conclusions(guarantee: LDiversity, *, bucketed: bool) -> str:
         else ""
     )
     known = "" if guarantee.true_slot is None else _true_slot(guarantee.true_slot)
+    sizes = "" if guarantee.true_slot is None else " A large bucket may be one with moved records in it."
     return (
         f"What not to conclude: {joined}That nobody's value is known with more than 1 in {guarantee.l} holds "
         f"for whoever knows a record's columns and its published slot. {known}Counts per slot are counts of "
         "published records; a single slot can differ from what happened in it, and longer windows differ "
         "less. Records of one person in several slots are not linked. The order of rows within a slot means "
-        "nothing, and neither do bucket numbers."
+        f"nothing, and neither do bucket numbers.{sizes}"
     )
 
 

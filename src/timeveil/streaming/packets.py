@@ -213,19 +213,25 @@ class Today:
         return True
 
     def publish(self, shuffling: Draws) -> None:
-        """The core in buckets of its own, each a packet; the mixture in buckets of whole packets."""
-        out = self.outcome
+        """The core in buckets of its own, each a packet; the mixture in buckets of whole packets.
+
+        Buckets are numbered by chance, so that a number does not tell which of the two it is.
+        """
+        groups: list[list[Packet]] = []
         for bucket in bucket_cells(self.cells.records, self.rules.l, shuffling):
             packet = Packet(self._next(), self.slot, list(bucket), list(bucket.values()))
             if self._is_shown(packet):
                 self._withhold(packet, conflict=True)
             else:
-                out.published.append((packet, out.buckets))
-                out.buckets += 1
+                groups.append([packet])
         for group in self.mixture.split(self.rules.l):
-            out.published += [(packet, out.buckets) for packet in group]
+            groups.append(group)
             self.gone.update(packet.number for packet in group)
-            out.buckets += 1
+        numbers = list(range(len(groups)))
+        shuffling.shuffle(numbers)
+        for number, group in zip(numbers, groups, strict=True):
+            self.outcome.published += [(packet, number) for packet in group]
+        self.outcome.buckets = len(groups)
 
     def _can_spare(self) -> bool:
         """Whether the core stays l-eligible without a packet, whatever its values."""

@@ -161,6 +161,20 @@ def test_rows_of_a_value_are_taken_uniformly() -> None:
     assert all(abs(held[record] / total - 0.2) < 0.03 for record in range(5))
 
 
+def test_the_number_of_a_bucket_does_not_tell_a_mixed_one() -> None:
+    """Over many seeds the bucket with guests has every number equally often."""
+    numbers: Counter[int] = Counter()
+    for seed in range(2000):
+        waiting = Waiting(Rules(3, 2, 3), seed)
+        waiting.step(1, range(5), [0, 0, 1, 2, 3])
+        outcome = waiting.step(2, range(5, 16), range(4, 15))
+        numbers.update({bucket for packet, bucket in outcome.published if packet.origin == 1})
+        assert {bucket for _, bucket in outcome.published} == set(range(outcome.buckets))
+        assert outcome.buckets == 4
+    assert numbers.total() == 2000
+    assert all(abs(numbers[number] / 2000 - 1 / 4) < 0.04 for number in range(4))
+
+
 def test_a_held_slot_is_held_as_little_as_can_be() -> None:
     """One value too common by e records: packets of l' reduce that by l - l' each, the floor of fact P2."""
     waiting = Waiting(Rules(4, 3, 7), seed=1)
