@@ -118,6 +118,7 @@ class Today:
         self.outcome = Outcome()
         self.gone: set[int] = set()
         self.called: set[int] = set()
+        self.fillers: list[Packet] = []
         self.skewed = not cells.is_eligible(self.rules.l)
         self.least = min(self.rules.size, cells.size // cells.highest) if cells.size else 0
         own = [record for cell in cells.records.values() for record in cell]
@@ -159,6 +160,7 @@ class Today:
         """Bring the packets that are due together with others, until they are l-eligible or put off."""
         mixture, rules = self.mixture, self.rules
         closed = not self.cells.records and not rules.fill_empty
+        self.fillers = [one for one in self.waiting.packets if one.filler and one.origin < self.slot]
         for packet in [packet for packet in self.waiting.packets if packet.due <= self.slot]:
             if closed or self._meets(packet):
                 self._put_off(packet, conflict=not closed)
@@ -187,9 +189,8 @@ class Today:
     def _call_filler(self) -> bool:
         """A filler joins before it is due, the oldest that lacks the commonest values."""
         top = self.mixture.at_highest()
-        for packet in self.waiting.packets:
-            early = packet.filler and packet.origin < self.slot < packet.due
-            if early and packet.number not in self.called and top.isdisjoint(packet.values):
+        for packet in self.fillers:
+            if self.slot < packet.due and packet.number not in self.called and top.isdisjoint(packet.values):
                 self.called.add(packet.number)
                 if not self._meets(packet):
                     self._welcome(packet)
