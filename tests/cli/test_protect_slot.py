@@ -32,7 +32,7 @@ def test_a_run_promises_verifies_and_says_what_it_does_not_protect(cli: Cli) -> 
     assert release.guarantee == LDiversity(3, true_slot=2)
     assert "packet" in ledger.table.column_names
     assert verify(release, ledger)
-    assert "For whoever also knows in which slot it belongs, 1 in 2 holds" in " ".join(
+    assert "1 in 2 holds, as far as no value took more than 1 in 2 of that slot's records" in " ".join(
         Path("out/README.txt").read_text("utf-8").split()
     )
 

@@ -229,6 +229,13 @@ def test_parameters_that_packets_do_not_go_with_are_noticed(name, value):
     assert "parameters" in codes(restated(release, 3, **{name: value}))
 
 
+@pytest.mark.parametrize("name", ["window", "spread", "fillers"])
+def test_parameters_that_no_method_takes_are_noticed(name):
+    release, _ = published(2)
+    assert codes(restated(release, 3, **{name: 10_001})) == {"manifest"}
+    assert "manifest" not in codes(restated(release, 3, **{name: 10_000}))
+
+
 def test_the_size_asked_for_is_that_of_the_definition():
     for seed in SEEDS:
         _, ledger = published(seed)

@@ -18,7 +18,8 @@ class StreamBreach:
     it: by what became of a record (`stayed`, `moved`, `missing`), or by whether a person had the same value
     every time (`constant`) or not (`changing`), which leads this adversary astray.
     `people` were attacked out of `everyone`. `true_slot` is what was promised to whoever knows the true
-    slot: no more than 1 in so many, as far as a slot has so many different values; None for nothing.
+    slot: no more than 1 in so many, as far as no value takes more than 1 in so many of that slot's records;
+    None for nothing.
     """
 
     adversary: StreamAdversary

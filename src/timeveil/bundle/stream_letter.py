@@ -84,18 +84,20 @@ def _conclusions(guarantee: LDiversity, *, bucketed: bool) -> str:
         else ""
     )
     known = "" if guarantee.true_slot is None else _true_slot(guarantee.true_slot)
+    sizes = "" if guarantee.true_slot is None else " A large bucket may be one with moved records in it."
     return (
         f"What not to conclude: {joined}That nobody's value is known with more than 1 in {guarantee.l} holds "
         f"for whoever knows a record's columns and its published slot. {known}Counts per slot are counts of "
         "published records; a single slot can differ from what happened in it, and longer windows differ "
         "less. Records of one person in several slots are not linked. The order of rows within a slot means "
-        "nothing, and neither do bucket numbers."
+        f"nothing, and neither do bucket numbers.{sizes}"
     )
 
 
 def _true_slot(size: int) -> str:
     return (
-        f"For whoever also knows in which slot it belongs, 1 in {size} holds, or less where one value took a "
-        "larger share of that slot; not for whoever can tell values by the columns, and not for somebody "
-        "with several records. "
+        f"For whoever also knows in which slot it belongs, 1 in {size} holds, as far as no value took more "
+        f"than 1 in {size} of that slot's records. Where one took more, less is promised, and nothing where "
+        "it took more than half. It does not hold for whoever can tell values by the columns, nor for "
+        "somebody with several records. "
     )

@@ -28,9 +28,10 @@ class Rows(NamedTuple):
 class Desk(NamedTuple):
     """Room to work in.
 
-    rows: those of the slot; order, start: those of its core by bucket, and where each ends. chosen, weight:
-    values drawn and what they are drawn by. present, shown: per person, one more than the latest slot they
-    had a record in, and were shown in by an own packet. state: the next packet's number; packets that wait,
+    rows: those of the slot; order, start: those of its core by bucket, and where each ends; in the end
+    order has the numbers of buckets. chosen, weight: values drawn and what they are drawn by.
+    present, shown: per person, one more than the latest slot they had a record in, and were shown in by an
+    own packet. state: the next packet's number; packets that wait,
     free places; rows of the slot without a packet, its different values, the least size of its packets;
     buckets made, records withheld because of people.
     """

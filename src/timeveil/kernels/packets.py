@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from timeveil.kernels.anatomy import bucket_values
-from timeveil.kernels.chance import begin_draws, draw_below
+from timeveil.kernels.chance import begin_draws, draw_below, shuffle
 from timeveil.kernels.compiling import kernel, part
 from timeveil.kernels.mixture import (
     GUESTS,
@@ -276,12 +276,31 @@ def _publish(rows, slot, low, high, pool, mix, desk, bench, rules, shuffling):  
                 row = pool.after[row]
     if held[GUESTS] > 0:
         made += split(mix, pool, rows.code, rules.l, rows.bucket, made)
+    _renumber(rows, low, high, made, pool, mix, desk, shuffling)
     for i in range(held[GUESTS]):
         pool.gone[mix.guests[i]] = True
     for i in range(held[OWN]):
         release(mix.own[i], pool, desk)
     state[MADE] += made
     clear_mix(mix)
+
+
+@part
+def _renumber(rows, low, high, made, pool, mix, desk, shuffling):  # type: ignore[no-untyped-def]
+    """Number the buckets of the slot by chance."""
+    numbers = desk.order
+    for b in range(made):
+        numbers[b] = b
+    shuffle(shuffling, numbers, np.int64(0), made)
+    for row in range(low, high):
+        if rows.late[row] == 0:
+            rows.bucket[row] = numbers[rows.bucket[row]]
+    for i in range(mix.held[GUESTS]):
+        p = mix.guests[i]
+        row = pool.head[p]
+        for _ in range(pool.size[p]):
+            rows.bucket[row] = numbers[rows.bucket[row]]
+            row = pool.after[row]
 
 
 @part

@@ -60,6 +60,8 @@ class LDiversity:
     'in every published bucket no sensitive value is held by more than 1 in 3 records'
     >>> LDiversity(4, true_slot=3).as_dict()
     {'name': 'l-diversity', 'l': 4, 'true_slot': 3}
+    >>> LDiversity(4, true_slot=3).sentence.split(", ")[-1]
+    "as far as no value takes more than 1 in 3 of that slot's records"
     """
 
     l: int  # noqa: E741
@@ -84,7 +86,8 @@ class LDiversity:
             return said
         return (
             f"{said}, and whoever knows the slot that a record belongs to learns no value with more than "
-            f"1 in {self.true_slot}, as far as that slot has so many different values"
+            f"1 in {self.true_slot}, as far as no value takes more than 1 in {self.true_slot} of that "
+            "slot's records"
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -18,23 +18,28 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
 from timeveil.query.journeys import follow
+from timeveil.query.packets import true_slot_promise
 from timeveil.query.published import promised
 from timeveil.report.explanation import Explanation
+from timeveil.report.stream_packets import packet_warnings, promised_less
 from timeveil.report.stream_run import StreamRun
 from timeveil.report.wording import counted, quoted, share
 
 CHEAP_ROWS = 200_000
 MUCH_WITHHELD = 0.01
-FEW_TIMES_L = 10
-"""Slots below so many times l records are small for packets of more than 2: see the experiments."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotCounts:
-    """How many slots had records, and how many of them were not l-eligible as they were."""
+    """How many slots had records, and how many of them were not l-eligible as they were.
+
+    `promised_less`: how many records, in how many slots, are promised less than others to whoever knows the
+    true slot.
+    """
 
     with_records: int
     not_eligible: int
+    promised_less: tuple[int, int] = (0, 0)
 
 
 def explain_stream(
@@ -46,7 +51,7 @@ def explain_stream(
 ) -> Explanation:
     """Say what a run of `publish_stream` did, from what it returned."""
     slots, breach = slot_counts(release, ledger), true_slot_known(release, ledger)
-    warned = warnings(release, ledger.facts)
+    warned = warnings(release, ledger.facts, slots)
     sentences = [
         *_read(release, ledger),
         *_rules(release),
@@ -75,7 +80,8 @@ def slot_counts(release: Release, ledger: Ledger) -> SlotCounts:
     distinct, slot = np.unique(journeys.origin[whole], return_inverse=True)
     values = journeys.value
     snapshots = Snapshots(slot, values.codes[whole], len(distinct), values.size)
-    return SlotCounts(len(distinct), snapshots.ineligible(promised(release, "l")))
+    less = promised_less(release, slot, values.codes[whole])
+    return SlotCounts(len(distinct), snapshots.ineligible(promised(release, "l")), less)
 
 
 def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
@@ -85,7 +91,7 @@ def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
     return attack(release, ledger, StreamAdversary("true-slot"))
 
 
-def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
+def warnings(release: Release, facts: Mapping[str, Any], counts: SlotCounts) -> list[str]:
     """What no window cures, and what a larger one would."""
     parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
     withheld = facts["withheld"] - facts.get("duplicates", 0) - facts.get("incomplete", 0)
@@ -96,7 +102,7 @@ def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
             f"a jitter of {jitter:,} is no less than the {counted(slots - jitter, 'slot')} that records came "
             "in: when anything happened can hardly be told. Choose a smaller jitter."
         )
-    told += _small_slots(release, facts)
+    told += packet_warnings(release, facts, counts.promised_less)
     if facts["values_above_share"]:
         return [
             *told,
@@ -111,18 +117,6 @@ def warnings(release: Release, facts: Mapping[str, Any]) -> list[str]:
             "unevenly values come. Choose a larger window.",
         ]
     return told
-
-
-def _small_slots(release: Release, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Where packets do not pay: slots of a few records for each place in a bucket."""
-    size, l = release.guarantee.as_dict().get("true_slot"), promised(release, "l")  # noqa: E741
-    slots = release.manifest["counts"]["slots"]
-    if size is None or size == 2 or not slots or facts["rows"] / slots >= FEW_TIMES_L * l:
-        return
-    yield (
-        f"slots have {facts['rows'] / slots:.0f} records on average, few for packets of {size} at l = {l}: "
-        "many are moved far or withheld. Choose 2 for `protect_slot`, a smaller l or longer slots."
-    )
 
 
 def _cure(l: int, largest: float) -> str:  # noqa: E741
@@ -227,7 +221,7 @@ def _checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
-    l, size = promised(release, "l"), release.guarantee.as_dict().get("true_slot")  # noqa: E741
+    l, size = promised(release, "l"), true_slot_promise(release)  # noqa: E741
     if size is None:
         yield (
             f"1 in {l} holds for whoever knows a record's published slot. Whoever knows when it happened, "
@@ -237,8 +231,9 @@ def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
     else:
         yield (
             f"1 in {l} holds for whoever knows a record's published slot, 1 in {size} for whoever knows when "
-            "it happened; less in a slot of which one value takes a larger share. Neither holds for whoever "
-            f"can tell values by other columns, or knows those of others in the packet.{_chances(breach)}"
+            f"it happened, as far as no value takes more than 1 in {size} of that slot's records. Neither "
+            "holds for whoever can tell values by other columns, or knows those of others in the packet, nor "
+            f"for somebody with several records in a slot.{_chances(breach)}"
         )
     yield "Somebody who is in several slots can be followed over them, and the buckets intersected."
     yield "A count of a single slot is not what happened in it; counts of longer spans are closer."
@@ -279,6 +274,8 @@ def _facts(
         "dropped": list(ledger.original.dropped),
         "warnings": warned,
     }
+    if true_slot_promise(release) is not None:
+        facts["records_promised_less"], facts["slots_promised_less"] = slots.promised_less
     if breach is not None:
         facts["true_slot_known"] = breach.as_dict()
     if verdict is not None:

@@ -118,6 +118,7 @@ class Today:
         self.outcome = Outcome()
         self.gone: set[int] = set()
         self.called: set[int] = set()
+        self.fillers: list[Packet] = []
         self.skewed = not cells.is_eligible(self.rules.l)
         self.least = min(self.rules.size, cells.size // cells.highest) if cells.size else 0
         own = [record for cell in cells.records.values() for record in cell]
@@ -159,6 +160,7 @@ class Today:
         """Bring the packets that are due together with others, until they are l-eligible or put off."""
         mixture, rules = self.mixture, self.rules
         closed = not self.cells.records and not rules.fill_empty
+        self.fillers = [one for one in self.waiting.packets if one.filler and one.origin < self.slot]
         for packet in [packet for packet in self.waiting.packets if packet.due <= self.slot]:
             if closed or self._meets(packet):
                 self._put_off(packet, conflict=not closed)
@@ -187,9 +189,8 @@ class Today:
     def _call_filler(self) -> bool:
         """A filler joins before it is due, the oldest that lacks the commonest values."""
         top = self.mixture.at_highest()
-        for packet in self.waiting.packets:
-            early = packet.filler and packet.origin < self.slot < packet.due
-            if early and packet.number not in self.called and top.isdisjoint(packet.values):
+        for packet in self.fillers:
+            if self.slot < packet.due and packet.number not in self.called and top.isdisjoint(packet.values):
                 self.called.add(packet.number)
                 if not self._meets(packet):
                     self._welcome(packet)
@@ -213,19 +214,25 @@ class Today:
         return True
 
     def publish(self, shuffling: Draws) -> None:
-        """The core in buckets of its own, each a packet; the mixture in buckets of whole packets."""
-        out = self.outcome
+        """The core in buckets of its own, each a packet; the mixture in buckets of whole packets.
+
+        Buckets are numbered by chance, so that a number does not tell which of the two it is.
+        """
+        groups: list[list[Packet]] = []
         for bucket in bucket_cells(self.cells.records, self.rules.l, shuffling):
             packet = Packet(self._next(), self.slot, list(bucket), list(bucket.values()))
             if self._is_shown(packet):
                 self._withhold(packet, conflict=True)
             else:
-                out.published.append((packet, out.buckets))
-                out.buckets += 1
+                groups.append([packet])
         for group in self.mixture.split(self.rules.l):
-            out.published += [(packet, out.buckets) for packet in group]
+            groups.append(group)
             self.gone.update(packet.number for packet in group)
-            out.buckets += 1
+        numbers = list(range(len(groups)))
+        shuffling.shuffle(numbers)
+        for number, group in zip(numbers, groups, strict=True):
+            self.outcome.published += [(packet, number) for packet in group]
+        self.outcome.buckets = len(groups)
 
     def _can_spare(self) -> bool:
         """Whether the core stays l-eligible without a packet, whatever its values."""

@@ -40,6 +40,12 @@ from timeveil.streaming.slots import Ints, Slots
 from timeveil.streaming.state import dump, load, stream_of
 from timeveil.streaming.stream import Final
 
+_LATE = {
+    False: 'let late records move on with late="move" (--late move)',
+    True: "put late records into the next stream: a packet holds records of one true slot",
+}
+"""What to do with late records, by whether they would go into packets."""
+
 
 class StreamPublisher:
     """Publishes a stream slot by slot, each l-diverse.
@@ -249,7 +255,7 @@ class StreamPublisher:
             first = int(np.argmax(behind)) + 1
             raise InputError(
                 f"{late} records belong to slots that have been taken in already, the first in row {first}",
-                hint='push whole slots in order, or let late records move on with late="move" (--late move)',
+                hint=f"push whole slots in order, or {_LATE[self._settings.rules is not None]}",
                 code="late",
                 facts={"late": late, "row": first},
             )

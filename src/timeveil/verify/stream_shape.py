@@ -58,7 +58,7 @@ STREAM_MANIFEST = Record(
                 "fill_empty": FLAG,
                 "nulls": one_of("error", "withhold"),
             },
-            optional={"protect_slot": COUNT, "spread": _REACH, "fillers": COUNT},
+            optional={"protect_slot": COUNT, "spread": _REACH, "fillers": _REACH},
         ),
         "counts": Record(
             {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},

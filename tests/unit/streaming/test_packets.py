@@ -11,7 +11,7 @@ from tests.oracles.packets import Placed, Slots, faults, hard_stream
 
 from timeveil.streaming.cells import Cells
 from timeveil.streaming.chance import BUCKETS, Draws
-from timeveil.streaming.mixture import Packet
+from timeveil.streaming.mixture import Packet, Tally
 from timeveil.streaming.packets import Outcome, Rules, Waiting
 
 STREAMS = 2000
@@ -161,6 +161,20 @@ def test_rows_of_a_value_are_taken_uniformly() -> None:
     assert all(abs(held[record] / total - 0.2) < 0.03 for record in range(5))
 
 
+def test_the_number_of_a_bucket_does_not_tell_a_mixed_one() -> None:
+    """Over many seeds the bucket with guests has every number equally often."""
+    numbers: Counter[int] = Counter()
+    for seed in range(2000):
+        waiting = Waiting(Rules(3, 2, 3), seed)
+        waiting.step(1, range(5), [0, 0, 1, 2, 3])
+        outcome = waiting.step(2, range(5, 16), range(4, 15))
+        numbers.update({bucket for packet, bucket in outcome.published if packet.origin == 1})
+        assert {bucket for _, bucket in outcome.published} == set(range(outcome.buckets))
+        assert outcome.buckets == 4
+    assert numbers.total() == 2000
+    assert all(abs(numbers[number] / 2000 - 1 / 4) < 0.04 for number in range(4))
+
+
 def test_a_held_slot_is_held_as_little_as_can_be() -> None:
     """One value too common by e records: packets of l' reduce that by l - l' each, the floor of fact P2."""
     waiting = Waiting(Rules(4, 3, 7), seed=1)
@@ -168,3 +182,27 @@ def test_a_held_slot_is_held_as_little_as_can_be() -> None:
     waiting.step(1, range(50), values)
     assert [len(packet.records) for packet in waiting.packets] == [3] * 10
     assert all(packet.values[0] == 0 for packet in waiting.packets)
+
+
+def test_what_is_kept_count_of_is_what_there_is() -> None:
+    """Counts and maxima that are kept as records come and go equal those that are looked up."""
+    rng = random.Random(1)  # noqa: S311
+    for _ in range(200):
+        values = [rng.randrange(6) for _ in range(rng.randrange(30))]
+        cells, tally, out = Cells(list(enumerate(values))), Tally(values), []
+        for _ in range(40):
+            filled = [value for value, cell in cells.records.items() if cell]
+            if filled and rng.random() < 0.6:
+                value = rng.choice(filled)
+                out.append((value, cells.take(value)))
+                tally.remove([value])
+            elif out:
+                value, record = out.pop(rng.randrange(len(out)))
+                cells.put_back(value, record)
+                tally.add([value])
+            left = {value: len(cell) for value, cell in cells.records.items()}
+            most = max(left.values(), default=0)
+            top = [value for value, count in left.items() if count == most]
+            assert (cells.size, cells.highest, cells.at_highest()) == (sum(left.values()), most, top)
+            assert (tally.size, tally.highest, tally.at_highest()) == (cells.size, most, set(top))
+            assert tally.lack(3) == 3 * most - cells.size

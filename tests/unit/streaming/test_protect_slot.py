@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import timeveil as tv
-from timeveil.report.stream import warnings
+from timeveil.report.stream import explain_stream, slot_counts, warnings
 
 ROLES = tv.Roles(time="day", quasi=["age"], sensitive=["ill"])
 PACKETS: dict[str, Any] = {"l": 4, "window": 7, "protect_slot": 3, "seed": 3}
@@ -109,6 +109,26 @@ def test_what_does_not_go_is_refused(options: dict[str, Any], said: str) -> None
     assert refused.value.code == "bad-parameter"
 
 
+def warned(release: tv.Release, ledger: tv.Ledger) -> list[str]:
+    return warnings(release, ledger.facts, slot_counts(release, ledger))
+
+
+def test_it_is_told_where_less_is_promised() -> None:
+    """Slots of which one value takes more than 1 in 3, at a promise of 1 in 3, however many values it has."""
+    slots = {1: "aaabcdefgh", 2: "aaaabcdefg", 3: "aaaaaabcde", 4: "abcdefghij", 5: "aaabbbccc"}
+    day, ill = zip(*((day, one) for day, values in slots.items() for one in values), strict=True)
+    table = pa.table({"day": day, "age": range(len(day)), "ill": ill})
+    release, ledger = tv.publish_stream(table, ROLES, **PACKETS)
+    assert slot_counts(release, ledger).promised_less == (20, 2)
+    [told] = [one for one in warned(release, ledger) if "less than 1 in 3" in one]
+    assert told.startswith("less than 1 in 3 is promised to 20 records (40.8 %) in 2 slots: ")
+    facts = explain_stream(release, ledger).facts
+    assert (facts["records_promised_less"], facts["slots_promised_less"]) == (20, 2)
+    plain = tv.publish_stream(table, ROLES, l=3, window=4, seed=1)
+    assert slot_counts(*plain).promised_less == (0, 0)
+    assert not any("promised" in one for one in warned(*plain))
+
+
 def test_it_is_told_where_packets_do_not_pay() -> None:
     """Slots of 20 at l = 4 and of 50 at l = 10 are too small for large packets; packets of 2 may do."""
     for per_slot, options, told in (
@@ -118,7 +138,7 @@ def test_it_is_told_where_packets_do_not_pay() -> None:
         (60, {}, 0),
     ):
         release, ledger = tv.publish_stream(cases(40, per_slot), ROLES, **{**PACKETS, **options})
-        assert sum("few for packets" in one for one in warnings(release, ledger.facts)) == told
+        assert sum("few for packets" in one for one in warned(release, ledger)) == told
 
 
 def test_somebody_who_is_twice_in_a_slot_costs_a_whole_packet() -> None:
@@ -129,6 +149,7 @@ def test_somebody_who_is_twice_in_a_slot_costs_a_whole_packet() -> None:
         release, ledger = tv.publish_stream(table, roles, l=4, window=3, protect_slot=2, seed=seed)
         assert tv.verify(release, ledger)
         assert ledger.facts["duplicates"] == ledger.facts["withheld"] == 4
+        assert any(one.startswith("4 records had to be withheld because") for one in warned(release, ledger))
 
 
 def test_an_empty_stream() -> None:
@@ -152,3 +173,15 @@ def test_a_state_holds_the_records_that_wait_and_no_others() -> None:
     assert publisher.facts["waiting"] > 0
     assert not any(note.encode() in state for note in gone)
     assert sum(note.encode() in state for note in waiting) == publisher.facts["waiting"]
+
+
+def test_a_late_record_is_refused_with_a_hint_that_goes_with_packets() -> None:
+    """`late="move"` is no way out: it does not go with `protect_slot`."""
+    for options, moves_on in ((PACKETS, False), ({"l": 4, "window": 7}, True)):
+        publisher = tv.StreamPublisher(ROLES, **options)
+        publisher.push(cases(3, 20))
+        with pytest.raises(tv.InputError) as refused:
+            publisher.push(cases(1, 20))
+        assert refused.value.code == "late"
+        assert ("--late move" in refused.value.hint) == moves_on
+        assert ("into the next stream" in refused.value.hint) != moves_on
