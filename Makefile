@@ -17,6 +17,7 @@ demo: setup
 	@$(BIN)/timeveil demo
 
 test: lint types
+	$(BIN)/python -m tests.warm
 	$(BIN)/python -m pytest
 
 lint: setup

@@ -18,7 +18,7 @@ from timeveil.service import status
 
 MOST_BOUNDARIES = 200
 RANDOM_KILLS = 15
-DAYS = 5
+DAYS = 4
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_killed_at_every_step_boundary(run: Nursery, tmp_path: Path, undisturbed
         assert code == -signal.SIGKILL, stream.said.read_text()
         finish(run, stream)
         assert stream.outcome() == wanted, f"killed at boundary {boundary}"
-    assert 30 < boundary < MOST_BOUNDARIES
+    assert 20 < boundary < MOST_BOUNDARIES
 
 
 def test_killed_again_and_again(run: Nursery, tmp_path: Path, undisturbed: dict[str, object]) -> None:
