@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import timeveil as tv
+from benchmarks.experiments.series_annealing import annealed
 from benchmarks.experiments.series_judging import drawn_shapes, kept, pattern_loss, value_loss
 from benchmarks.experiments.series_methods import (
     LEVEL,
@@ -106,6 +107,7 @@ def of_walk(matrix: Matrix) -> dict[str, float]:
     return {
         "step": _short(np.diff(matrix, axis=1).std()),
         "bound": _short(np.sqrt(2 / K * near.sum(axis=1)).mean()),
+        "annealed_VL": _short(annealed(matrix, K)),
         "top_down_VL": judged["VL"],
         "top_down_PL": judged["PL"],
     }

@@ -179,6 +179,7 @@ def walks(sets: dict[str, Any]) -> str:
     both = (f"{number(one['top_down_VL'])} / {number(one['top_down_PL'])}" for one in facts)
     rows.append(["Naive, top-down", "–", *both])
     rows.append(["step", "–", *(number(one["step"]) for one in facts)])
+    rows.append(["annealed, values alone", "–", *(number(one["annealed_VL"]) for one in facts)])
     rows.append(["no VL below", "–", *(number(one["bound"]) for one in facts)])
     return _table(["method", "when targets were set", *there], rows)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.experiments import (
     series,
+    series_adaptive,
     series_customized,
     series_judging,
     series_pictures,
@@ -20,11 +21,14 @@ from benchmarks.experiments import (
 )
 from benchmarks.experiments.chart import Words
 from benchmarks.experiments.panels import Curve, Panel, panels
-from benchmarks.experiments.series_sources import Source
+from benchmarks.experiments.series_annealing import annealed
+from benchmarks.experiments.series_methods import top_down
+from benchmarks.experiments.series_sources import SHOTS, Source, matrix_of
 from benchmarks.experiments.series_trends import BEYOND, TRENDS, held
 from benchmarks.experiments.tables import MARKED
 
 from timeveil.datasets import walk
+from timeveil.series.adaptive import adaptive
 from timeveil.series.kapra import kapra
 from timeveil.symbols.shape import pattern_distance
 
@@ -86,6 +90,31 @@ def test_plain_losses_agree_with_the_quick_ones() -> None:
     assert np.abs(series_judging.pattern_loss(one, other) - quick).max() < 1e-9
     low, high = np.zeros((1, 2)), np.array([[3.0, 4.0]])
     assert series_judging.value_loss(low, high).tolist() == [12.5**0.5]
+
+
+def test_annealing_narrows_what_cuts_leave() -> None:
+    matrix = matrix_of(walk(rows=300), SHOTS)
+    cut = top_down(matrix, 10, 5)
+    low, high = (
+        np.array([bound(matrix[cut.group == g], axis=0) for g in cut.group]) for bound in (np.min, np.max)
+    )
+    found = [annealed(matrix, 10, proposals) for proposals in (2_000, 200_000)]
+    assert found[1] < min(found[0], series_judging.value_loss(low, high).mean())
+    assert found[1] == annealed(matrix, 10, 200_000)
+
+
+def test_targets_that_ask_for_more_than_annealing_finds(results: dict[str, Any]) -> None:
+    """The value losses aimed at on a walk are those of one with smaller steps than the given one."""
+    given, other = (results["sets"][name] for name in ("Walk, given", "Walk, seed 7"))
+    aimed = {method: value for method, value, _ in series_tables.AIMED}
+    assert given["walk"]["annealed_VL"] > max(aimed["representative 10"], aimed["adaptive 2"])
+    assert other["walk"]["annealed_VL"] < aimed["adaptive 2"]
+
+
+def test_targets_are_met_on_a_walk_with_smaller_steps() -> None:
+    found = adaptive(matrix_of(walk(seed=7), SHOTS), 10, 5, shape_weight=10)
+    assert series_adaptive.value_loss(matrix_of(walk(seed=7), SHOTS), found.group) <= 0.0105
+    assert series_adaptive.pattern_loss(matrix_of(walk(seed=7), SHOTS), found) <= 0.19
 
 
 def test_a_broken_promise_is_seen() -> None:
