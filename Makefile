@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
+.PHONY: setup demo test thorough lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
 
 setup: $(STAMP)
 
@@ -19,6 +19,9 @@ demo: setup
 test: lint types
 	$(BIN)/python -m tests.warm
 	$(BIN)/python -m pytest
+
+thorough: lint types
+	THOROUGH=1 $(BIN)/python -m pytest
 
 lint: setup
 	$(BIN)/ruff format --check .

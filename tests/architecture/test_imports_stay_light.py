@@ -16,12 +16,13 @@ sys.stderr.write('loaded: ' + ' '.join(loaded))
 """
 HELP = """
 import sys
-sys.argv = ['timeveil', *{arguments!r}]
 from timeveil.cli import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
+for arguments in {lines!r}:
+    sys.argv = ['timeveil', *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (arguments, end.code)
 """
 
 
@@ -51,18 +52,18 @@ def test_import_of_a_part(module: str) -> None:
 
 
 def test_help() -> None:
-    assert loaded_by(HELP.format(arguments=["--help"])) == []
+    assert loaded_by(HELP.format(lines=[["--help"]])) == []
 
 
 def test_help_of_every_command() -> None:
-    heavy = {name: loaded_by(HELP.format(arguments=[name, "--help"])) for name in commands()}
-    assert {name: found for name, found in heavy.items() if found} == {}
+    assert len(commands()) > 15
+    assert loaded_by(HELP.format(lines=[[name, "--help"] for name in commands()])) == []
 
 
 def test_help_answers_at_once() -> None:
     """In processor time, so that a busy machine does not fail it."""
-    loaded_by(HELP.format(arguments=["--help"]))
+    loaded_by(HELP.format(lines=[["--help"]]))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    loaded_by(HELP.format(arguments=["--help"]))
+    loaded_by(HELP.format(lines=[["--help"]]))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 2

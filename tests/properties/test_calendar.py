@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import calendar as oracle
 
 from timeveil.calendar.catalogue import CATALOGUE, resolve
@@ -50,7 +51,7 @@ everything = st.sampled_from((*CATALOGUE.values(), *OWN))
 
 
 @given(names, moments)
-@settings(max_examples=600)
+@settings(max_examples=some(600))
 def test_start_end_and_label_agree_with_the_definition(name: str, at: dt.datetime) -> None:
     granularity, expected = CATALOGUE[name], oracle.granule(name, at)
     index = granularity.index([oracle.seconds(at)])
@@ -64,7 +65,7 @@ def test_start_end_and_label_agree_with_the_definition(name: str, at: dt.datetim
 
 
 @given(everything, st.lists(near_moments, min_size=2, max_size=40))
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 def test_index_rises_with_time_and_granules_hold_their_instants(
     g: Granularity, ats: list[dt.datetime]
 ) -> None:
@@ -83,7 +84,7 @@ def test_index_rises_with_time_and_granules_hold_their_instants(
 
 
 @given(st.sampled_from([g for g in (*CATALOGUE.values(), *OWN) if g.has_gaps]), near_moments)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 def test_after_a_gap_comes_the_next_granule(g: Granularity, at: dt.datetime) -> None:
     instant = np.array([oracle.seconds(at)], dtype=np.int64)
     quarters = (instant // 900 + 1) * 900 + np.arange(0, 10 * 366 * 86_400, 900)
@@ -99,7 +100,7 @@ def test_a_definition_survives_the_manifest(g: Granularity) -> None:
 
 
 @given(names, names, st.lists(near_moments, min_size=1, max_size=3))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=some(250), deadline=None)
 def test_up_finds_the_granule_that_holds_all_of_it(g: str, h: str, ats: list[dt.datetime]) -> None:
     for at in ats:
         if oracle.granule(g, at) is None:
@@ -123,7 +124,7 @@ def test_finer_than_agrees_with_looking_at_many_granules(g: str) -> None:
 
 
 @given(everything, everything)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 def test_finer_than_means_that_every_granule_goes_up(g: Granularity, h: Granularity) -> None:
     low, high = oracle.seconds(dt.datetime(2006, 12, 1)), oracle.seconds(dt.datetime(2007, 6, 1))
     z = np.unique(g.index(np.arange(low, high, 9_973)))
@@ -133,7 +134,7 @@ def test_finer_than_means_that_every_granule_goes_up(g: Granularity, h: Granular
 
 
 @given(st.lists(everything, min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some(100), deadline=None)
 def test_finer_than_is_reflexive_and_transitive(three: list[Granularity]) -> None:
     a, b, c = three
     assert is_finer_than(a, a)
@@ -204,7 +205,7 @@ def _check_bounds(line: Timeline, granularity: Granularity, instants: np.ndarray
     st.sampled_from(["error", "next"]),
     st.sampled_from([1, 60, 3_600, 86_400]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=some(80), deadline=None)
 def test_the_base_granules_lose_nothing(seconds: list[int], gaps: str, resolution: int) -> None:
     """Counting by the coarsest allowed base granules gives the same groups as counting by seconds."""
     axis = TimeAxis("civil", pa.timestamp("ms"))
@@ -221,7 +222,7 @@ def test_the_base_granules_lose_nothing(seconds: list[int], gaps: str, resolutio
 
 
 @given(st.lists(near_moments, min_size=1, max_size=30), everything, everything)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 def test_what_is_finer_by_calendar_is_finer_on_any_table(
     ats: list[dt.datetime], g: Granularity, h: Granularity
 ) -> None:

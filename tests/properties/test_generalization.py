@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import generalization as oracle
 
 import timeveil as tv
@@ -56,7 +57,7 @@ def run(rows, k, **options):
         return infeasible
 
 
-@settings(max_examples=1000)
+@settings(max_examples=some(1000))
 @given(relations, thresholds)
 def test_counts_and_frontier_equal_the_oracle(rows, k):
     """Every candidate's numbers, feasibility, the frontier and the choice are those of brute force."""
@@ -80,7 +81,7 @@ def test_counts_and_frontier_equal_the_oracle(rows, k):
     assert chosen.groups == max(c.groups for c in feasible.values())
 
 
-@settings(max_examples=600)
+@settings(max_examples=some(600))
 @given(relations, thresholds)
 def test_algorithm_1_finds_the_least_generality(rows, k):
     """choose="generality" reaches exactly the least gen_c, at a granularity no tied one refines."""
@@ -98,7 +99,7 @@ def test_algorithm_1_finds_the_least_generality(rows, k):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 @given(
     relations, thresholds, st.sampled_from([0.0, 0.1, 0.3, 0.6]), st.sampled_from(["groups", "generality"])
 )
@@ -121,7 +122,7 @@ def test_the_promise_holds_and_a_judge_agrees(rows, k, suppress, choose):
     assert tv.verify(release, ledger)
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(relations, thresholds, st.randoms(use_true_random=False))
 def test_nothing_but_content_matters(rows, k, random):
     """Row order and the names of respondents change neither the release nor its order."""
@@ -141,7 +142,7 @@ def test_nothing_but_content_matters(rows, k, random):
     assert first[0].table.equals(second.table) or first[0].table.to_pylist() == second.table.to_pylist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(relations, thresholds, st.data())
 def test_repeating_a_persons_rows_never_helps(rows, k, data):
     """More rows of the same people leave every smallest group as it was: people count, rows do not."""
@@ -159,7 +160,7 @@ def test_repeating_a_persons_rows_never_helps(rows, k, data):
         assert numbers[0] == numbers[1]
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(
     few_quasi, thresholds, st.lists(st.integers(0, 60), min_size=40, max_size=40), st.sampled_from([0.0, 0.2])
 )
@@ -212,7 +213,7 @@ def test_hierarchies_are_searched_with_time_as_by_brute_force(rows, k, ages, sup
 
 
 @pytest.mark.parametrize("gaps", ["suppress", "skip", "next"])
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(rows=few_quasi, k=thresholds)
 def test_gap_policies_keep_the_promise(gaps, rows, k):
     """Business days with any policy: the promise holds and the judge agrees."""

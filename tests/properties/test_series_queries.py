@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import series_queries as oracle
 
 from timeveil.query import (
@@ -22,7 +23,7 @@ from timeveil.query import (
 )
 from timeveil.query.scaling import scaling
 
-FEW = settings(max_examples=80, deadline=None)
+FEW = settings(max_examples=some(80), deadline=None)
 
 
 @st.composite
@@ -224,7 +225,7 @@ def test_every_estimated_range_contains_the_truth_and_lies_in_the_programs(data)
         assert estimates[number][f"t{p}_hi"] <= expected[p][1] + 1e-5 * scale
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_two_variable_program_is_solved_as_by_a_general_solver(seed):
     """On sides made around a true centre and deviation, some of them open, some of no width."""

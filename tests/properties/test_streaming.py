@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 
 import timeveil as tv
 from timeveil.streaming.reposition import least_suppression, reposition
@@ -67,7 +68,7 @@ def pushed(table: pa.Table, roles: tv.Roles, options: dict[str, Any], cuts: list
 
 
 @pytest.mark.parametrize("kernel_rows", [0, 10**9], ids=["kernel", "steps"])
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(streams())
 def test_pushed_one_by_one_or_in_one_go(
     kernel_rows: int, case: tuple[pa.Table, tv.Roles, dict[str, Any]]
@@ -87,7 +88,7 @@ def test_pushed_one_by_one_or_in_one_go(
     assert {name: facts[name] for name in FACTS} == {name: ledger.facts[name] for name in FACTS}
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(streams(), st.lists(st.integers(-2, 16), max_size=4, unique=True))
 def test_how_records_are_batched_does_not_matter(
     case: tuple[pa.Table, tv.Roles, dict[str, Any]], cuts: list[int]
@@ -101,7 +102,7 @@ def test_how_records_are_batched_does_not_matter(
     assert facts == batched_facts
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(streams())
 def test_the_promise_is_kept(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) -> None:
     """An independent judge agrees, with the ledger and without."""
@@ -112,7 +113,7 @@ def test_the_promise_is_kept(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) ->
     assert verdict, verdict.violations
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(streams())
 def test_every_record_is_withheld_or_published_once_forward_and_in_reach(
     case: tuple[pa.Table, tv.Roles, dict[str, Any]],
@@ -132,7 +133,7 @@ def test_every_record_is_withheld_or_published_once_forward_and_in_reach(
     assert all(max(c.values()) * options["l"] <= c.total() for c in by_slot.values())
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(streams(people=False))
 def test_timestamp_order_is_kept(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) -> None:
     """Of two published records of a value, the one of the earlier origin never stands later."""
@@ -150,7 +151,7 @@ def test_timestamp_order_is_kept(case: tuple[pa.Table, tv.Roles, dict[str, Any]]
         assert slots == sorted(slots)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50))
 @given(streams())
 def test_one_seed_one_result(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) -> None:
     table, roles, options = case
@@ -160,7 +161,7 @@ def test_one_seed_one_result(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) ->
     assert first[0].manifest == again[0].manifest
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(streams(), st.integers(0, 13))
 def test_restored_in_the_middle_or_undisturbed(
     case: tuple[pa.Table, tv.Roles, dict[str, Any]], stop: int
@@ -220,7 +221,7 @@ def standing(window: Window) -> Any:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(streams(people=False))
 def test_without_fillers_an_empty_slot_stays_empty_anyway(
     case: tuple[pa.Table, tv.Roles, dict[str, Any]],
@@ -233,7 +234,7 @@ def test_without_fillers_an_empty_slot_stays_empty_anyway(
     assert found[0][1].table.equals(found[1][1].table)
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(streams(), st.randoms(use_true_random=False))
 def test_rows_need_not_be_sorted(case: tuple[pa.Table, tv.Roles, dict[str, Any]], chance: Any) -> None:
     """Sorting them by time first gives the same release and, row by row, the same ledger."""

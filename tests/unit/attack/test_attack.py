@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges as oracle
 
 from timeveil.attack import Adversary, Risk, attack, linkage
@@ -135,7 +136,7 @@ def test_quantiles_weigh_people():
     assert [risk.quantile(share) for share in (0, 0.25, 0.26, 1)] == [1, 1, 9, 9]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 @given(st.data())
 def test_people_in_ranges_counts_sets(data):
     person = data.draw(st.lists(st.integers(0, 4), max_size=15))
@@ -146,7 +147,7 @@ def test_people_in_ranges_counts_sets(data):
     assert found.tolist() == [len(set(person[a:b])) for a, b in zip(first, last, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 @given(st.data())
 def test_people_in_all_ranges_are_intersections(data):
     row = st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 4))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 
 from timeveil.errors import EngineError, TimeveilError
 from timeveil.intake import csv_file, read, sources, storing
@@ -36,7 +37,7 @@ def outcome(table, roles, **named):
     return relation.axis, relation.roles, relation.table.schema, relation.table.to_pylist()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=ROWS,
     zone=st.sampled_from([None, "Europe/Berlin"]),

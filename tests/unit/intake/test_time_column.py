@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 
 from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.intake import read
@@ -107,7 +108,7 @@ def test_other_text_is_refused_by_row_number(text):
     assert text not in str(error)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 @given(st.lists(st.none() | st.datetimes(), min_size=1, max_size=20), st.sampled_from(["T", " "]))
 def test_any_datetime_is_read_as_python_reads_it(times, between):
     """Milliseconds of the text are those of the value, for every year from 1 to 9999."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from tests.effort import some
 from tests.oracles import adaptive as slow
 from tests.unit.kernels.parts import in_python
 
@@ -32,7 +33,7 @@ def choices_of(u: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def test_choices_are_the_symbols_that_all_share() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(300):
+    for _ in range(some(300)):
         rows, d, most = int(rng.integers(1, 6)), int(rng.integers(1, 6)), int(rng.integers(2, 53))
         matrix = rng.integers(0, rng.choice([2, 4, 1000]), (rows, d)).astype(float)
         u = positions(z_normalised(matrix, str(rng.choice(["mean", "median"]))))  # type: ignore[arg-type]

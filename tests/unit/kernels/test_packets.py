@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.effort import some
 from tests.oracles.packets import hard_stream
 
 from timeveil.model.roles import Roles
@@ -15,7 +16,7 @@ from timeveil.streaming.summary import arrivals_of
 from timeveil.streaming.whole import Records
 from timeveil.streaming.whole_packets import packets_by_kernel, packets_step_by_step
 
-STREAMS = 2000
+STREAMS = some(2000)
 
 
 def random_run(seed: int) -> tuple[Records, Settings]:
@@ -67,5 +68,5 @@ def test_the_kernel_equals_the_steps_on_random_streams(part: int) -> None:
         assert sums == slow_sums
         moved += int(np.count_nonzero(slow > 0))
         conflicts += sums[1]
-    assert moved > 500
-    assert conflicts > 100
+    assert moved > STREAMS / 4
+    assert conflicts > STREAMS / 20

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
@@ -99,7 +100,7 @@ def test_somebody_who_comes_twice_stands_once_in_a_slot():
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=20), max_size=6), st.integers(2, 4), st.integers(0, 9))
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 def test_buckets_of_the_alternatives_are_l_diverse(slots, promise, seed):
     slot = np.repeat(np.arange(len(slots)), [len(values) for values in slots]).astype(np.int64)
     value, rng = np.array([v for values in slots for v in values], np.int64), np.random.default_rng(seed)
@@ -227,14 +228,14 @@ def test_a_ledger_that_goes_back_is_refused(pair):
         measure(release, other)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(2, 5))
 def test_the_largest_level_is_found_by_trying_all(often, promise):
     counts = Counter(dict(enumerate(often)))
     assert largest_level(np.array(often, np.int64), promise) == oracle.level(counts, promise)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some(100), deadline=None)
 @given(st.lists(st.text("abcd", max_size=8), min_size=1, max_size=5), st.integers(2, 4))
 def test_suppressing_alone_keeps_the_most_that_is_eligible(slots, promise):
     given_ = snapshots(*slots)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.effort import some
 from tests.oracles import adaptive as slow
 
 from timeveil.errors import ParameterError
@@ -45,7 +46,7 @@ def check(matrix: np.ndarray, found: Partition, k: int, p: int, max_level: int, 
 
 def test_promises_hold_on_all_sorts_of_series() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(1200):
+    for _ in range(some(1200)):
         matrix, k, p = drawn(rng)
         center = str(rng.choice(["mean", "median"]))
         most, effort = int(rng.choice([2, 5, 20, 52])), int(rng.integers(0, 3))
@@ -57,7 +58,7 @@ def test_promises_hold_on_all_sorts_of_series() -> None:
 
 def test_promises_of_representatives() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(400):
+    for _ in range(some(400)):
         matrix, k, p = drawn(rng)
         if p < 3:
             with pytest.raises(ParameterError, match="tells each"):

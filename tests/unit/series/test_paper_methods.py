@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tests.effort import some
 from tests.oracles import series as oracle
 
 from timeveil.series.adopting import MANY
@@ -118,7 +119,7 @@ def test_post_processing_is_that_of_the_oracle() -> None:
 
 def test_group_formation_is_that_of_the_oracle() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(400):
+    for _ in range(some(400)):
         d, k = int(rng.integers(1, 4)), int(rng.integers(2, 9))
         subgroups = [rng.integers(0, 20, (rng.integers(1, 6), d)).astype(float) for _ in range(12)]
         rows = np.concatenate(subgroups)
