@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test thorough lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
+.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns format clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,9 @@ types: setup
 docs: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+notation: setup
+	$(BIN)/python -m docs.notation
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

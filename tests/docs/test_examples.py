@@ -10,15 +10,13 @@ succeed unless the next command is `echo $?`. A block below a line `<!-- not run
 from __future__ import annotations
 
 import doctest
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.csv
 import pytest
 from tests.docs.pages import Block, blocks, name_of, pages
+from tests.docs.terminal import shell
 
 from timeveil.datasets import clinic_visits
 
@@ -100,18 +98,3 @@ def commands(session: str) -> list[tuple[str, str]]:
         if continued:
             found[-1] = (found[-1][0].removesuffix("\\"), "")
     return [(command, shown.rstrip("\n") + "\n" if shown.strip() else "") for command, shown in found]
-
-
-def shell(command: str, last_status: int) -> tuple[int, str]:
-    """Run one command as a terminal would show it; `$?` is the status of the one before."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PATH": path, "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        ["bash", "-c", f"(exit {last_status}); {command}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **plain},
-        timeout=400,
-    )
-    return done.returncode, done.stdout.decode("utf-8")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from tests.docs import pages, test_examples
 from tests.docs.pages import Block
+from tests.docs.terminal import shell
 
 
 def python(text: str) -> Block:
@@ -43,6 +46,14 @@ def test_a_command_that_fails_unseen_fails_the_page() -> None:
 
 def test_the_status_of_the_last_command_is_known_to_the_next() -> None:
     test_examples.run_console(console("$ echo no; (exit 3)\nno\n$ echo $?\n3\n"), "page.md")
+
+
+def test_a_command_of_ours_does_the_same_here_as_in_a_process() -> None:
+    before = (dict(os.environ), sys.stdout, sys.stderr, sys.stdin)
+    here = shell("timeveil verify 'no where'", 0)
+    assert (dict(os.environ), sys.stdout, sys.stderr, sys.stdin) == before
+    assert here[0] == 2
+    assert here == shell("timeveil verify 'no where';", 0)
 
 
 def test_continued_lines_are_one_command() -> None:

@@ -22,8 +22,10 @@ class SeriesAdversary:
 
     `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the
     same for everybody; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published:
-    the symbol of every instant at any level. Whoever knows all values exactly is taken to know it. `sample`
-    attacks that many people; None attacks all, or as many as can be done in some seconds.
+    the symbol of every instant at any level. Whoever knows all values exactly is taken to know it. Without it
+    values are held against envelopes alone, although whoever knows many of them could rule patterns out: then
+    the result is what envelopes hide, and 1 in p is all that is promised. `sample` attacks that many people;
+    None attacks all, or as many as can be done in some seconds.
 
     >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
     {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None}

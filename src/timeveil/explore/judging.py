@@ -102,17 +102,12 @@ def promised(release: Release, adversary: AnyAdversary) -> float:
     match release.guarantee:
         case KAnonymity(k) | NoInferenceChannel(k):
             return 1 / k
-        case KPAnonymity(k, p):
-            return 1 / k if _values_only(adversary) else 1 / p
+        case KPAnonymity(_, p):  # whoever knows values reads the patterns, too
+            return 1 / p
         case LDiversity(l, true_slot):
             if isinstance(adversary, StreamAdversary) and adversary.knows != "published-slot":
                 return 1 / true_slot if true_slot and adversary.knows == "true-slot" else 1.0
             return 1 / l
-
-
-def _values_only(adversary: AnyAdversary) -> bool:
-    """Whoever knows all values knows the pattern."""
-    return isinstance(adversary, SeriesAdversary) and not adversary.pattern and adversary.values != "all"
 
 
 def _losses(loss: Loss | StreamLoss | SeriesLoss | PatternLoss) -> dict[str, float]:

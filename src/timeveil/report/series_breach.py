@@ -40,6 +40,11 @@ def limits(breach: SeriesBreach) -> list[str]:
             f"of the people; the true one is told with a chance of {share(told.mean)} on average, "
             f"{share(told.worst)} in the worst."
         )
+    if breach.own_patterns and not breach.adversary.pattern:
+        lines.append(
+            "Values were held against envelopes alone. Who knows many of them can also rule out patterns: "
+            f"what is promised is 1 in {breach.p}."
+        )
     if not breach.own_patterns:
         lines.append("Who knows all but one member of a pattern can work out much of the last one's shape.")
     return [*lines, "Who is in the release at all, and whatever the kept columns tell."]

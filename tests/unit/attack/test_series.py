@@ -114,6 +114,13 @@ def test_the_report_says_what_was_found_and_what_is_not_protected(pair):
     assert any("one and the same `income`" in line for line in lines)
 
 
+def test_the_report_says_that_values_alone_are_not_all_one_can_use(pair):
+    said = " ".join(described(attack(*pair, SeriesAdversary(["t0"]))))
+    assert "Values were held against envelopes alone." in said
+    assert "what is promised is 1 in 3." in said
+    assert "envelopes alone" not in " ".join(described(attack(*pair)))
+
+
 def test_the_report_says_that_a_bet_may_be_lost():
     case = oracle.Case(oracle.people(random.Random(5), 60, 6), k=6, p=3, method="naive")  # noqa: S311
     breach = attack(*oracle.build(case))

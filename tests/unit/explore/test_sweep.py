@@ -12,7 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import baskets, clinic_visits, daily_cases, load_curves
-from timeveil.explore.judging import LOSSES
+from timeveil.explore.judging import LOSSES, promised
 
 
 def bought() -> pa.Table:
@@ -121,6 +121,14 @@ def test_protect_slot_is_judged_by_who_knows_the_true_slot() -> None:
         release, ledger = tv.publish_stream(table, roles, l=4, window=5, protect_slot=int(one.value), seed=0)
         breach = tv.attack(release, ledger, tv.StreamAdversary("true-slot"))
         assert (one.risk, one.risks["promised"]) == (breach.mean, 1 / one.value)
+
+
+@pytest.mark.parametrize("adversary", [tv.SeriesAdversary(3), tv.SeriesAdversary(pattern=True)])
+def test_series_promise_one_in_p_whatever_is_known(adversary: tv.SeriesAdversary) -> None:
+    """Values narrow the pattern down, so that k is no promise even to who knows values only."""
+    table = load_curves(people=60, instants=6, seed=1)
+    release, _ = tv.anonymize_series(table, LOADS, k=6, p=3, effort=0)
+    assert promised(release, adversary) == 1 / 3
 
 
 def test_an_adversary_can_be_named() -> None:
