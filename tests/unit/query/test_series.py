@@ -11,7 +11,7 @@ from tests.oracles import series_queries as oracle
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.measure.series_records import records_of
+from timeveil.query.series_records import records_of
 from timeveil.query import (
     Complex,
     PatternRange,
