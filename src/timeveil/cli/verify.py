@@ -49,8 +49,8 @@ def verify(
     output.result("\n".join(described(verdict, folder, output.width)), data)
     if ledger is not None and not verdict and judge(Path(folder), None):
         output.say(
-            "As far as a recipient can see, the release is sound: see that the ledger is the one that was made "
-            "together with it."
+            "As far as a recipient can see, the release is sound: see that the ledger is the one that was "
+            "made together with it."
         )
     return 0 if verdict else 1
 
