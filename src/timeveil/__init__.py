@@ -19,6 +19,7 @@ from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
 from timeveil.calendar.granularity import Granularity
+from timeveil.compare import Comparison, Line, compare
 from timeveil.errors import (
     BundleError,
     EngineError,
@@ -64,6 +65,7 @@ __all__ = [
     "Adversary",
     "Breach",
     "BundleError",
+    "Comparison",
     "Complex",
     "EngineError",
     "Estimate",
@@ -78,6 +80,7 @@ __all__ = [
     "KPAnonymity",
     "LDiversity",
     "Ledger",
+    "Line",
     "Loss",
     "NoInferenceChannel",
     "ParameterError",
@@ -113,6 +116,7 @@ __all__ = [
     "anonymize_series",
     "answer",
     "attack",
+    "compare",
     "estimate_patterns",
     "estimate_ranges",
     "explore",

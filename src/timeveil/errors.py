@@ -60,6 +60,7 @@ ErrorCode = Literal[
     "not-published",
     "not-verified",
     "not-written",
+    "other-data",
     "person-twice",
     "rare-instant",
     "role-missing",

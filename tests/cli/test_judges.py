@@ -101,13 +101,19 @@ def test_the_ledger_of_another_release_is_a_violation(cli: Cli, published: str) 
     said = cli("verify out --ledger other.ledger")
     assert said.code == 1
     assert said.out.startswith("violated: ")
+    assert said.err == (
+        "As far as a recipient can see, the release is sound: see that the ledger is the one that was made "
+        "together with it.\n"
+    )
 
 
 @pytest.mark.parametrize("folder", ["no-such-folder", ".", "visits.csv"])
 def test_what_is_no_release_is_wrong_usage(cli: Cli, folder: str) -> None:
     said = cli(f"verify {folder}")
     assert said.code == 2
-    what = "it does not exist" if folder == "no-such-folder" else "there is no release.json in it"
+    what = {"no-such-folder": "it does not exist", "visits.csv": "it is a file"}.get(
+        folder, "there is no release.json in it"
+    )
     assert said.err.startswith(f"error: `{folder}` is not a release folder: {what}\n")
 
 

@@ -28,11 +28,11 @@ _STYLE = """
 """
 
 
-def picture(title: str, words: str, body: Sequence[str]) -> str:
+def picture(title: str, words: str, body: Sequence[str], height: int = HEIGHT) -> str:
     """A whole picture with its title and the same in words, both safe to stand in XML."""
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
             'class="tv-breach" aria-labelledby="tv-breach-title tv-breach-desc">',
             f'<title id="tv-breach-title">{title}</title>',
             f'<desc id="tv-breach-desc">{words}</desc>',

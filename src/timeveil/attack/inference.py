@@ -28,7 +28,8 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import bucketed
 from timeveil.query.codes import Integers, distinct, distinct_pairs, fold
-from timeveil.query.journeys import Journeys, follow, mismatch
+from timeveil.query.given import mismatch
+from timeveil.query.journeys import Journeys, follow
 from timeveil.query.packets import packets_of, true_slot_promise
 from timeveil.query.published import promised
 from timeveil.query.slots import NOWHERE

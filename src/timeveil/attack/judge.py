@@ -19,6 +19,7 @@ from timeveil.attack.stream_breach import StreamBreach
 from timeveil.errors import ParameterError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.query.given import refuse_another
 
 
 @overload
@@ -46,6 +47,7 @@ def attack(
     knows all values and the pattern. On patterns a `PatternAdversary` computes small groups from the counts,
     which gives a `PatternBreach`.
     """
+    refuse_another(release, ledger)
     match release.manifest.get("model"), adversary:
         case "time", Adversary() | None:
             return attack_times(release, ledger, adversary or Adversary())

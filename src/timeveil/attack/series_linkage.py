@@ -28,13 +28,14 @@ from timeveil.attack.series_adversary import SeriesAdversary
 from timeveil.attack.series_breach import SeriesBreach
 from timeveil.attack.series_scene import original_side, release_side
 from timeveil.errors import InputError
-from timeveil.intake.collection import Collection, collect
+from timeveil.intake.collection import Collection
 from timeveil.intake.numbers import numbers
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.query.published import columns_of, promised
-from timeveil.query.series_published import Published, published_series
+from timeveil.query.series_published import Published
+from timeveil.query.series_records import records_of
 from timeveil.symbols.shape import unit_shapes
 
 # Pairs of a person and rows that fit to look at: some seconds' work.
@@ -45,8 +46,8 @@ _EQUAL = 1e-9
 
 def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) -> SeriesBreach:
     """Look for everyone's row in the release; the ledger tells whose series is whose."""
-    parameters, published = release.manifest["parameters"], published_series(release)
-    collection = collect(ledger.original, parameters["fill"])
+    parameters, records = release.manifest["parameters"], records_of(release, ledger)
+    collection, published = records.collection, records.published
     rng = np.random.default_rng(adversary.seed)
     known = adversary.known(collection.instants, collection.size, rng)
     if adversary.tolerance == 0 and known.all():

@@ -15,6 +15,7 @@ from timeveil.bundle.form import oddity
 from timeveil.bundle.letter import letter
 from timeveil.bundle.naming import SLOTS, folder_name
 from timeveil.bundle.slots import joined, slot_folders
+from timeveil.bundle.strays import not_of_the_release
 from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
 from timeveil.bundle.types import type_named
 from timeveil.errors import BundleError, instead_of
@@ -64,7 +65,7 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     found += _text_damage(place, manifest)
     known = {MANIFEST, README, *(entry["file"] for entry in manifest["tables"].values())}
     extra = sorted(file.name for file in place.iterdir() if file.name not in known)
-    found += [Violation("file-extra", f"`{name}` does not belong to the release") for name in extra]
+    found += [Violation("file-extra", not_of_the_release(name)) for name in extra]
     return tuple(found)
 
 
@@ -75,7 +76,7 @@ def _slots_damage(place: Path, slots: list[Path]) -> tuple[Violation, ...]:
         for violation in (*damage(slot), *_name_damage(slot))
     ]
     beside = sorted(file.name for file in place.iterdir() if file.name != SLOTS)
-    found += [Violation("file-extra", f"`{name}` does not belong to the release") for name in beside]
+    found += [Violation("file-extra", not_of_the_release(name)) for name in beside]
     within = sorted(file for file in (place / SLOTS).iterdir() if file not in slots)
     return (*found, *(Violation("file-extra", _not_a_slot(file.name)) for file in within))
 
@@ -156,7 +157,9 @@ def digest(path: Path) -> str:
 def _manifest(place: Path) -> dict[str, Any]:
     path = place / MANIFEST
     if not path.is_file():
-        missing = f"there is no {MANIFEST} in it" if place.exists() else "it does not exist"
+        missing = "it does not exist" if not place.exists() else f"there is no {MANIFEST} in it"
+        if place.is_file():
+            missing = "it is a file"
         streams = [below.name for below in place.iterdir() if slot_folders(below)] if place.is_dir() else []
         hint = "name the folder that `write` or `--out` made"
         if streams:

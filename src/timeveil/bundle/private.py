@@ -101,7 +101,9 @@ def open_ledger(path: str | Path) -> Ledger:
     place = Path(path)
     if not place.is_file():
         raise BundleError(
-            f"there is no ledger `{place.name}`",
+            f"`{place.name}` is a folder, not a ledger"
+            if place.is_dir()
+            else f"there is no ledger `{place.name}`",
             hint="name the file that --ledger made",
             code="folder-missing",
         )

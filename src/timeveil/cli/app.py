@@ -8,6 +8,7 @@ import typer
 
 from timeveil.cli.anonymize_series import anonymize_series
 from timeveil.cli.attack import attack
+from timeveil.cli.compare import compare
 from timeveil.cli.demo import demo
 from timeveil.cli.explore import explore
 from timeveil.cli.generalize_time import generalize_time
@@ -66,6 +67,7 @@ for command in (
     measure,
     attack,
     query,
+    compare,
     plot,
     run,
     granularities,

@@ -106,7 +106,8 @@ def attack(
         lines, found, drawn = _on_times(release, private, visits, tolerance, output.width)
     if picture is not None:
         write_new(Path(picture), drawn())
-    output.result("\n".join(lines), found)
+    risk = {name: found["after"][name] for name in ("worst", "mean")}
+    output.result("\n".join(lines), {"model": release.manifest["model"], **risk, **found})
     return 0
 
 

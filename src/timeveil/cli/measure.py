@@ -58,7 +58,7 @@ def measure(
         lines = described_patterns(loss, output.width)
     else:
         lines = described_stream(loss)
-    output.result("\n".join(lines), loss.as_dict())
+    output.result("\n".join(lines), {"model": release.manifest["model"], **loss.as_dict()})
     return 0
 
 

@@ -45,7 +45,13 @@ def verify(
 
     output = Output(as_json=as_json, quiet=quiet)
     verdict = judge(Path(folder), None if ledger is None else private_ledger(ledger, output))
-    output.result("\n".join(described(verdict, folder, output.width)), verdict.as_dict())
+    data = {"model": _model(Path(folder)), **verdict.as_dict()}
+    output.result("\n".join(described(verdict, folder, output.width)), data)
+    if ledger is not None and not verdict and judge(Path(folder), None):
+        output.say(
+            "As far as a recipient can see, the release is sound: see that the ledger is the one that was "
+            "made together with it."
+        )
     return 0 if verdict else 1
 
 
@@ -54,7 +60,7 @@ def described(verdict: Verdict, folder: str, width: int) -> list[str]:
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     head = "holds" if verdict else "violated"
-    scope = _SCOPES[_model(Path(folder)), verdict.scope]
+    scope = _SCOPES[_model(Path(folder)) or "time", verdict.scope]
     lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {scope}", width)
     for violation in verdict.violations:
         lines += wrapped(violation.message, width, "  ")
@@ -64,26 +70,30 @@ def described(verdict: Verdict, folder: str, width: int) -> list[str]:
     return lines
 
 
-def _model(folder: Path) -> str:
+def _model(folder: Path) -> str | None:
     from timeveil.bundle import open_release  # noqa: PLC0415
 
     try:
         model = str(open_release(folder, check=False).manifest.get("model"))
     except BundleError:
-        return "time"
-    return model if model in _MODELS else "time"
+        return None
+    return model if model in _MODELS else None
 
 
 def judge(folder: Path, private: Ledger | None) -> Verdict:
     """What is wrong with the files of a release, and with what they say."""
     from timeveil.bundle import damage, open_release  # noqa: PLC0415
     from timeveil.model.verdict import Verdict, Violation  # noqa: PLC0415
+    from timeveil.query.given import refuse_another  # noqa: PLC0415
     from timeveil.verify import verify as check  # noqa: PLC0415
 
     found = damage(folder)
     files = ("every file is there, as release.json states it, and holds nothing beside",)
     try:
-        verdict = check(open_release(folder, check=False), private)
+        release = open_release(folder, check=False)
+        verdict = check(release, private)
+        if private is not None and not verdict and check(release):
+            refuse_another(release, private)  # a mistake of who asks; the release is sound
     except BundleError as error:
         if error.code != "folder-damaged" or not found:
             raise

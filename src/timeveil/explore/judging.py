@@ -113,8 +113,7 @@ def promised(release: Release, adversary: AnyAdversary) -> float:
 def _losses(loss: Loss | StreamLoss | SeriesLoss | PatternLoss) -> dict[str, float]:
     match loss:
         case Loss():
-            rows = max(loss.rows + loss.suppressed, 1)
-            return {"window_error": loss.window_error_mean, "withheld": loss.suppressed / rows}
+            return {"window_error": loss.window_error_mean, "withheld": loss.suppressed_share}
         case StreamLoss():
             error = next(found.release for found in loss.window_errors if found.length == SLOTS)
             return {"window_error": error, "withheld": loss.suppressed_share, "moved": loss.moved_share}

@@ -10,6 +10,7 @@ from timeveil.measure.stream_loss import StreamLoss, measure_stream
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
+from timeveil.query.given import refuse_another
 
 WINDOWS = 1_000
 QUERIES = 10_000
@@ -33,6 +34,7 @@ def measure(
     off a release of the same series. The result is a `Loss` for timestamped rows, a `StreamLoss` for a
     stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
+    refuse_another(release, ledger)
     match release.manifest.get("model"):
         case "time":
             return measure_times(release, ledger, windows, seed)

@@ -42,9 +42,14 @@ class Loss:
     window_error_median: float
     window_error_mean: float
 
+    @property
+    def suppressed_share(self) -> float:
+        """Share of all rows that were withheld."""
+        return self.suppressed / max(self.rows + self.suppressed, 1)
+
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
-        return asdict(self)
+        return {**asdict(self), "suppressed_share": self.suppressed_share}
 
 
 def measure_times(release: Release, ledger: Ledger, windows: int, seed: int) -> Loss:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.measure.series_records import Records, records_of
 from timeveil.measure.series_workload import Outcome, Shown, Workload
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress, silent
 from timeveil.model.release import Release
 from timeveil.query.series_published import Floats
+from timeveil.query.series_records import Records, records_of
 from timeveil.symbols.envelope import envelopes
 from timeveil.symbols.shape import pattern_distance
 

@@ -15,7 +15,8 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import bucketed
 from timeveil.query.codes import Integers, column_of, encode, fold
-from timeveil.query.journeys import Journeys, follow, mismatch
+from timeveil.query.given import mismatch
+from timeveil.query.journeys import Journeys, follow
 from timeveil.query.published import promised
 
 LENGTHS = (1, 5, 20)

@@ -15,7 +15,8 @@ import numpy as np
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers, distinct_pairs
-from timeveil.query.journeys import Journeys, mismatch
+from timeveil.query.given import mismatch
+from timeveil.query.journeys import Journeys
 from timeveil.query.packets import least_sizes, packets_of, true_slot_promise
 from timeveil.query.published import promised
 

@@ -32,5 +32,10 @@ class Ledger:
         """One row per input row, in input order."""
         return self.entries.read() if isinstance(self.entries, Stored) else self.entries
 
+    @property
+    def virtual(self) -> pa.Table | None:
+        """Of patterns: the virtual people that were added, `pattern` and `copies`; None for other models."""
+        return self.mappings.get("virtual")
+
     def __repr__(self) -> str:
         return f"<Ledger of a {self.model} release, {self.entries.num_rows} rows, private>"

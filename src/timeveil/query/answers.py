@@ -9,6 +9,7 @@ import pyarrow as pa
 from timeveil.errors import ParameterError
 from timeveil.model.estimate import Estimate
 from timeveil.model.release import Release
+from timeveil.query.given import refuse_no_release
 from timeveil.query.pattern_answers import count_patterns, top_patterns
 from timeveil.query.pattern_queries import PatternQuery, PatternSupport, RuleConfidence, TopPatterns
 from timeveil.query.series_answers import count_series
@@ -33,6 +34,7 @@ def answer(
     nothing is sure where patterns need not be each series' own. On a release of patterns they bound the truth
     about the original, virtual people aside; `TopPatterns` gives a table of them.
     """
+    refuse_no_release(release)
     match release.manifest.get("model"), query:
         case "time", WindowCount():
             return count_in_window(release, query)

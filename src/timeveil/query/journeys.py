@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError, TimeveilError, instead_of
+from timeveil.errors import TimeveilError, instead_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.buckets import BUCKET, SLOT, bucketed, sensitive_column
 from timeveil.query.codes import Coded, Integers, column_of, encode, encode_values, fold
+from timeveil.query.given import mismatch
 from timeveil.query.published import columns_of
 from timeveil.query.slots import NOWHERE, SlotLine, line_of
 
@@ -122,9 +123,3 @@ def _refuse_another(release: Release, ledger: Ledger) -> None:
         raise mismatch("the ledger lacks a column of a stream's ledger")
     if ledger.entries.num_rows != rows:
         raise mismatch(f"the ledger notes {ledger.entries.num_rows:,} rows and its original has {rows:,}")
-
-
-def mismatch(message: str) -> InputError:
-    """The ledger is not this release's."""
-    hint = "give the ledger that was made together with this release"
-    return InputError(message, hint=hint, code="ledger-mismatch")

@@ -19,6 +19,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.relation import Relation, TimeAxis
 from timeveil.model.release import Release
 from timeveil.query.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
+from timeveil.query.given import mismatch
 from timeveil.query.published import Granules, axis_of, bounds_of, classes_of, columns_of, granules_of
 
 Mask = npt.NDArray[np.bool_]
@@ -71,7 +72,7 @@ def link(release: Release, ledger: Ledger) -> Linked:
     linked = Linked(people, _folded(known, rows), _folded(shown, rows), granules, place, kept, group)
     found, stated = int(linked.published.sum()), release.manifest["counts"]["rows"]
     if found != stated:
-        raise _mismatch(f"the ledger places {found:,} rows in the release, which has {stated:,}")
+        raise mismatch(f"the ledger places {found:,} rows in the release, which has {stated:,}")
     return linked
 
 
@@ -81,19 +82,14 @@ def _refuse_another(release: Release, ledger: Ledger) -> None:
     expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
     for role, names in expected.items():
         if columns_of(release, role) != list(names):
-            raise _mismatch(f"the {role} columns of the ledger's original are not those of the release")
+            raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
     if ledger.model != "time" or release.manifest["time"]["column"] != roles.time:
-        raise _mismatch("the ledger is that of another kind of release or of another time column")
+        raise mismatch("the ledger is that of another kind of release or of another time column")
     if not rows == read == ledger.entries.num_rows:
-        raise _mismatch(
+        raise mismatch(
             f"the release was made from {read:,} rows; the ledger notes {ledger.entries.num_rows:,} "
             f"and its original has {rows:,}"
         )
-
-
-def _mismatch(message: str) -> InputError:
-    hint = "give the ledger that was made together with this release"
-    return InputError(message, hint=hint, code="ledger-mismatch")
 
 
 def people_of(relation: Relation) -> People:
@@ -144,7 +140,7 @@ def shown_as(ledger: Ledger, name: str, original: Coded) -> Coded:
 def _refuse_lost(name: str, missing: int) -> None:
     """A value that only withheld rows have was never published, so nothing need be noted for it."""
     if missing:
-        raise _mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
+        raise mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
 
 
 def _folded(columns: list[Coded], rows: int) -> Integers:

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
 from timeveil.intake.baskets import gather
 from timeveil.intake.collection import collect
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
+from timeveil.query.given import mismatch
 from timeveil.query.pattern_counting import Baskets, supports
 from timeveil.query.pattern_family import Family
 from timeveil.query.pattern_mining import mined
@@ -43,18 +43,31 @@ def original_of(release: Release, ledger: Ledger, known: Patterns) -> Original:
     """Read what the ledger holds."""
     names = ledger.entries.schema.names
     if ledger.model != "patterns" or "transaction" not in names:
-        raise _mismatch("the ledger is that of another kind of release")
+        raise mismatch("the ledger is that of another kind of release")
     if known.instants:
         rows, of_row = _of_series(release, ledger, known)
     else:
         known, rows, of_row = _of_baskets(ledger, known)
     if len(of_row) != ledger.entries.num_rows:
-        raise _mismatch("the ledger does not note every row of its original")
+        raise mismatch("the ledger does not note every row of its original")
     there = np.asarray(pc.is_valid(ledger.table["transaction"]))
     kept = np.zeros(rows.rows, dtype=bool)
     inside = (of_row >= 0) & there
     kept[of_row[inside]] = True
+    _refuse_other_people(release, ledger, int(kept.sum()))
     return Original(known, rows, kept)
+
+
+def _refuse_other_people(release: Release, ledger: Ledger, real: int) -> None:
+    """Real and virtual people of the ledger together are those that the release counts."""
+    added = ledger.virtual
+    virtual = 0 if added is None or not added.num_rows else pc.sum(added["copies"]).as_py() or 0
+    stated = release.manifest["counts"]
+    if (virtual, real + virtual) != (stated["virtual"], stated["transactions"]):
+        raise mismatch(
+            f"the ledger has {real:,} real and {virtual:,} virtual people, and the release counts "
+            f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
+        )
 
 
 def counted_before(original: Original) -> Family:
@@ -70,7 +83,7 @@ def _of_series(release: Release, ledger: Ledger, known: Patterns) -> tuple[Baske
     found = collect(ledger.original, fill=release.manifest["parameters"]["fill"])
     missing = [name for name in known.instants if name not in found.instants]
     if missing:
-        raise _mismatch("the instants of the release are not those of the ledger's original")
+        raise mismatch("the instants of the release are not those of the ledger's original")
     places = [found.instants.index(name) for name in known.instants]
     z = found.matrix
     if ledger.facts.get("origin") != "release":
@@ -89,9 +102,3 @@ def _of_baskets(ledger: Ledger, known: Patterns) -> tuple[Patterns, Baskets, Int
     number = np.array([place[name] for name in found.names], dtype=np.int64)
     items = number[found.items] if len(found.items) else found.items
     return replace(known, names=names), Baskets(found.starts, items), found.basket_of_row
-
-
-def _mismatch(said: str) -> InputError:
-    return InputError(
-        said, hint="give the ledger that was made together with this release", code="ledger-mismatch"
-    )

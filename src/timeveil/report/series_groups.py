@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeveil.errors import ParameterError
-from timeveil.measure.series_records import records_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
+from timeveil.query.series_records import records_of
 from timeveil.symbols.sax import from_letters, reconstructed
 
 Numbers = NDArray[np.float64]

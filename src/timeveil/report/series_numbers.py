@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.measure.series_loss import SeriesLoss, measure_series
-from timeveil.measure.series_records import Records, records_of
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
 from timeveil.query.published import columns_of
 from timeveil.query.series_published import Floats
+from timeveil.query.series_records import Records, records_of
 
 
 @dataclass(frozen=True, slots=True)

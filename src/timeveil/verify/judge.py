@@ -9,6 +9,7 @@ from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInfe
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
+from timeveil.query.given import refuse_no_ledger, refuse_no_release
 from timeveil.verify import k_anonymity, kp_anonymity, l_diversity, no_channel
 from timeveil.verify.pattern_shape import PATTERN_MANIFEST
 from timeveil.verify.series_shape import SERIES_MANIFEST
@@ -30,6 +31,9 @@ def verify(release: Release, ledger: Ledger | None = None) -> Verdict:
     Without a ledger, only what any recipient can see is checked (`scope` is `recipient`). With the
     ledger, the definition itself is checked against the original rows (`scope` is `with ledger`).
     """
+    refuse_no_release(release)
+    if ledger is not None:
+        refuse_no_ledger(ledger)
     match release.guarantee:
         case KAnonymity():
             return k_anonymity.check(release, ledger)

@@ -16,9 +16,9 @@ from tests.oracles import series_queries as oracle
 from timeveil.errors import InputError
 from timeveil.measure import SeriesLoss, measure
 from timeveil.measure.series_loss import shown_of
-from timeveil.measure.series_records import records_of
 from timeveil.measure.series_workload import Bands, Columns, Workload
 from timeveil.query import Complex, PatternRange, PatternSimilarity, RangeCount, answer
+from timeveil.query.series_records import records_of
 from timeveil.report.series_loss import described
 
 

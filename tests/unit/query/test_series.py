@@ -11,7 +11,6 @@ from tests.oracles import series_queries as oracle
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.measure.series_records import records_of
 from timeveil.query import (
     Complex,
     PatternRange,
@@ -25,6 +24,7 @@ from timeveil.query import (
 from timeveil.query.estimating import estimated_ranges, without_values
 from timeveil.query.series_features import FEATURES
 from timeveil.query.series_published import published_series
+from timeveil.query.series_records import records_of
 
 NAMES = [f"t{place}" for place in range(8)]
 

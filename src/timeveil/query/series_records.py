@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.errors import InputError
-from timeveil.intake.collection import collect
+from timeveil.intake.collection import Collection, collect
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
+from timeveil.query.given import mismatch
 from timeveil.query.series_published import Floats, Published, published_series
 
 SUPPRESSED = -1
@@ -23,9 +23,14 @@ class Records:
     Subgroups of a ledger are numbered as the cells of the release follow each other.
     """
 
-    matrix: Floats
+    collection: Collection
     run: Integers
     published: Published
+
+    @property
+    def matrix(self) -> Floats:
+        """The values, a row per series."""
+        return self.collection.matrix
 
     @property
     def kept(self) -> Integers:
@@ -38,10 +43,10 @@ def records_of(release: Release, ledger: Ledger) -> Records:
     """Find what was published for each series."""
     known = published_series(release)
     if ledger.model != "series" or not {"group", "subgroup"} <= set(ledger.table.column_names):
-        raise _mismatch("the ledger is that of another kind of release")
+        raise mismatch("the ledger is that of another kind of release")
     found = collect(ledger.original, fill=release.manifest["parameters"].get("fill"))
     if found.instants != known.instants or len(found.series_of_row) != ledger.table.num_rows:
-        raise _mismatch("the series of the ledger's original do not have the instants of the release")
+        raise mismatch("the series of the ledger's original do not have the instants of the release")
     place = [np.asarray(ledger.table[name].fill_null(SUPPRESSED)) for name in ("group", "subgroup")]
     row = np.zeros(found.size, dtype=np.int64)
     inside = np.flatnonzero(found.series_of_row >= 0)[::-1]
@@ -53,11 +58,5 @@ def records_of(release: Release, ledger: Ledger) -> Records:
     same = int(run.max(initial=-1)) + 1 == len(known.rows)
     same = same and np.array_equal(np.bincount(run[kept], minlength=len(known.rows)), known.rows)
     if not same or (known.group[run[kept]] != group[kept]).any():
-        raise _mismatch(f"the ledger places {int(kept.sum()):,} series, and not as the release has them")
-    return Records(found.matrix, run, known)
-
-
-def _mismatch(said: str) -> InputError:
-    return InputError(
-        said, hint="give the ledger that was made together with this release", code="ledger-mismatch"
-    )
+        raise mismatch(f"the ledger places {int(kept.sum()):,} series, and not as the release has them")
+    return Records(found, run, known)

@@ -1,0 +1,109 @@
+"""`timeveil compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from timeveil.cli.output import Output
+    from timeveil.model.ledger import Ledger
+    from timeveil.model.release import Release
+
+
+def compare(
+    folders: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR DIR...", help="Release folders of the same data, such as k5 k10."),
+    ],
+    ledger: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Private ledger of a release, one for each folder in the same order; with them loss and "
+            "risk are measured: --ledger k5.ledger --ledger k10.ledger",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="New SVG file to draw losses and risks to: --out compared.svg"),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Put releases of the same data side by side: what each promises, publishes, loses and risks.
+
+    Exits with 1 if one of them does not keep its promise.
+
+    Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
+    """
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import write_new  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.compare import compare as put  # noqa: PLC0415
+    from timeveil.report.comparison import described  # noqa: PLC0415
+    from timeveil.report.comparison_picture import comparison_svg  # noqa: PLC0415
+
+    output = Output(as_json=as_json, quiet=quiet)
+    if out is not None:
+        _refuse_inside(Path(out), folders)
+        refuse_taken(Path(out))
+    _refuse_twice(folders)
+    names, releases = _named(folders), _opened(folders)
+    private = None if not ledger else _ledgers(ledger, names, output)
+    with output.progress() as progress:
+        found = put(dict(zip(names, releases, strict=True)), private, progress=progress)
+    if out is not None:
+        write_new(Path(out), comparison_svg(found), private=private is not None)
+    output.result("\n".join(described(found, output.width)), found.as_dict())
+    if private is not None:
+        output.say("Losses and chances were measured with the ledgers: keep these numbers to yourself.")
+    return 0 if found.holds else 1
+
+
+def _opened(folders: Sequence[str]) -> list[Release]:
+    from timeveil.bundle import open_release  # noqa: PLC0415
+
+    return [open_release(folder) for folder in folders]
+
+
+def _ledgers(paths: Sequence[str], names: Sequence[str], output: Output) -> dict[str, Ledger]:
+    from timeveil.cli.files import private_ledger  # noqa: PLC0415
+
+    if len(paths) != len(names):
+        raise ParameterError(
+            f"there are {len(names)} folders and {len(paths)} ledgers",
+            hint="give one --ledger for each folder, in the same order, or none",
+            code="bad-parameter",
+        )
+    return {name: private_ledger(path, output) for name, path in zip(names, paths, strict=True)}
+
+
+def _named(folders: Sequence[str]) -> list[str]:
+    """The last part of each path, or the path as it was typed where two end alike."""
+    short = [Path(folder).resolve().name for folder in folders]
+    return short if len(set(short)) == len(short) else [folder.rstrip("/") for folder in folders]
+
+
+def _refuse_twice(folders: Sequence[str]) -> None:
+    places = [Path(folder).resolve() for folder in folders]
+    for place, folder in enumerate(folders):
+        if places[place] in places[:place]:
+            raise ParameterError(
+                f"`{folder}` is given twice", hint="name different release folders", code="bad-parameter"
+            )
+
+
+def _refuse_inside(path: Path, folders: Sequence[str]) -> None:
+    if any(path.resolve().is_relative_to(Path(folder).resolve()) for folder in folders):
+        raise ParameterError(
+            "the picture would lie in a release folder, which holds the release and nothing else",
+            hint="draw it to a file outside of the folders",
+            code="bad-parameter",
+        )
