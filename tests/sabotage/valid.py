@@ -172,7 +172,7 @@ shape("stream, buckets", _stream(_step, pa.int64()))
 shape("stream, buckets, days", _stream(_day, pa.date32(), slot="day"))
 shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
-shape("stream, buckets, packets", _stream(_step, pa.int64(), l=4, protect_slot=3, window=5))
+shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5))
 
 # Series -----------------------------------------------------------------------------------------------------
 
