@@ -29,8 +29,10 @@ def made(shape: str, seed: int) -> Pair:
 
 
 def shapes(of: str) -> list[str]:
-    """The shapes of which every word of `of` is told: `time`, `stream buckets`, `series l`."""
-    return [shape for shape in SHAPES if set(of.split()) <= set(shape.replace(",", "").split())]
+    """The shapes of a model of which every other word is told: `time`, `stream buckets`, `series l`."""
+    model, *words = of.split()
+    told = {shape: shape.split(", ") for shape in SHAPES}
+    return [shape for shape, (first, *rest) in told.items() if first == model and set(words) <= set(rest)]
 
 
 def shape(name: str, make: Callable[[random.Random, int], Pair]) -> None:
