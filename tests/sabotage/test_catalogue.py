@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.sabotage import series, streams, time_tables  # noqa: F401
+from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, shapes
 
