@@ -7,6 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
+
+import timeveil as tv
 from tests.sabotage.tampering import (
     Tampered,
     counts,
@@ -23,8 +25,6 @@ from tests.sabotage.tampering import (
     with_table,
     with_values,
 )
-
-import timeveil as tv
 
 _ADDING = ("additive", "tight", "clone")
 
@@ -56,7 +56,7 @@ def _less(release: tv.Release, gone: int) -> tv.Release:
     return counts(with_lines(release, left), patterns=-1)
 
 
-# What anybody can compute -------------------------------------------------------------------------------------
+# What anybody can compute
 
 
 @sabotage("patterns frequent", "recipient", "channel")
@@ -108,7 +108,9 @@ def _unseen(step: int) -> Any:
             spoilt = _counted(release, {n: step})
             if holds(spoilt):
                 closed = release.manifest["patterns"]["published"] == "closed"
-                said = "not as often as stated" if closed else f"1 pattern of {release.table.num_rows - 1} not"
+                said = (
+                    "not as often as stated" if closed else f"1 pattern of {release.table.num_rows - 1} not"
+                )
                 return Tampered(spoilt, ledger, said)
         return None
 
@@ -139,7 +141,7 @@ def a_number_of_people_that_the_empty_pattern_has_not(release, ledger, chance):
     return Tampered(counts(release, transactions=1), ledger, said)
 
 
-# Patterns removed, added, swapped ----------------------------------------------------------------------------
+# Patterns removed, added, swapped
 
 
 @sabotage("patterns frequent", "recipient", "missing-part")
@@ -203,7 +205,9 @@ def a_pattern_twice(release, ledger, chance):
 @sabotage("patterns", "recipient", "row-order")
 def two_patterns_that_changed_places(release, ledger, chance):
     rows = lines(release)
-    n = chance.choice([n for n in range(1, len(rows) - 1) if len(rows[n]["pattern"]) == len(rows[n + 1]["pattern"])])
+    n = chance.choice(
+        [n for n in range(1, len(rows) - 1) if len(rows[n]["pattern"]) == len(rows[n + 1]["pattern"])]
+    )
     rows[n], rows[n + 1] = rows[n + 1], rows[n]
     return Tampered(with_lines(release, rows), ledger, "not in the order of items")
 
@@ -219,7 +223,7 @@ def an_item_twice_in_a_pattern(release, ledger, chance):
 def two_symbols_at_one_instant(release, ledger, chance):
     rows = lines(release)
     instant = release.manifest["patterns"]["instants"][0]
-    rows.append({"pattern": [f"{instant}=a", f"{instant}=b"] + rows[-1]["pattern"][2:], "support": 4})
+    rows.append({"pattern": [f"{instant}=a", f"{instant}=b", *rows[-1]["pattern"][2:]], "support": 4})
     return Tampered(with_lines(release, rows), ledger, "1 pattern with two symbols of one instant")
 
 
@@ -271,9 +275,7 @@ def a_pattern_that_is_not_closed(release, ledger, chance):
     for n in chance.sample(range(1, len(rows)), len(rows) - 1):
         for item in rows[n]["pattern"]:
             part = [i for i in rows[n]["pattern"] if i != item]
-            most = max(
-                (line["support"] for line in rows if set(part) <= set(line["pattern"])), default=0
-            )
+            most = max((line["support"] for line in rows if set(part) <= set(line["pattern"])), default=0)
             if part and frozenset(part) not in family:
                 order = _order(release)
                 more = [*rows, {"pattern": part, "support": most}]
@@ -290,58 +292,188 @@ def _order(release: tv.Release) -> Any:
     return lambda item: (instants.index(item.rpartition("=")[0]), item)
 
 
-# The manifest ------------------------------------------------------------------------------------------------
+# The manifest
 
-entry("k raised", "patterns", "recipient", "min-support",
-      lambda r: (promised(r, k=r.manifest["parameters"]["min_support"] + 1),
-                 f"are published where k is {r.manifest['parameters']['min_support'] + 1}"))  # fmt: skip
-entry("k raised among the parameters alone", "patterns", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"))  # fmt: skip
-entry("k raised in the manifest alone", "patterns", "recipient", "guarantee",
-      lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"))  # fmt: skip
-entry("a least support that a pattern has not", "patterns", "recipient", "min-support",
-      lambda r: (section(r, "parameters", min_support=1 + min(line["support"] for line in lines(r))),
-                 "with a support below"))  # fmt: skip
-entry("a least support below k", "patterns", "recipient", "min-support",
-      lambda r: (section(r, "parameters", min_support=r.guarantee.k - 1), f"where k is {r.guarantee.k}"))  # fmt: skip
+entry(
+    "k raised",
+    "patterns",
+    "recipient",
+    "min-support",
+    lambda r: (
+        promised(r, k=r.manifest["parameters"]["min_support"] + 1),
+        f"are published where k is {r.manifest['parameters']['min_support'] + 1}",
+    ),
+)
+entry(
+    "k raised among the parameters alone",
+    "patterns",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+)
+entry(
+    "k raised in the manifest alone",
+    "patterns",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"),
+)
+entry(
+    "a least support that a pattern has not",
+    "patterns",
+    "recipient",
+    "min-support",
+    lambda r: (
+        section(r, "parameters", min_support=1 + min(line["support"] for line in lines(r))),
+        "with a support below",
+    ),
+)
+entry(
+    "a least support below k",
+    "patterns",
+    "recipient",
+    "min-support",
+    lambda r: (section(r, "parameters", min_support=r.guarantee.k - 1), f"where k is {r.guarantee.k}"),
+)
 for _step in (-1, 1):
     _way = "up" if _step > 0 else "down"
-    entry(f"the patterns off by one {_way}", "patterns", "recipient", "row-count",
-          lambda r, s=_step: (counts(r, patterns=s), f"patterns where the manifest states {r.table.num_rows + s}"))  # fmt: skip
-entry("one virtual person more", "patterns", "custodian", "virtual",
-      lambda r: None if _method(r) not in _ADDING else
-      (counts(r, virtual=1), "the ledger"))  # fmt: skip
-entry("virtual people of a method that adds none", "patterns", "recipient", "statements",
-      lambda r: None if _method(r) in _ADDING else
-      (counts(r, virtual=1), "virtual people, which its method does not add"))  # fmt: skip
-entry("more virtual people than people", "patterns additive", "recipient", "counts",
-      lambda r: (section(r, "counts", virtual=r.manifest["counts"]["transactions"] + 1), "more virtual people than people"))  # fmt: skip
-entry("structural said in one place", "patterns series", "recipient", "statements",
-      lambda r: (section(r, "patterns", structural=False), "states `structural` twice, and not the same"))  # fmt: skip
-entry("baskets said to be structural", "patterns baskets", "recipient", "statements",
-      lambda r: (section(section(r, "patterns", structural=True), "parameters", structural=True),
-                 "of baskets what only series have"))  # fmt: skip
-entry("closed patterns said to be all", "patterns closed", "recipient", "missing-part",
-      lambda r: (_published(r, "frequent"), "of which a part is not there") if _has_gaps(r) else None)  # fmt: skip
-entry("patterns longer than stated", "patterns", "recipient", "statements",
-      lambda r: None if len(lines(r)[-1]["pattern"]) < 2 else
-      (section(r, "parameters", max_len=1), f"a pattern has {len(lines(r)[-1]['pattern'])} items where 1 is the most"))  # fmt: skip
-entry("fewer symbols than there are", "patterns series", "recipient", "item",
-      lambda r: (section(section(r, "patterns", symbols=2), "parameters", symbols=2), "not as the manifest states them"))  # fmt: skip
-entry("an instant twice", "patterns series", "recipient", "statements",
-      lambda r: (section(r, "patterns", instants=["h1", "h1", "h3"]), "one stands there twice"))  # fmt: skip
-entry("another kind of original", "patterns", "recipient", "statements",
-      lambda r: (section(r, "patterns", kind="series" if r.manifest["patterns"]["kind"] == "baskets" else "baskets"),
-                 "unlike its kind"))  # fmt: skip
-entry("a support declared a pattern", "patterns", "recipient", "columns",
-      lambda r: (with_role(r, "support", "pattern"), "does not state a pattern and a support, and nothing else"))  # fmt: skip
-entry("a column more than stated", "patterns", "recipient", "columns",
-      lambda r: (with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-                 "the table has 3 columns, not a pattern and a support alone"))  # fmt: skip
-entry("a second table", "patterns", "recipient", "tables",
-      lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"))  # fmt: skip
-entry("a key too many", "patterns", "recipient", "manifest",
-      lambda r: (section(r, "patterns", people=["x"]), "`patterns` of the manifest has 1 key"))  # fmt: skip
+    entry(
+        f"the patterns off by one {_way}",
+        "patterns",
+        "recipient",
+        "row-count",
+        lambda r, s=_step: (
+            counts(r, patterns=s),
+            f"patterns where the manifest states {r.table.num_rows + s}",
+        ),
+    )
+entry(
+    "one virtual person more",
+    "patterns",
+    "custodian",
+    "virtual",
+    lambda r: None if _method(r) not in _ADDING else (counts(r, virtual=1), "the ledger"),
+)
+entry(
+    "virtual people of a method that adds none",
+    "patterns",
+    "recipient",
+    "statements",
+    lambda r: (
+        None
+        if _method(r) in _ADDING
+        else (counts(r, virtual=1), "virtual people, which its method does not add")
+    ),
+)
+entry(
+    "more virtual people than people",
+    "patterns additive",
+    "recipient",
+    "counts",
+    lambda r: (
+        section(r, "counts", virtual=r.manifest["counts"]["transactions"] + 1),
+        "more virtual people than people",
+    ),
+)
+entry(
+    "structural said in one place",
+    "patterns series",
+    "recipient",
+    "statements",
+    lambda r: (section(r, "patterns", structural=False), "states `structural` twice, and not the same"),
+)
+entry(
+    "baskets said to be structural",
+    "patterns baskets",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(section(r, "patterns", structural=True), "parameters", structural=True),
+        "of baskets what only series have",
+    ),
+)
+entry(
+    "closed patterns said to be all",
+    "patterns closed",
+    "recipient",
+    "missing-part",
+    lambda r: (_published(r, "frequent"), "of which a part is not there") if _has_gaps(r) else None,
+)
+entry(
+    "patterns longer than stated",
+    "patterns",
+    "recipient",
+    "statements",
+    lambda r: (
+        None
+        if len(lines(r)[-1]["pattern"]) < 2
+        else (
+            section(r, "parameters", max_len=1),
+            f"a pattern has {len(lines(r)[-1]['pattern'])} items where 1 is the most",
+        )
+    ),
+)
+entry(
+    "fewer symbols than there are",
+    "patterns series",
+    "recipient",
+    "item",
+    lambda r: (
+        section(section(r, "patterns", symbols=2), "parameters", symbols=2),
+        "not as the manifest states them",
+    ),
+)
+entry(
+    "an instant twice",
+    "patterns series",
+    "recipient",
+    "statements",
+    lambda r: (section(r, "patterns", instants=["h1", "h1", "h3"]), "one stands there twice"),
+)
+entry(
+    "another kind of original",
+    "patterns",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(r, "patterns", kind="series" if r.manifest["patterns"]["kind"] == "baskets" else "baskets"),
+        "unlike its kind",
+    ),
+)
+entry(
+    "a support declared a pattern",
+    "patterns",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_role(r, "support", "pattern"),
+        "does not state a pattern and a support, and nothing else",
+    ),
+)
+entry(
+    "a column more than stated",
+    "patterns",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
+        "the table has 3 columns, not a pattern and a support alone",
+    ),
+)
+entry(
+    "a second table",
+    "patterns",
+    "recipient",
+    "tables",
+    lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
+)
+entry(
+    "a key too many",
+    "patterns",
+    "recipient",
+    "manifest",
+    lambda r: (section(r, "patterns", people=["x"]), "`patterns` of the manifest has 1 key"),
+)
 
 
 def _has_gaps(release: tv.Release) -> bool:
@@ -376,7 +508,7 @@ def a_weaker_promise_that_also_holds(release, ledger, chance):
     return Tampered(told, ledger)
 
 
-# The ledger --------------------------------------------------------------------------------------------------
+# The ledger
 
 
 @sabotage("patterns", "custodian", "conservation")
@@ -385,7 +517,11 @@ def a_person_noted_as_withheld(release, ledger, chance):
     noted_ = ledger.table["transaction"].to_pylist()
     row = chance.choice([n for n, number in enumerate(noted_) if number is not None])
     gone = {n: None for n, number in enumerate(noted_) if number == noted_[row]}
-    said = "people where" if _method(release) == "suppressive" else "1 person withheld, which the method does not do"
+    said = (
+        "people where"
+        if _method(release) == "suppressive"
+        else "1 person withheld, which the method does not do"
+    )
     return Tampered(release, noted(ledger, transaction=gone), said)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+
+import timeveil as tv
 from tests.sabotage.tampering import (
     Tampered,
     counts,
@@ -31,8 +33,6 @@ from tests.sabotage.tampering import (
     with_values,
 )
 from tests.sabotage.valid import MARK
-
-import timeveil as tv
 from timeveil.query.published import columns_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -119,7 +119,9 @@ def a_row_moved_to_a_neighbouring_cell(release, ledger, chance):
     chance.shuffle(pairs)
     for one, other in pairs:
         row = {name: table[other[0]][name] for name in ("pattern", "level")}
-        moved = in_order(with_lines(release, [{**t, **row} if n == one[0] else t for n, t in enumerate(table)]))
+        moved = in_order(
+            with_lines(release, [{**t, **row} if n == one[0] else t for n, t in enumerate(table)])
+        )
         if holds(moved):
             many = several(len(cells), "subgroup"), several(len(cells), "cell")
             said = f"the {many[0]} of the ledger are not the {many[1]} of the release"
@@ -162,13 +164,17 @@ def a_dropped_row_with_counts_put_right(release, ledger, chance):
 def two_rows_that_changed_places(release, ledger, chance):
     rows = lines(release)
     n = chance.choice(
-        [n for n in range(len(rows) - 1) if rows[n] != rows[n + 1] and rows[n]["group"] == rows[n + 1]["group"]]
+        [
+            n
+            for n in range(len(rows) - 1)
+            if rows[n] != rows[n + 1] and rows[n]["group"] == rows[n + 1]["group"]
+        ]
     )
     rows[n], rows[n + 1] = rows[n + 1], rows[n]
     return Tampered(with_lines(release, rows), ledger, "not in the order that follows from the values")
 
 
-# Envelopes ---------------------------------------------------------------------------------------------------
+# Envelopes
 
 
 def _some_bound(release: tv.Release, chance: random.Random) -> tuple[str, list[int], float]:
@@ -207,14 +213,22 @@ def _matrix(ledger: tv.Ledger) -> tuple[list[str], list[list[float]], list[int |
     """The instants, and per person the values and the group."""
     roles, table, group = ledger.original.roles, ledger.original.table, ledger.table["group"].to_pylist()
     if roles.series:
-        return list(roles.series), [list(r) for r in zip(*(table[c].to_pylist() for c in roles.series), strict=True)], group
+        return (
+            list(roles.series),
+            [list(r) for r in zip(*(table[c].to_pylist() for c in roles.series), strict=True)],
+            group,
+        )
     rows: dict[str, dict[int, float]] = defaultdict(dict)
     groups: dict[str, int | None] = {}
     for line, number in zip(table.to_pylist(), group, strict=True):
         rows[line["who"]][line["at"]] = line["load"]
         groups[line["who"]] = number
     times = sorted({at for row in rows.values() for at in row})
-    return [str(at) for at in times], [[row[at] for at in times] for row in rows.values()], list(groups.values())
+    return (
+        [str(at) for at in times],
+        [[row[at] for at in times] for row in rows.values()],
+        list(groups.values()),
+    )
 
 
 def _outside(release: tv.Release, ledger: tv.Ledger, name: str) -> int:
@@ -269,13 +283,29 @@ def a_low_above_its_high(release, ledger, chance):
     return Tampered(turned, ledger, "1 row with a bound that is none, or a low above its high")
 
 
-entry("bounds said to be rounded less", "series", "custodian", "envelope-wide",
-      lambda r: None if r.manifest["parameters"]["round_outward"] is None else
-      (section(r, "parameters", round_outward=None), "with a wider envelope than series and rounding explain"))  # fmt: skip
-entry("bounds said to be rounded more", "series", "recipient", "rounding",
-      lambda r: (section(r, "parameters", round_outward=1), "with a bound of more than 1 significant digit"))  # fmt: skip
+entry(
+    "bounds said to be rounded less",
+    "series",
+    "custodian",
+    "envelope-wide",
+    lambda r: (
+        None
+        if r.manifest["parameters"]["round_outward"] is None
+        else (
+            section(r, "parameters", round_outward=None),
+            "with a wider envelope than series and rounding explain",
+        )
+    ),
+)
+entry(
+    "bounds said to be rounded more",
+    "series",
+    "recipient",
+    "rounding",
+    lambda r: (section(r, "parameters", round_outward=1), "with a bound of more than 1 significant digit"),
+)
 
-# Patterns ----------------------------------------------------------------------------------------------------
+# Patterns
 
 
 def _z(row: list[float], center: str) -> list[float]:
@@ -302,7 +332,9 @@ def _members(ledger: tv.Ledger, subgroup: int) -> list[list[float]]:
     return [row for name, row in zip(dict.fromkeys(who), _matrix(ledger)[1], strict=True) if name in people]
 
 
-def _other_letters(release: tv.Release, ledger: tv.Ledger, chance: random.Random, change: Any) -> Tampered | None:
+def _other_letters(
+    release: tv.Release, ledger: tv.Ledger, chance: random.Random, change: Any
+) -> Tampered | None:
     """A cell under another letter or level at one instant, such that from outside all looks well."""
     cells, table, stated = _cells(release), lines(release), release.manifest["series"]
     for number in chance.sample(range(len(cells)), len(cells)):
@@ -321,8 +353,10 @@ def _other_letters(release: tv.Release, ledger: tv.Ledger, chance: random.Random
         other = _spoilt(release, rows, **told)
         if not holds(other) or _cells(other) != cells or _beside(other) != _beside(release):
             continue
-        levels = [high if isinstance(level, list) and n == place else level[n] if isinstance(level, list) else high
-                  for n in range(len(text))]  # fmt: skip
+        levels = [
+            high if isinstance(level, list) and n == place else level[n] if isinstance(level, list) else high
+            for n in range(len(text))
+        ]
         said = text[:place] + letter + text[place + 1 :]
         part = [list(stated["instants"]).index(name) for name in stated["pattern"]]
         wrong = sum(
@@ -330,7 +364,9 @@ def _other_letters(release: tv.Release, ledger: tv.Ledger, chance: random.Random
             for row in _members(ledger, number + 1)
         )
         if wrong or not stated["own_patterns"]:
-            return Tampered(other, ledger, f"{several(wrong, 'series', 'series')} under a pattern that is not its own")
+            return Tampered(
+                other, ledger, f"{several(wrong, 'series', 'series')} under a pattern that is not its own"
+            )
     return None
 
 
@@ -400,9 +436,7 @@ def a_letter_less(release, ledger, chance):
 @sabotage("series", "recipient", "pattern")
 def a_level_above_the_highest(release, ledger, chance):
     most = release.manifest["parameters"]["max_level"]
-    spoilt = _spoilt(
-        release, [0], level=lambda v: [most + 1, *v[1:]] if isinstance(v, list) else most + 1
-    )
+    spoilt = _spoilt(release, [0], level=lambda v: [most + 1, *v[1:]] if isinstance(v, list) else most + 1)
     return Tampered(spoilt, ledger, f"1 row with a level above {most}, the highest stated")
 
 
@@ -428,67 +462,213 @@ def a_hole_in_the_numbers_of_groups(release, ledger, chance):
     return Tampered(with_lines(release, rows), ledger, said)
 
 
-# The manifest ------------------------------------------------------------------------------------------------
+# The manifest
 
-entry("k raised", "series", "recipient", "group-below-k",
-      lambda r: (promised(r, k=1 + max(map(len, _groups(r).values()))),
-                 f"the smallest has {min(map(len, _groups(r).values()))}"))  # fmt: skip
-entry("P raised", "series", "recipient", "cell-below-p",
-      lambda r: (promised(r, k=40, p=1 + max(map(len, _cells(r)))),
-                 f"the smallest has {min(map(len, _cells(r)))}"))  # fmt: skip
-entry("l raised", "series l", "recipient", "values-below-l",
-      lambda r: (promised(r, l=r.guarantee.p),
-                 f"with a value of `income` in more than 1 row in {r.guarantee.p}"))  # fmt: skip
-entry("k raised among the parameters alone", "series", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"))  # fmt: skip
-entry("P raised among the parameters alone", "series", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", p=r.guarantee.p + 1), "is not the p of the guarantee"))  # fmt: skip
-entry("k raised in the manifest alone", "series", "recipient", "guarantee",
-      lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"))  # fmt: skip
+entry(
+    "k raised",
+    "series",
+    "recipient",
+    "group-below-k",
+    lambda r: (
+        promised(r, k=1 + max(map(len, _groups(r).values()))),
+        f"the smallest has {min(map(len, _groups(r).values()))}",
+    ),
+)
+entry(
+    "P raised",
+    "series",
+    "recipient",
+    "cell-below-p",
+    lambda r: (
+        promised(r, k=40, p=1 + max(map(len, _cells(r)))),
+        f"the smallest has {min(map(len, _cells(r)))}",
+    ),
+)
+entry(
+    "l raised",
+    "series l",
+    "recipient",
+    "values-below-l",
+    lambda r: (
+        promised(r, l=r.guarantee.p),
+        f"with a value of `income` in more than 1 row in {r.guarantee.p}",
+    ),
+)
+entry(
+    "k raised among the parameters alone",
+    "series",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+)
+entry(
+    "P raised among the parameters alone",
+    "series",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", p=r.guarantee.p + 1), "is not the p of the guarantee"),
+)
+entry(
+    "k raised in the manifest alone",
+    "series",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"),
+)
 for _step in (-1, 1):
     _way = "up" if _step > 0 else "down"
-    entry(f"the rows off by one {_way}", "series", "recipient", "row-count",
-          lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"))  # fmt: skip
-    entry(f"the groups off by one {_way}", "series", "recipient", "counts",
-          lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"))  # fmt: skip
-    entry(f"the cells off by one {_way}", "series", "recipient", "counts",
-          lambda r, s=_step: (counts(r, cells=s), f"cells where the manifest states {len(_cells(r)) + s}"))  # fmt: skip
-entry("as many suppressed as P", "series", "recipient", "suppressed",
-      lambda r: (section(r, "counts", suppressed=r.guarantee.p),
-                 f"{r.guarantee.p} series are stated to be suppressed where P is {r.guarantee.p}"))  # fmt: skip
-entry("one series more suppressed", "series", "custodian", "suppressed",
-      lambda r: None if r.manifest["counts"]["suppressed"] + 1 >= r.guarantee.p else
-      (counts(r, suppressed=1), f"where the manifest states {r.manifest['counts']['suppressed'] + 1}"))  # fmt: skip
-entry("patterns said to be their own, or not", "series", "recipient", "statements",
-      lambda r: (section(r, "series", own_patterns=not r.manifest["series"]["own_patterns"]),
-                 "each record's own, unlike its method"))  # fmt: skip
-entry("another centre", "series", "recipient", "statements",
-      lambda r: (section(r, "series", center="mean" if r.manifest["series"]["center"] == "median" else "median"),
-                 "the manifest states two centres"))  # fmt: skip
-entry("other instants of the pattern", "series", "recipient", "statements",
-      lambda r: (section(r, "series", pattern=list(r.manifest["series"]["pattern"])[::-1]),
-                 "`series.pattern` of the manifest is no part of its instants, in order"))  # fmt: skip
-entry("another method", "series", "recipient", "statements",
-      lambda r: (section(r, "parameters", method="kapra" if r.manifest["parameters"]["method"] == "naive" else "naive"),
-                 "unlike its method"))  # fmt: skip
-entry("changed values of a column that was not to change", "series", "recipient", "statements",
-      lambda r: (section(r, "series", perturbed=["ward"]), "changed values of columns for which no l is promised"))  # fmt: skip
-entry("changed values kept silent", "series l", "custodian", "row-values",
-      lambda r: (section(r, "series", perturbed=[]), "not in the original, ") if r.manifest["series"]["perturbed"] else None)  # fmt: skip
-entry("the sensitive column declared kept", "series", "custodian", "columns",
-      lambda r: None if r.guarantee.l else
-      (with_role(r, "income", "keep"), "the sensitive columns are not those of the original"))  # fmt: skip
-entry("a bound declared kept", "series", "recipient", "columns",
-      lambda r: (with_role(r, columns_of(r, "low")[0], "keep"), "the first columns are not the group, the bounds"))  # fmt: skip
-entry("a column more than stated", "series", "recipient", "columns",
-      lambda r: (with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-                 "columns the manifest does not state: x"))  # fmt: skip
-entry("a second table", "series", "recipient", "tables",
-      lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"))  # fmt: skip
-entry("a key too many", "series", "recipient", "manifest",
-      lambda r: (section(r, "series", seed=3), "`series` of the manifest has 1 key"))  # fmt: skip
+    entry(
+        f"the rows off by one {_way}",
+        "series",
+        "recipient",
+        "row-count",
+        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+    )
+    entry(
+        f"the groups off by one {_way}",
+        "series",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"),
+    )
+    entry(
+        f"the cells off by one {_way}",
+        "series",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, cells=s), f"cells where the manifest states {len(_cells(r)) + s}"),
+    )
+entry(
+    "as many suppressed as P",
+    "series",
+    "recipient",
+    "suppressed",
+    lambda r: (
+        section(r, "counts", suppressed=r.guarantee.p),
+        f"{r.guarantee.p} series are stated to be suppressed where P is {r.guarantee.p}",
+    ),
+)
+entry(
+    "one series more suppressed",
+    "series",
+    "custodian",
+    "suppressed",
+    lambda r: (
+        None
+        if r.manifest["counts"]["suppressed"] + 1 >= r.guarantee.p
+        else (counts(r, suppressed=1), f"where the manifest states {r.manifest['counts']['suppressed'] + 1}")
+    ),
+)
+entry(
+    "patterns said to be their own, or not",
+    "series",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(r, "series", own_patterns=not r.manifest["series"]["own_patterns"]),
+        "each record's own, unlike its method",
+    ),
+)
+entry(
+    "another centre",
+    "series",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(r, "series", center="mean" if r.manifest["series"]["center"] == "median" else "median"),
+        "the manifest states two centres",
+    ),
+)
+entry(
+    "other instants of the pattern",
+    "series",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(r, "series", pattern=list(r.manifest["series"]["pattern"])[::-1]),
+        "`series.pattern` of the manifest is no part of its instants, in order",
+    ),
+)
+entry(
+    "another method",
+    "series",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(
+            r, "parameters", method="kapra" if r.manifest["parameters"]["method"] == "naive" else "naive"
+        ),
+        "unlike its method",
+    ),
+)
+entry(
+    "changed values of a column that was not to change",
+    "series",
+    "recipient",
+    "statements",
+    lambda r: (
+        section(r, "series", perturbed=["ward"]),
+        "changed values of columns for which no l is promised",
+    ),
+)
+entry(
+    "changed values kept silent",
+    "series l",
+    "custodian",
+    "row-values",
+    lambda r: (
+        (section(r, "series", perturbed=[]), "not in the original, ")
+        if r.manifest["series"]["perturbed"]
+        else None
+    ),
+)
+entry(
+    "the sensitive column declared kept",
+    "series",
+    "custodian",
+    "columns",
+    lambda r: (
+        None
+        if r.guarantee.l
+        else (with_role(r, "income", "keep"), "the sensitive columns are not those of the original")
+    ),
+)
+entry(
+    "a bound declared kept",
+    "series",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_role(r, columns_of(r, "low")[0], "keep"),
+        "the first columns are not the group, the bounds",
+    ),
+)
+entry(
+    "a column more than stated",
+    "series",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
+        "columns the manifest does not state: x",
+    ),
+)
+entry(
+    "a second table",
+    "series",
+    "recipient",
+    "tables",
+    lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
+)
+entry(
+    "a key too many",
+    "series",
+    "recipient",
+    "manifest",
+    lambda r: (section(r, "series", seed=3), "`series` of the manifest has 1 key"),
+)
 
-# Values and the ledger ---------------------------------------------------------------------------------------
+# Values and the ledger
 
 
 @sabotage("series l", "recipient", "values-below-l")
@@ -525,7 +705,9 @@ def a_value_changed_without_need(release, ledger, chance):
             new = float(max(incomes) + 50 + MARK)
             spoilt = _spoilt(release, [max(rows)], income=lambda v, new=new: type(v)(new))
             if holds(spoilt):
-                return Tampered(spoilt, ledger, "1 cell in which more values of `income` differ than l = 2 needs")
+                return Tampered(
+                    spoilt, ledger, "1 cell in which more values of `income` differ than l = 2 needs"
+                )
     return None
 
 

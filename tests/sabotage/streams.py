@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+
+import timeveil as tv
 from tests.sabotage.tampering import (
     Tampered,
     counts,
@@ -28,8 +30,6 @@ from tests.sabotage.tampering import (
     with_table,
     with_values,
 )
-
-import timeveil as tv
 from timeveil.calendar.catalogue import granularity
 from timeveil.model.guarantee import LDiversity
 
@@ -192,7 +192,9 @@ def a_value_counted_for_nobody(release, ledger, chance):
     entries = lines(release, "sensitive")
     n = chance.randrange(len(entries))
     entries.insert(n + 1, {**entries[n], "ill": entries[n]["ill"] + "!", "count": 0})
-    return Tampered(with_lines(release, entries, "sensitive"), ledger, "1 count below 1, 0 values listed again")
+    return Tampered(
+        with_lines(release, entries, "sensitive"), ledger, "1 count below 1, 0 values listed again"
+    )
 
 
 @sabotage("stream buckets", "recipient", "value-counts")
@@ -200,7 +202,9 @@ def a_value_listed_twice(release, ledger, chance):
     entries = lines(release, "sensitive")
     n = chance.randrange(len(entries))
     entries.insert(n + 1, dict(entries[n]))
-    return Tampered(with_lines(release, entries, "sensitive"), ledger, "0 counts below 1, 1 value listed again")
+    return Tampered(
+        with_lines(release, entries, "sensitive"), ledger, "0 counts below 1, 1 value listed again"
+    )
 
 
 @sabotage("stream buckets", "recipient", "tables-disagree")
@@ -261,55 +265,155 @@ def two_slots_that_changed_names_and_places(release, ledger, chance):
 def a_slot_beyond_the_last_stated(release, ledger, chance):
     last = max(line["slot"] for line in lines(release))
     beyond = last + 99 if isinstance(last, int) else "2031-01-01"
-    return Tampered(_relabelled(release, {last: beyond}), ledger, "1 slot of table `data` outside of the first")
+    return Tampered(
+        _relabelled(release, {last: beyond}), ledger, "1 slot of table `data` outside of the first"
+    )
 
 
 @sabotage("stream days", "recipient", "slot")
 def a_label_of_no_slot(release, ledger, chance):
     label = chance.choice(sorted({line["slot"] for line in lines(release)}))
-    return Tampered(_relabelled(release, {label: "someday"}), ledger, "1 slot of table `data` not of the stated")
+    return Tampered(
+        _relabelled(release, {label: "someday"}), ledger, "1 slot of table `data` not of the stated"
+    )
 
 
-entry("l raised", "stream", "recipient", "value-too-frequent",
-      lambda r: (promised(r, l=1 + max(Counter(line["slot"] for line in lines(r)).values())),
-                 "in which a value stands for more than 1 in"))  # fmt: skip
-entry("l raised among the parameters alone", "stream", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", l=r.guarantee.l + 1), "is not the l of the guarantee"))  # fmt: skip
-entry("l raised in the manifest alone", "stream", "recipient", "guarantee",
-      lambda r: (section(r, "guarantee", l=r.guarantee.l + 1), "another guarantee than the release"))  # fmt: skip
+entry(
+    "l raised",
+    "stream",
+    "recipient",
+    "value-too-frequent",
+    lambda r: (
+        promised(r, l=1 + max(Counter(line["slot"] for line in lines(r)).values())),
+        "in which a value stands for more than 1 in",
+    ),
+)
+entry(
+    "l raised among the parameters alone",
+    "stream",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", l=r.guarantee.l + 1), "is not the l of the guarantee"),
+)
+entry(
+    "l raised in the manifest alone",
+    "stream",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "guarantee", l=r.guarantee.l + 1), "another guarantee than the release"),
+)
 for _step in (-1, 1):
     _way = "up" if _step > 0 else "down"
-    entry(f"the rows off by one {_way}", "stream", "recipient", "row-count",
-          lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"))  # fmt: skip
-    entry(f"the slots off by one {_way}", "stream", "recipient", "counts",
-          lambda r, s=_step: (counts(r, slots=s), f"states {several(r.manifest['counts']['slots'] + s, 'slot')};"))  # fmt: skip
-    entry(f"the buckets off by one {_way}", "stream buckets", "recipient", "counts",
-          lambda r, s=_step: (counts(r, buckets=s), f"where the manifest states {len(_sizes(r)) + s}"))  # fmt: skip
-entry("a first slot that is none", "stream", "recipient", "slot",
-      lambda r: (section(r, "counts", first_slot=None), "the stated first or last slot is not one"))  # fmt: skip
-entry("a window said to be longer", "stream", "custodian", "parameters",
-      lambda r: (section(r, "parameters", window=r.manifest["parameters"]["window"] + 1),
-                 "the run was made with other parameters: window"))  # fmt: skip
-entry("records said to have come late", "stream whole", "custodian", "parameters",
-      lambda r: (section(r, "parameters", late="move"), "the run was made with other parameters: late"))  # fmt: skip
-entry("another slot among the parameters", "stream days", "recipient", "slot",
-      lambda r: (section(r, "parameters", slot="week"), "`parameters.slot` and `time.slot`"))  # fmt: skip
-entry("slots claimed coarser", "stream days", "recipient", "slot",
-      lambda r: (_coarser(r), "not of the stated granularity"))  # fmt: skip
-entry("a quasi-identifier declared kept", "stream", "custodian", "columns",
-      lambda r: (with_role(r, "zip", "keep"), "the quasi columns are not those of the original"))  # fmt: skip
-entry("the sensitive column declared kept", "stream whole", "recipient", "columns",
-      lambda r: (with_role(r, "ill", "keep"), "the roles of table `data` are not, in this order, of"))  # fmt: skip
-entry("a table left out", "stream buckets", "recipient", "tables",
-      lambda r: (replace(r, parts={"data": r.parts["data"]}), "the release has 1 table, where"))  # fmt: skip
-entry("two tables exchanged", "stream buckets", "recipient", "columns",
-      lambda r: (replace(r, parts={"data": r.parts["sensitive"], "sensitive": r.parts["data"]}),
-                 "table `data` lacks columns the manifest states: zip, ward"))  # fmt: skip
-entry("a column more than stated", "stream", "recipient", "columns",
-      lambda r: (with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-                 "table `data` has columns the manifest does not state: x"))  # fmt: skip
-entry("a key too many", "stream", "recipient", "manifest",
-      lambda r: (section(r, "counts", withheld=3), "`counts` of the manifest has 1 key"))  # fmt: skip
+    entry(
+        f"the rows off by one {_way}",
+        "stream",
+        "recipient",
+        "row-count",
+        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+    )
+    entry(
+        f"the slots off by one {_way}",
+        "stream",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (
+            counts(r, slots=s),
+            f"states {several(r.manifest['counts']['slots'] + s, 'slot')};",
+        ),
+    )
+    entry(
+        f"the buckets off by one {_way}",
+        "stream buckets",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, buckets=s), f"where the manifest states {len(_sizes(r)) + s}"),
+    )
+entry(
+    "a first slot that is none",
+    "stream",
+    "recipient",
+    "slot",
+    lambda r: (section(r, "counts", first_slot=None), "the stated first or last slot is not one"),
+)
+entry(
+    "a window said to be longer",
+    "stream",
+    "custodian",
+    "parameters",
+    lambda r: (
+        section(r, "parameters", window=r.manifest["parameters"]["window"] + 1),
+        "the run was made with other parameters: window",
+    ),
+)
+entry(
+    "records said to have come late",
+    "stream whole",
+    "custodian",
+    "parameters",
+    lambda r: (section(r, "parameters", late="move"), "the run was made with other parameters: late"),
+)
+entry(
+    "another slot among the parameters",
+    "stream days",
+    "recipient",
+    "slot",
+    lambda r: (section(r, "parameters", slot="week"), "`parameters.slot` and `time.slot`"),
+)
+entry(
+    "slots claimed coarser",
+    "stream days",
+    "recipient",
+    "slot",
+    lambda r: (_coarser(r), "not of the stated granularity"),
+)
+entry(
+    "a quasi-identifier declared kept",
+    "stream",
+    "custodian",
+    "columns",
+    lambda r: (with_role(r, "zip", "keep"), "the quasi columns are not those of the original"),
+)
+entry(
+    "the sensitive column declared kept",
+    "stream whole",
+    "recipient",
+    "columns",
+    lambda r: (with_role(r, "ill", "keep"), "the roles of table `data` are not, in this order, of"),
+)
+entry(
+    "a table left out",
+    "stream buckets",
+    "recipient",
+    "tables",
+    lambda r: (replace(r, parts={"data": r.parts["data"]}), "the release has 1 table, where"),
+)
+entry(
+    "two tables exchanged",
+    "stream buckets",
+    "recipient",
+    "columns",
+    lambda r: (
+        replace(r, parts={"data": r.parts["sensitive"], "sensitive": r.parts["data"]}),
+        "table `data` lacks columns the manifest states: zip, ward",
+    ),
+)
+entry(
+    "a column more than stated",
+    "stream",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
+        "table `data` has columns the manifest does not state: x",
+    ),
+)
+entry(
+    "a key too many",
+    "stream",
+    "recipient",
+    "manifest",
+    lambda r: (section(r, "counts", withheld=3), "`counts` of the manifest has 1 key"),
+)
 
 
 def _coarser(release: tv.Release) -> tv.Release:
@@ -348,7 +452,9 @@ def a_value_that_there_was_not(release, ledger, chance):
     table = release.tables["sensitive"]
     changed = with_values(table, "ill", {chance.randrange(table.num_rows): _NEW})
     spoilt = in_order(with_table(release, changed, "sensitive"), "sensitive")
-    return Tampered(spoilt, ledger, "2 values of which published and withheld records are not the original ones")
+    return Tampered(
+        spoilt, ledger, "2 values of which published and withheld records are not the original ones"
+    )
 
 
 @sabotage("stream buckets", "custodian", "bucket-values")
@@ -490,14 +596,18 @@ def one_record_short_in_a_packet(release, ledger, chance):
     exact = [rows for rows in found.values() if 1 < len(rows) == least[at[rows[0]]]]
     rows = chance.choice(exact)
     told = noted(ledger, packet={rows[0]: max(found) + 1})
-    return Tampered(release, told, "2 packets with fewer records than its slot allows and the promise asks for")
+    return Tampered(
+        release, told, "2 packets with fewer records than its slot allows and the promise asks for"
+    )
 
 
 @sabotage("stream packets", "custodian", "packet-values")
 def a_value_twice_in_a_packet(release, ledger, chance):
     rows = chance.choice([rows for rows in _packets(ledger).values() if len(rows) > 1])
     ill = ledger.original.table["ill"].to_pylist()
-    return Tampered(release, original(ledger, ill={rows[0]: ill[rows[1]]}), "1 packet with a value more than once")
+    return Tampered(
+        release, original(ledger, ill={rows[0]: ill[rows[1]]}), "1 packet with a value more than once"
+    )
 
 
 def _exchanged(code: str, column: str) -> Any:
@@ -542,21 +652,61 @@ def _true_slot(release: tv.Release, number: int | None, **parameters: Any) -> tv
     return replace(said, manifest={**said.manifest, "guarantee": promise.as_dict()})
 
 
-entry("true_slot raised", "stream packets", "custodian", "parameters",
-      lambda r: (_true_slot(r, r.guarantee.true_slot + 1, protect_slot=r.guarantee.true_slot + 1),
-                 "the run was made with other parameters: protect_slot"))  # fmt: skip
-entry("true_slot raised without its parameter", "stream packets", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", protect_slot=r.guarantee.true_slot + 1),
-                 "is not the `true_slot` of the guarantee"))  # fmt: skip
-entry("true_slot left out of the promise", "stream packets", "recipient", "guarantee",
-      lambda r: (_true_slot(r, None), "promises nothing that they are for"))  # fmt: skip
-entry("true_slot promised where there are no packets", "stream buckets", "recipient", "parameters",
-      lambda r: None if r.guarantee.true_slot else
-      (_true_slot(r, 2), "the parameters of packets are not all there: protect_slot, spread, fillers"))  # fmt: skip
-entry("packets said to go with another filler", "stream packets", "recipient", "parameters",
-      lambda r: (section(r, "parameters", filler="always"), "parameters that packets do not go with: filler"))  # fmt: skip
-entry("packets spread over the whole window", "stream packets", "recipient", "parameters",
-      lambda r: (section(r, "parameters", spread=r.manifest["parameters"]["window"]), "does not lie below the window"))  # fmt: skip
+entry(
+    "true_slot raised",
+    "stream packets",
+    "custodian",
+    "parameters",
+    lambda r: (
+        _true_slot(r, r.guarantee.true_slot + 1, protect_slot=r.guarantee.true_slot + 1),
+        "the run was made with other parameters: protect_slot",
+    ),
+)
+entry(
+    "true_slot raised without its parameter",
+    "stream packets",
+    "recipient",
+    "guarantee",
+    lambda r: (
+        section(r, "parameters", protect_slot=r.guarantee.true_slot + 1),
+        "is not the `true_slot` of the guarantee",
+    ),
+)
+entry(
+    "true_slot left out of the promise",
+    "stream packets",
+    "recipient",
+    "guarantee",
+    lambda r: (_true_slot(r, None), "promises nothing that they are for"),
+)
+entry(
+    "true_slot promised where there are no packets",
+    "stream buckets",
+    "recipient",
+    "parameters",
+    lambda r: (
+        None
+        if r.guarantee.true_slot
+        else (_true_slot(r, 2), "the parameters of packets are not all there: protect_slot, spread, fillers")
+    ),
+)
+entry(
+    "packets said to go with another filler",
+    "stream packets",
+    "recipient",
+    "parameters",
+    lambda r: (section(r, "parameters", filler="always"), "parameters that packets do not go with: filler"),
+)
+entry(
+    "packets spread over the whole window",
+    "stream packets",
+    "recipient",
+    "parameters",
+    lambda r: (
+        section(r, "parameters", spread=r.manifest["parameters"]["window"]),
+        "does not lie below the window",
+    ),
+)
 
 
 @sabotage("stream packets", "custodian", "packet-size")

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from tests.sabotage.valid import Pair
 
 import timeveil as tv
 from timeveil.model.guarantee import guarantee_from
@@ -161,7 +160,3 @@ def ulp(value: float, towards: float) -> float:
 def several(number: int, noun: str, plural: str = "") -> str:
     """How a judge says a number of things."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def other_pair(pair: Pair, ledger: tv.Ledger) -> Tampered:
-    return Tampered(pair[0], ledger)

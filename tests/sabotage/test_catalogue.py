@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+
+import timeveil as tv
 from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, shapes
-
-import timeveil as tv
 from timeveil.verify.findings import VIOLATION_CODES
 
 
@@ -48,7 +48,11 @@ def check(one: Sabotage, spoilt, where: str) -> None:
         return
     assert one.code in VIOLATION_CODES
     for seen in [inside] if one.notices == "custodian" else [outside, inside]:
-        assert any(code == one.code and spoilt.says in said for code, said in seen), (where, spoilt.says, seen)
+        assert any(code == one.code and spoilt.says in said for code, said in seen), (
+            where,
+            spoilt.says,
+            seen,
+        )
 
 
 def test_no_two_entries_are_the_same():

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+
+import timeveil as tv
 from tests.sabotage.tampering import (
     Line,
     Tampered,
@@ -27,8 +29,6 @@ from tests.sabotage.tampering import (
     with_table,
     with_values,
 )
-
-import timeveil as tv
 from timeveil.calendar.catalogue import granularity
 
 _KEY = ("zip", "sex", "at")
@@ -90,9 +90,7 @@ def a_row_moved_to_a_neighbouring_group(release, ledger, chance):
     target = rows[chance.choice([some[0] for key, some in groups.items() if key != home])]
     rows[row] = {**rows[row], **{name: target[name] for name in _PLACE}}
     moved = in_order(with_lines(release, rows))
-    return Tampered(
-        moved, ledger, "2 groups with another number of rows than the original has there"
-    )
+    return Tampered(moved, ledger, "2 groups with another number of rows than the original has there")
 
 
 @sabotage("time", "recipient", "row-count")
@@ -107,7 +105,9 @@ def a_dropped_row(release, ledger, chance):
 def a_dropped_row_with_counts_put_right(release, ledger, chance):
     """The candidates, too: the row is told to have been below k."""
     k = release.guarantee.k
-    large = [rows for rows in _groups(release).values() if len(rows) > release.manifest["counts"]["smallest_group"]]
+    large = [
+        rows for rows in _groups(release).values() if len(rows) > release.manifest["counts"]["smallest_group"]
+    ]
     if not large:
         return None
     cut = _without(release, [chance.choice(chance.choice(large))])
@@ -166,9 +166,7 @@ def _with_time(release: tv.Release, chance: random.Random, change: Any) -> Tampe
 
 @sabotage("time", "recipient", "granule")
 def a_label_of_another_granule(release, ledger, chance):
-    return Tampered(
-        _with_time(release, chance, lambda line: {"at": f"{line['at']}9"}), ledger, "1 label of "
-    )
+    return Tampered(_with_time(release, chance, lambda line: {"at": f"{line['at']}9"}), ledger, "1 label of ")
 
 
 @sabotage("time", "recipient", "granule")
@@ -198,55 +196,191 @@ def a_granularity_claimed_finer(release, ledger, chance):
     return Tampered(replace(release, manifest={**release.manifest, **told}), ledger, said)
 
 
-entry("k raised", "time", "recipient", "rows-below-k",
-      lambda r: (promised(r, k=1 + max(map(len, _groups(r).values()))), "hence fewer than"))  # fmt: skip
-entry("k raised among the parameters alone", "time", "recipient", "guarantee",
-      lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"))  # fmt: skip
-entry("k raised in the manifest alone", "time", "recipient", "guarantee",
-      lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"))  # fmt: skip
+entry(
+    "k raised",
+    "time",
+    "recipient",
+    "rows-below-k",
+    lambda r: (promised(r, k=1 + max(map(len, _groups(r).values()))), "hence fewer than"),
+)
+entry(
+    "k raised among the parameters alone",
+    "time",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+)
+entry(
+    "k raised in the manifest alone",
+    "time",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"),
+)
 for _step in (-1, 1):
     _way = "up" if _step > 0 else "down"
-    entry(f"the rows off by one {_way}", "time", "recipient", "row-count",
-          lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"))  # fmt: skip
-    entry(f"the groups off by one {_way}", "time", "recipient", "counts",
-          lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"))  # fmt: skip
-    entry(f"the rows read off by one {_way}", "time", "recipient", "counts",
-          lambda r, s=_step: (counts(r, rows_read=s), "rows read"))  # fmt: skip
-entry("one row more read and withheld", "time", "recipient", "candidates",
-      lambda r: (counts(r, rows_read=1, withheld=1), f"{r.manifest['counts']['withheld'] + 1} withheld"))  # fmt: skip
-entry("a smallest group below k", "time", "recipient", "smallest-group",
-      lambda r: (section(r, "counts", smallest_group=r.guarantee.k - 1), f"where k is {r.guarantee.k}"))  # fmt: skip
-entry("a smallest group of more people than rows", "time", "recipient", "smallest-group",
-      lambda r: (section(r, "counts", smallest_group=1 + min(map(len, _groups(r).values()))),
-                 f"but one has {several(min(map(len, _groups(r).values())), 'row')}"))  # fmt: skip
-entry("a chosen granularity that is not feasible", "time", "recipient", "candidates",
-      lambda r: (_candidate(r, feasible=False), "not to be feasible"))  # fmt: skip
-entry("a chosen granularity that was not allowed", "time", "recipient", "candidates",
-      lambda r: (_candidate(r, allowed=False), "not allowed"))  # fmt: skip
-entry("one group more than the chosen granularity kept", "time", "recipient", "candidates",
-      lambda r: (_chosen(r, groups=1), f"stated to keep {len(_groups(r)) + 1} groups, the release {len(_groups(r))}"))  # fmt: skip
-entry("one row more below k", "time", "recipient", "candidates",
-      lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"))  # fmt: skip
-entry("an unknown granularity on the frontier", "time", "recipient", "candidates",
-      lambda r: (replace(r, manifest={**r.manifest, "frontier": [*r.manifest["frontier"], "eon"]}),
-                 "no feasible candidate"))  # fmt: skip
-entry("a frontier left empty", "time", "recipient", "candidates",
-      lambda r: (replace(r, manifest={**r.manifest, "frontier": []}), "the frontier is"))  # fmt: skip
-entry("a section too many", "time", "recipient", "manifest",
-      lambda r: (replace(r, manifest={**r.manifest, "people": 3}), "1 key that does not belong there"))  # fmt: skip
-entry("a quasi-identifier declared kept", "time", "recipient", "counts",
-      lambda r: (with_role(r, "sex", "keep"), "groups where the manifest states"))  # fmt: skip
-entry("the sensitive column declared kept", "time", "custodian", "columns",
-      lambda r: (with_role(r, "result", "keep"), "the keep columns are not those of the original"))  # fmt: skip
-entry("a role that there is not", "time", "recipient", "manifest",
-      lambda r: (with_role(r, "sex", "respondent"), "is not one of quasi"))  # fmt: skip
-entry("a column more than stated", "time", "recipient", "columns",
-      lambda r: (with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-                 "columns the manifest does not state: x"))  # fmt: skip
-entry("a column less than stated", "time", "recipient", "columns",
-      lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"))  # fmt: skip
-entry("a second table", "time", "recipient", "tables",
-      lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"))  # fmt: skip
+    entry(
+        f"the rows off by one {_way}",
+        "time",
+        "recipient",
+        "row-count",
+        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+    )
+    entry(
+        f"the groups off by one {_way}",
+        "time",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"),
+    )
+    entry(
+        f"the rows read off by one {_way}",
+        "time",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, rows_read=s), "rows read"),
+    )
+entry(
+    "one row more read and withheld",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (counts(r, rows_read=1, withheld=1), f"{r.manifest['counts']['withheld'] + 1} withheld"),
+)
+entry(
+    "a smallest group below k",
+    "time",
+    "recipient",
+    "smallest-group",
+    lambda r: (section(r, "counts", smallest_group=r.guarantee.k - 1), f"where k is {r.guarantee.k}"),
+)
+entry(
+    "a smallest group of more people than rows",
+    "time",
+    "recipient",
+    "smallest-group",
+    lambda r: (
+        section(r, "counts", smallest_group=1 + min(map(len, _groups(r).values()))),
+        f"but one has {several(min(map(len, _groups(r).values())), 'row')}",
+    ),
+)
+entry(
+    "a chosen granularity that is not feasible",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_candidate(r, feasible=False), "not to be feasible"),
+)
+entry(
+    "a chosen granularity that was not allowed",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_candidate(r, allowed=False), "not allowed"),
+)
+entry(
+    "one group more than the chosen granularity kept",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (
+        _chosen(r, groups=1),
+        f"stated to keep {len(_groups(r)) + 1} groups, the release {len(_groups(r))}",
+    ),
+)
+entry(
+    "one row more below k",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"),
+)
+entry(
+    "an unknown granularity on the frontier",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (
+        replace(r, manifest={**r.manifest, "frontier": [*r.manifest["frontier"], "eon"]}),
+        "no feasible candidate",
+    ),
+)
+entry(
+    "a frontier left empty",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (replace(r, manifest={**r.manifest, "frontier": []}), "the frontier is"),
+)
+entry(
+    "a granularity described in other words",
+    "time",
+    "recipient",
+    "granule",
+    lambda r: (
+        section(r, "granularity_definition", title="canary was here"),
+        "in other words than the calendar's own",
+    ),
+)
+entry(
+    "a choice that is neither a rule nor the granularity",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (section(r, "parameters", choose="canary"), "neither a rule nor the chosen granularity"),
+)
+entry(
+    "a section too many",
+    "time",
+    "recipient",
+    "manifest",
+    lambda r: (replace(r, manifest={**r.manifest, "people": 3}), "1 key that does not belong there"),
+)
+entry(
+    "a quasi-identifier declared kept",
+    "time",
+    "recipient",
+    "counts",
+    lambda r: (with_role(r, "sex", "keep"), "groups where the manifest states"),
+)
+entry(
+    "the sensitive column declared kept",
+    "time",
+    "custodian",
+    "columns",
+    lambda r: (with_role(r, "result", "keep"), "the keep columns are not those of the original"),
+)
+entry(
+    "a role that there is not",
+    "time",
+    "recipient",
+    "manifest",
+    lambda r: (with_role(r, "sex", "respondent"), "is not one of quasi"),
+)
+entry(
+    "a column more than stated",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
+        "columns the manifest does not state: x",
+    ),
+)
+entry(
+    "a column less than stated",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"),
+)
+entry(
+    "a second table",
+    "time",
+    "recipient",
+    "tables",
+    lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
+)
 
 
 def _candidate(release: tv.Release, **changed: Any) -> tv.Release:

@@ -44,7 +44,7 @@ def _text(chance: random.Random, letters: str) -> str:
     return f"{CANARY} {chance.choice(letters)}"
 
 
-# Time -------------------------------------------------------------------------------------------------------
+# Time
 
 _VISITS = tv.Roles(
     respondent="who", time="at", quasi=["zip", "sex"], sensitive=["result"], keep=["ward"], drop=["note"]
@@ -57,8 +57,10 @@ def _visits(chance: random.Random, moment: Callable[[int], object], kind: pa.Dat
     for place in range(4):
         zip_code, sex = f"{CANARY} {place // 2}", f"{CANARY} {place % 2}"
         for who in range(chance.randint(7, 9)):
-            for _ in range(chance.randint(2, 4)):
-                rows.append((f"{CANARY} {place}.{who}", moment(chance.randrange(28)), zip_code, sex))
+            rows += [
+                (f"{CANARY} {place}.{who}", moment(chance.randrange(28)), zip_code, sex)
+                for _ in range(chance.randint(2, 4))
+            ]
     chance.shuffle(rows)
     who, at, zips, sexes = zip(*rows, strict=True)
     return pa.table(
@@ -127,7 +129,7 @@ shape(
     ),
 )
 
-# Streams ----------------------------------------------------------------------------------------------------
+# Streams
 
 _CASES = tv.Roles(respondent="who", time="at", quasi=["zip"], sensitive=["ill"], keep=["ward"])
 
@@ -176,7 +178,7 @@ shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
 shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5))
 
-# Series -----------------------------------------------------------------------------------------------------
+# Series
 
 _HOURS = ["h1", "h2", "h3", "h4"]
 
@@ -224,10 +226,13 @@ for _method in ("adaptive", "kapra", "naive", "representative"):
 shape("series, adaptive, exact", _series("adaptive", round_outward=None))
 shape("series, kapra, exact", _series("kapra", round_outward=None, center="median"))
 shape("series, naive, exact", _series("naive", round_outward=None))
-shape("series, adaptive, some", _series("adaptive", publish_values=["h1", "h3"], publish_pattern=["h1", "h2", "h4"]))
+shape(
+    "series, adaptive, some",
+    _series("adaptive", publish_values=["h1", "h3"], publish_pattern=["h1", "h2", "h4"]),
+)
 shape("series, kapra, long", _series("kapra", long=True))
 
-# Patterns ---------------------------------------------------------------------------------------------------
+# Patterns
 
 
 def _baskets(chance: random.Random, people: int = 30) -> pa.Table:
