@@ -14,6 +14,7 @@ from timeveil.model.release import Release
 from timeveil.verify.findings import Findings
 
 _ROUNDING = 1e-9
+_RULES = ("groups", "generality")
 
 
 def check_choice(release: Release, findings: Findings) -> None:
@@ -26,6 +27,10 @@ def check_choice(release: Release, findings: Findings) -> None:
     if chosen not in candidates:
         findings.refuse("candidates", "the chosen granularity is not among the candidates")
         return
+    if manifest["parameters"]["choose"] not in (*_RULES, chosen, *candidates[chosen]["aliases"]):
+        findings.refuse(
+            "candidates", "`parameters.choose` of the manifest is neither a rule nor the chosen granularity"
+        )
     if not (candidates[chosen]["feasible"] and candidates[chosen]["allowed"]):
         findings.refuse("candidates", "the chosen granularity is stated not to be feasible or not allowed")
     _check_frontier(manifest, findings)

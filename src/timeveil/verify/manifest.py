@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.catalogue import UNITS, available, fit
 from timeveil.calendar.zone import check_zone
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, TimeveilError
+from timeveil.model.relation import TimeAxis
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.codes import plain_type
@@ -112,9 +114,23 @@ def check_statements(release: Release, findings: Findings) -> None:
             f"{counts['rows']:,} published and {counts['withheld']:,} withheld rows "
             f"do not make {counts['rows_read']:,} rows read",
         )
+    if not has_own_title(manifest["granularity_definition"], manifest["time"]):
+        findings.refuse("granule", "the granularity is described in other words than the calendar's own")
     quasi = {c["name"] for c in manifest["columns"] if c["role"] == "quasi"}
     if not set(manifest["levels"]) <= quasi:
         findings.refuse("columns", "a generalised column is not a quasi-identifier of the release")
+
+
+def has_own_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> bool:
+    """What is in the catalogue goes by the words of the catalogue; others are the custodian's."""
+    try:
+        axis = TimeAxis(time["kind"], pa.timestamp("ms"), zone=time["zone"], unit=time["unit"])
+        known = fit(available(axis)[str(stated.get("name"))], axis).as_dict()
+    except (TimeveilError, LookupError, TypeError, ValueError):
+        return True
+    return bool(
+        {**stated, "title": None} != {**known, "title": None} or stated.get("title") == known["title"]
+    )
 
 
 def is_count(value: Any) -> bool:

@@ -9,6 +9,7 @@ holds it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -169,15 +170,25 @@ def _check_counts(release: Release, family: Family, findings: Findings) -> None:
 
 def _check_parts(family: Family, findings: Findings) -> Family | None:
     findings.check("every part of a pattern is there, with as many people or more")
-    if not family.is_rooted:
-        missing = int((family.parents[1:] < 0).sum())
-    else:
+    if family.is_rooted:
         missing = sum(int((drop < 0).any(axis=1).sum()) for drop in family.drops)
+    else:
+        missing = _with_a_part_missing(family)
     if missing:
         findings.refuse("missing-part", f"{counted(missing, 'pattern')} of which a part is not there")
         return None
     _check_falling(family, findings)
     return family
+
+
+def _with_a_part_missing(family: Family) -> int:
+    """How many sets lack one of those with an item less, however much is missing."""
+    missing = 0
+    for below, level in pairwise(family.levels):
+        known = set(map(tuple, below.tolist()))
+        for items in map(tuple, level.tolist()):
+            missing += any(items[:n] + items[n + 1 :] not in known for n in range(len(items)))
+    return missing
 
 
 def _check_falling(family: Family, findings: Findings) -> None:

@@ -8,16 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS, available, fit
-from timeveil.errors import TimeveilError
-from timeveil.model.relation import TimeAxis
+from timeveil.calendar.catalogue import UNITS
 from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.buckets import BUCKET, COUNT, SLOT
 from timeveil.query.codes import plain_type
 from timeveil.query.published import promised, schema_of
 from timeveil.verify.findings import Findings
-from timeveil.verify.manifest import is_count, is_zone, stated_type
+from timeveil.verify.manifest import has_own_title, is_count, is_zone, stated_type
 from timeveil.verify.shape import faults
 from timeveil.verify.stream_packets import check_packet_statements
 from timeveil.verify.stream_shape import STREAM_MANIFEST
@@ -171,7 +169,7 @@ def check_statements(release: Release, findings: Findings) -> None:
     definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
     if (None if definition is None else definition.get("name")) != slot:
         findings.refuse("slot", "the slot granularity and its definition have different names")
-    if definition is not None and not _has_own_title(manifest["time"]):
+    if definition is not None and not has_own_title(definition, manifest["time"]):
         findings.refuse("slot", "the slots are described in other words than the calendar's own")
     if manifest["parameters"]["slot"] != slot:
         findings.refuse("slot", "`parameters.slot` and `time.slot` of the manifest are not the same")
@@ -180,19 +178,6 @@ def check_statements(release: Release, findings: Findings) -> None:
     if not _is_cost(manifest["parameters"]):
         findings.refuse("parameters", "`parameters.move_cost` of the manifest is no cost of moving records")
     check_packet_statements(release, findings)
-
-
-def _has_own_title(time: Mapping[str, Any]) -> bool:
-    """What is in the catalogue goes by the words of the catalogue; others are the custodian's."""
-    stated = time["slot_definition"]
-    try:
-        axis = TimeAxis(time["kind"], pa.timestamp("ms"), zone=time["zone"], unit=time["unit"])
-        known = fit(available(axis)[stated.get("name")], axis).as_dict()
-    except (TimeveilError, LookupError, TypeError, ValueError):
-        return True
-    return bool(
-        {**stated, "title": None} != {**known, "title": None} or stated.get("title") == known["title"]
-    )
 
 
 def _fits_clock(time: Mapping[str, Any]) -> bool:

@@ -1,0 +1,549 @@
+"""What can be done to a release of `generalize_time`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+import timeveil as tv
+from tests.sabotage.tampering import (
+    Line,
+    Tampered,
+    counts,
+    entry,
+    in_order,
+    lines,
+    noted,
+    original,
+    promised,
+    sabotage,
+    section,
+    several,
+    with_lines,
+    with_role,
+    with_table,
+    with_values,
+)
+from timeveil.calendar.catalogue import granularity
+
+_KEY = ("zip", "sex", "at")
+_PLACE = (*_KEY, "at_start", "at_end")
+
+
+def _groups(release: tv.Release) -> dict[tuple[Any, ...], list[int]]:
+    found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for n, line in enumerate(lines(release)):
+        found[tuple(line[name] for name in _KEY)].append(n)
+    return found
+
+
+def _without(release: tv.Release, rows: list[int]) -> tv.Release:
+    """Rows left out and told to be withheld."""
+    left = with_lines(release, [line for n, line in enumerate(lines(release)) if n not in rows])
+    return counts(left, rows=-len(rows), withheld=len(rows))
+
+
+@sabotage("time", "recipient", "rows-below-k")
+def one_row_short_in_a_group(release, ledger, chance):
+    k = release.guarantee.k
+    rows = chance.choice(list(_groups(release).values()))
+    cut = _without(release, rows[k - 1 :])
+    return Tampered(
+        cut,
+        ledger,
+        f"1 group with fewer than {k} rows, hence fewer than {k} people; the smallest has {k - 1} rows",
+    )
+
+
+@sabotage("time", "custodian", "people-below-k")
+def one_person_short_in_a_group(release, ledger, chance):
+    """Some rows are of the same person, so that k - 1 people are left; the rows stay."""
+    k, table = release.guarantee.k, ledger.original.table.to_pylist()
+    group = ledger.table["group"].to_pylist()
+    members = defaultdict(set)
+    for row, number in zip(table, group, strict=True):
+        members[number].add(row["who"])
+    members.pop(None, None)
+    people = sorted(members[chance.choice(sorted(members))])
+    alias = dict.fromkeys(people[k - 1 :], people[0])
+    sizes = [len({alias.get(who, who) for who in some}) for some in members.values()]
+    below = sum(size < k for size in sizes)
+    one = original(ledger, who={n: alias.get(row["who"], row["who"]) for n, row in enumerate(table)})
+    held = f"{several(below, 'group')} hold{'s' if below == 1 else ''} fewer than {k} people; the smallest"
+    return Tampered(release, one, f"{held} holds {min(sizes)}")
+
+
+@sabotage("time", "custodian", "class-rows")
+def a_row_moved_to_a_neighbouring_group(release, ledger, chance):
+    rows, groups = lines(release), _groups(release)
+    least = min(len(some) for some in groups.values())
+    large = [some for some in groups.values() if len(some) > least]
+    if not large:
+        return None
+    row = chance.choice(chance.choice(large))
+    home = tuple(rows[row][name] for name in _KEY)
+    target = rows[chance.choice([some[0] for key, some in groups.items() if key != home])]
+    rows[row] = {**rows[row], **{name: target[name] for name in _PLACE}}
+    moved = in_order(with_lines(release, rows))
+    return Tampered(moved, ledger, "2 groups with another number of rows than the original has there")
+
+
+@sabotage("time", "recipient", "row-count")
+def a_dropped_row(release, ledger, chance):
+    row, number = chance.randrange(release.table.num_rows), release.table.num_rows
+    left = [line for n, line in enumerate(lines(release)) if n != row]
+    said = f"the table has {number - 1} rows where the manifest states {number}"
+    return Tampered(with_lines(release, left), ledger, said)
+
+
+@sabotage("time", "custodian", "row-values")
+def a_dropped_row_with_counts_put_right(release, ledger, chance):
+    """The candidates, too: the row is told to have been below k."""
+    k = release.guarantee.k
+    large = [
+        rows for rows in _groups(release).values() if len(rows) > release.manifest["counts"]["smallest_group"]
+    ]
+    if not large:
+        return None
+    cut = _without(release, [chance.choice(chance.choice(large))])
+    return Tampered(
+        _chosen(cut, rows_below_k=1, groups=1, groups_below_k=1, smallest_group=k - 1, suppress=0.9),
+        ledger,
+        "0 published rows not in the original, 1 original row not in the release",
+    )
+
+
+def _chosen(release: tv.Release, smallest_group: int = 0, suppress: float = 0.0, **by: int) -> tv.Release:
+    """The numbers of the chosen candidate raised, and every candidate as feasible as it then is."""
+    name, told = release.manifest["granularity"], dict(release.manifest["candidates"])
+    told[name] = {**told[name], **{key: told[name][key] + step for key, step in by.items()}}
+    if smallest_group:
+        told[name]["smallest_group"] = min(smallest_group, told[name]["smallest_group"])
+    said = replace(release, manifest={**release.manifest, "candidates": told})
+    if suppress:
+        said = section(said, "parameters", suppress=suppress)
+        for key, one in told.items():
+            if one["allowed"]:
+                told[key] = {**one, "feasible": one["groups"] > one["groups_below_k"] and _within(said, one)}
+    return said
+
+
+def _within(release: tv.Release, one: dict[str, Any]) -> bool:
+    chosen = release.manifest["candidates"][release.manifest["granularity"]]
+    rows = release.manifest["counts"]["rows"] + chosen["rows_below_k"]
+    return one["rows_below_k"] <= release.manifest["parameters"]["suppress"] * rows + 1e-9
+
+
+@sabotage("time", "recipient", "row-count")
+def a_row_twice(release, ledger, chance):
+    rows, number = lines(release), release.table.num_rows
+    row = chance.randrange(number)
+    twice = with_lines(release, [*rows[: row + 1], *rows[row:]])
+    said = f"the table has {number + 1} rows where the manifest states {number}"
+    return Tampered(twice, ledger, said)
+
+
+@sabotage("time", "recipient", "row-order")
+def two_rows_that_changed_places(release, ledger, chance):
+    rows = lines(release)
+    n = chance.choice([n for n in range(len(rows) - 1) if rows[n] != rows[n + 1]])
+    rows[n], rows[n + 1] = rows[n + 1], rows[n]
+    return Tampered(with_lines(release, rows), ledger, "not in the order that follows from the values")
+
+
+def _with_time(release: tv.Release, chance: random.Random, change: Any) -> Tampered | None:
+    """The times of one group changed."""
+    rows, groups = lines(release), _groups(release)
+    for n in groups[chance.choice(sorted(groups, key=repr))]:
+        rows[n] = {**rows[n], **change(rows[n])}
+    return with_lines(release, rows)
+
+
+@sabotage("time", "recipient", "granule")
+def a_label_of_another_granule(release, ledger, chance):
+    return Tampered(_with_time(release, chance, lambda line: {"at": f"{line['at']}9"}), ledger, "1 label of ")
+
+
+@sabotage("time", "recipient", "granule")
+def an_interval_a_day_too_early(release, ledger, chance):
+    def earlier(line: Line) -> Line:
+        day = 1 if isinstance(line["at_start"], int) else dt.timedelta(days=1)
+        return {"at_start": line["at_start"] - day, "at_end": line["at_end"] - day}
+
+    return Tampered(_with_time(release, chance, earlier), ledger, "1 label of ")
+
+
+@sabotage("time", "recipient", "granule")
+def an_interval_that_ends_a_day_sooner(release, ledger, chance):
+    def sooner(line: Line) -> Line:
+        return {"at_end": line["at_end"] - (1 if isinstance(line["at_end"], int) else dt.timedelta(days=1))}
+
+    return Tampered(_with_time(release, chance, sooner), ledger, "1 label of ")
+
+
+@sabotage("time", "recipient", "granule")
+def a_granularity_claimed_finer(release, ledger, chance):
+    if release.manifest["time"]["kind"] == "relative":
+        return None
+    told = {"granularity": "day", "granularity_definition": granularity("day").as_dict()}
+    number = len({line["at"] for line in lines(release)})
+    said = f"{several(number, 'label')} of {number} not a granule"
+    return Tampered(replace(release, manifest={**release.manifest, **told}), ledger, said)
+
+
+entry(
+    "k raised",
+    "time",
+    "recipient",
+    "rows-below-k",
+    lambda r: (promised(r, k=1 + max(map(len, _groups(r).values()))), "hence fewer than"),
+)
+entry(
+    "k raised among the parameters alone",
+    "time",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+)
+entry(
+    "k raised in the manifest alone",
+    "time",
+    "recipient",
+    "guarantee",
+    lambda r: (section(r, "guarantee", k=r.guarantee.k + 1), "another guarantee than the release"),
+)
+for _step in (-1, 1):
+    _way = "up" if _step > 0 else "down"
+    entry(
+        f"the rows off by one {_way}",
+        "time",
+        "recipient",
+        "row-count",
+        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+    )
+    entry(
+        f"the groups off by one {_way}",
+        "time",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"),
+    )
+    entry(
+        f"the rows read off by one {_way}",
+        "time",
+        "recipient",
+        "counts",
+        lambda r, s=_step: (counts(r, rows_read=s), "rows read"),
+    )
+entry(
+    "one row more read and withheld",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (counts(r, rows_read=1, withheld=1), f"{r.manifest['counts']['withheld'] + 1} withheld"),
+)
+entry(
+    "a smallest group below k",
+    "time",
+    "recipient",
+    "smallest-group",
+    lambda r: (section(r, "counts", smallest_group=r.guarantee.k - 1), f"where k is {r.guarantee.k}"),
+)
+entry(
+    "a smallest group of more people than rows",
+    "time",
+    "recipient",
+    "smallest-group",
+    lambda r: (
+        section(r, "counts", smallest_group=1 + min(map(len, _groups(r).values()))),
+        f"but one has {several(min(map(len, _groups(r).values())), 'row')}",
+    ),
+)
+entry(
+    "a chosen granularity that is not feasible",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_candidate(r, feasible=False), "not to be feasible"),
+)
+entry(
+    "a chosen granularity that was not allowed",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_candidate(r, allowed=False), "not allowed"),
+)
+entry(
+    "one group more than the chosen granularity kept",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (
+        _chosen(r, groups=1),
+        f"stated to keep {len(_groups(r)) + 1} groups, the release {len(_groups(r))}",
+    ),
+)
+entry(
+    "one row more below k",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"),
+)
+entry(
+    "an unknown granularity on the frontier",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (
+        replace(r, manifest={**r.manifest, "frontier": [*r.manifest["frontier"], "eon"]}),
+        "no feasible candidate",
+    ),
+)
+entry(
+    "a frontier left empty",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (replace(r, manifest={**r.manifest, "frontier": []}), "the frontier is"),
+)
+entry(
+    "a granularity described in other words",
+    "time",
+    "recipient",
+    "granule",
+    lambda r: (
+        section(r, "granularity_definition", title="canary was here"),
+        "in other words than the calendar's own",
+    ),
+)
+entry(
+    "a choice that is neither a rule nor the granularity",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (section(r, "parameters", choose="canary"), "neither a rule nor the chosen granularity"),
+)
+entry(
+    "a section too many",
+    "time",
+    "recipient",
+    "manifest",
+    lambda r: (replace(r, manifest={**r.manifest, "people": 3}), "1 key that does not belong there"),
+)
+entry(
+    "a quasi-identifier declared kept",
+    "time",
+    "recipient",
+    "counts",
+    lambda r: (with_role(r, "sex", "keep"), "groups where the manifest states"),
+)
+entry(
+    "the sensitive column declared kept",
+    "time",
+    "custodian",
+    "columns",
+    lambda r: (with_role(r, "result", "keep"), "the keep columns are not those of the original"),
+)
+entry(
+    "a role that there is not",
+    "time",
+    "recipient",
+    "manifest",
+    lambda r: (with_role(r, "sex", "respondent"), "is not one of quasi"),
+)
+entry(
+    "a column more than stated",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (
+        with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
+        "columns the manifest does not state: x",
+    ),
+)
+entry(
+    "a column less than stated",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"),
+)
+entry(
+    "a second table",
+    "time",
+    "recipient",
+    "tables",
+    lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
+)
+
+
+def _candidate(release: tv.Release, **changed: Any) -> tv.Release:
+    name = release.manifest["granularity"]
+    told = {**release.manifest["candidates"], name: {**release.manifest["candidates"][name], **changed}}
+    return replace(release, manifest={**release.manifest, "candidates": told})
+
+
+@sabotage("time", "custodian", "columns")
+def a_dropped_column_published_and_stated(release, ledger, chance):
+    """The table and the manifest agree, but nobody asked for the column."""
+    names = [c["name"] for c in release.manifest["columns"]]
+    at = names.index("ward") + 1
+    table = release.table.add_column(at, "note", pa.array(["x"] * release.table.num_rows))
+    told = list(release.manifest["columns"])
+    told.insert(at, {"name": "note", "role": "keep", "type": "string"})
+    more = replace(with_table(release, table), manifest={**release.manifest, "columns": told})
+    return Tampered(more, ledger, "the keep columns are not those of the original")
+
+
+@sabotage("time", "custodian", "columns")
+def a_quasi_identifier_declared_kept_with_counts_put_right(release, ledger, chance):
+    """Fewer, larger groups from outside."""
+    told = with_role(release, "sex", "keep")
+    sizes = Counter((line["zip"], line["at"]) for line in lines(release))
+    told = section(told, "counts", groups=len(sizes))
+    told = in_order(_candidate(told, groups=len(sizes) + _below(release)))
+    return Tampered(told, ledger, "the quasi columns are not those of the original")
+
+
+def _below(release: tv.Release) -> int:
+    return int(release.manifest["candidates"][release.manifest["granularity"]]["groups_below_k"])
+
+
+@sabotage("time", "custodian", "smallest-group")
+def a_smallest_group_one_person_smaller(release, ledger, chance):
+    """Told so in both places that tell it."""
+    stated = release.manifest["counts"]["smallest_group"]
+    if stated == release.guarantee.k or _below(release):
+        return None
+    told = _candidate(counts(release, smallest_group=-1), smallest_group=stated - 1)
+    said = f"the smallest group holds {stated} people where the manifest states {stated - 1}"
+    return Tampered(told, ledger, said)
+
+
+@sabotage("time", "custodian", "row-values")
+def a_sensitive_value_changed(release, ledger, chance):
+    row = chance.randrange(release.table.num_rows)
+    changed = with_table(release, with_values(release.table, "result", {row: "canary never"}))
+    said = "1 published row not in the original, 1 original row not in the release"
+    return Tampered(in_order(changed), ledger, said)
+
+
+@sabotage("time", "custodian", "row-values")
+def two_sensitive_values_exchanged_between_groups(release, ledger, chance):
+    rows = lines(release)
+    pairs = [
+        (n, m)
+        for n in range(len(rows))
+        for m in range(n)
+        if rows[n]["result"] != rows[m]["result"] and [rows[n][c] for c in _KEY] != [rows[m][c] for c in _KEY]
+    ]
+    n, m = chance.choice(pairs)
+    changed = with_values(release.table, "result", {n: rows[m]["result"], m: rows[n]["result"]})
+    return Tampered(in_order(with_table(release, changed)), ledger, "not in the original, ")
+
+
+def _kept(ledger: tv.Ledger, chance: random.Random) -> tuple[int, int]:
+    group = ledger.table["group"].to_pylist()
+    row = chance.choice([n for n, number in enumerate(group) if number is not None])
+    return row, group[row]
+
+
+@sabotage("time", "custodian", "ledger-groups")
+def a_row_noted_in_another_group(release, ledger, chance):
+    row, group = _kept(ledger, chance)
+    other = chance.choice([n for n in set(ledger.table["group"].drop_null().to_pylist()) if n != group])
+    return Tampered(release, noted(ledger, group={row: other}), "of them overlap")
+
+
+@sabotage("time", "custodian", "withheld")
+def a_row_noted_as_withheld(release, ledger, chance):
+    row, _ = _kept(ledger, chance)
+    number, stated = ledger.table["group"].null_count + 1, release.manifest["counts"]["withheld"]
+    said = f"{several(number, 'row')} withheld; the manifest states {stated}"
+    return Tampered(release, noted(ledger, group={row: None}), said)
+
+
+@sabotage("time", "custodian", "ledger-rows")
+def a_row_missing_in_the_ledger(release, ledger, chance):
+    row, rows = _kept(ledger, chance)[0], ledger.table.num_rows
+    left = pa.concat_tables([ledger.table.slice(0, row), ledger.table.slice(row + 1)])
+    return Tampered(
+        release, replace(ledger, entries=left), f"notes {rows - 1} rows, not the {rows} of the original"
+    )
+
+
+@sabotage("time", "custodian", "ledger-rows")
+def two_rows_of_the_ledger_that_changed_places(release, ledger, chance):
+    rows = ledger.table.num_rows
+    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"notes {rows} rows, not the {rows} of the")
+
+
+@sabotage("time", "custodian", "incomplete-rows")
+def a_published_row_without_a_person(release, ledger, chance):
+    row, _ = _kept(ledger, chance)
+    return Tampered(release, original(ledger, who={row: None}), "1 row without person or time not withheld")
+
+
+@sabotage("time", "custodian", "class-rows")
+def an_original_row_of_another_place(release, ledger, chance):
+    row, _ = _kept(ledger, chance)
+    other = {f"canary {n}" for n in range(2)} - {ledger.original.table["sex"][row].as_py()}
+    return Tampered(release, original(ledger, sex={row: other.pop()}), "with another number of rows than")
+
+
+@sabotage("time", "custodian", "no-class")
+def an_original_row_of_another_time(release, ledger, chance):
+    """Of a time that no published granule holds."""
+    row, _ = _kept(ledger, chance)
+    long = 10**5 if release.manifest["time"]["kind"] == "relative" else dt.timedelta(days=4000)
+    moment = ledger.original.table["at"][row].as_py()
+    return Tampered(release, original(ledger, at={row: moment + long}), "1 row not withheld, but in no")
+
+
+@sabotage("time hierarchy", "custodian", "class-rows")
+def a_value_generalised_to_another(release, ledger, chance):
+    if "zip" not in ledger.mappings:
+        return None
+    table = ledger.mappings["zip"]
+    shown = sorted(set(table["published"].to_pylist()))
+    if len(shown) < 2:
+        return None
+    turned = with_values(table, "published", {0: shown[shown.index(table["published"][0].as_py()) - 1]})
+    other = replace(ledger, mappings={**ledger.mappings, "zip": turned})
+    return Tampered(release, other, "with another number of rows than the original has there")
+
+
+@sabotage("time", "custodian", "ledger")
+def a_ledger_of_another_model(release, ledger, chance):
+    return Tampered(release, replace(ledger, model="stream"), "the ledger is not that of this release")
+
+
+@sabotage("time", "nobody")
+def people_renamed_throughout_the_ledger(release, ledger, chance):
+    """Who people are does not matter, only that they differ."""
+    who = ledger.original.table["who"].to_pylist()
+    return Tampered(release, original(ledger, who={n: f"{name}!" for n, name in enumerate(who)}))
+
+
+@sabotage("time", "nobody")
+def other_numbers_of_a_granularity_that_was_not_chosen(release, ledger, chance):
+    """What was counted of the others on the way is neither published nor judged."""
+    name = next((n for n in release.manifest["candidates"] if n != release.manifest["granularity"]), None)
+    if name is None:
+        return None
+    one = release.manifest["candidates"][name]
+    told = {**release.manifest["candidates"], name: {**one, "group_total": one["group_total"] + 1}}
+    return Tampered(replace(release, manifest={**release.manifest, "candidates": told}), ledger)
+
+
+@sabotage("time", "nobody")
+def another_rule_said_to_have_chosen(release, ledger, chance):
+    """Every granularity that keeps the promise may be published, whatever it was chosen for."""
+    rule = "groups" if release.manifest["parameters"]["choose"] == "generality" else "generality"
+    return Tampered(section(release, "parameters", choose=rule), ledger)
