@@ -86,9 +86,20 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if not arguments.draw_only:
-        given = {name: getattr(arguments, name) for name in READERS if getattr(arguments, name)}
-        run(generated() + [READERS[name](path) for name, path in given.items()], RESULTS)
+        run(generated() + real(arguments), RESULTS)
     show()
+
+
+def real(arguments: argparse.Namespace) -> list[Source]:
+    """What was given by path and is there."""
+    found = []
+    for name, read in READERS.items():
+        path = getattr(arguments, name)
+        if path is not None and path.exists():
+            found.append(read(path))
+        elif path is not None:
+            print(f"{path} is not there: skipped")
+    return found
 
 
 def run(sources: list[Source], results: Path) -> None:
@@ -141,7 +152,7 @@ def cost(source: Source, truth: dict[tuple[str, ...], int], **how: Any) -> dict[
     off = np.array([abs(told[items] / truth[items] - 1) for items in kept])
     lost = len(truth) - 1 - len(kept)
     return {
-        "channels": ledger.facts["channels"],
+        "channels": ledger.facts["cells"],
         "changed": int(np.count_nonzero(off)),
         "lost": lost,
         "mean": round(float(off.sum() + lost) / (len(truth) - 1), 5),

@@ -9,7 +9,7 @@ import pytest
 from tests.architecture.source import ROOT, SOURCE, imports, module_name, modules
 
 JUDGES = ("verify", "measure", "attack", "query")
-JUDGED = ("generalization", "streaming", "service", "engines", "kernels")
+JUDGED = ("generalization", "streaming", "series", "patterns", "service", "explore", "engines", "kernels")
 HEAVY = ("numba", "scipy", "duckdb", "pandas", "polars")
 
 

@@ -167,6 +167,37 @@ def anonymize(roles: tv.Roles = WIDE, k: int = 2, l: int | None = None, **column
     tv.anonymize_series(needed, roles, k=k, p=2, l=l)
 
 
+BASKETS = tv.Roles(respondent="who", item="what")
+
+
+def sanitize(roles: tv.Roles = BASKETS, k: int = 2, min_support: float = 2, **columns: list[Any]) -> None:
+    """Baskets whose people and items are marks."""
+    given = table(**{"what": [f"{MARK}-what-{row % 2}" for row in range(8)], **columns})
+    tv.sanitize_patterns(
+        given.select([name for name in given.column_names if name in roles.columns]),
+        roles,
+        k=k,
+        min_support=min_support,
+    )
+
+
+def shopping(here: Path) -> tuple[tv.Release, tv.Ledger]:
+    rows = table(what=[f"{MARK}-what-{row % 2}" for row in range(8)]).select(["who", "what"])
+    return tv.sanitize_patterns(rows, BASKETS, k=2, min_support=2)
+
+
+def open_damaged_patterns(here: Path) -> None:
+    tv.write(shopping(here)[0], here / "out", format="csv")
+    data = here / "out" / "data.csv"
+    data.write_text(data.read_text("utf-8").replace(",4", f",{MARK}"), "utf-8")
+    _ = tv.bundle.open_release(here / "out", check=False).table
+
+
+def measure_patterns_with_fewer_people(here: Path) -> None:
+    rows = table(what=[f"{MARK}-what-{row % 2}" for row in range(8)]).select(["who", "what"]).slice(0, 6)
+    tv.measure(shopping(here)[0], tv.sanitize_patterns(rows, BASKETS, k=2, min_support=2)[1])
+
+
 FAILURES: dict[str, Callable[[Path], Any]] = {
     "a series of text": lambda _: anonymize(t0=[MARK] * 8),
     "a series of text among numbers": lambda _: anonymize(t0=["1987", *[f"{MARK}{row}" for row in range(7)]]),
@@ -180,6 +211,17 @@ FAILURES: dict[str, Callable[[Path], Any]] = {
     "unequal lengths": lambda _: anonymize(LONG),
     "two values at one time": lambda _: anonymize(LONG, who=[MARK] * 8, when=[DAYS[0]] * 8),
     "an attribute that varies": lambda _: anonymize(LONG, who=[MARK] * 8),
+    "an item twice": lambda _: sanitize(who=[MARK] * 8),
+    "an item without a name": lambda _: sanitize(what=[None, *[f"{MARK}{row}" for row in range(7)]]),
+    "items that look alike": lambda _: sanitize(what=[f"{MARK} ", *[MARK] * 7]),
+    "no frequent item": lambda _: sanitize(min_support=5),
+    "fewer people than k": lambda _: sanitize(k=9, min_support=9),
+    "support below k": lambda _: sanitize(k=3),
+    "patterns of text": lambda _: sanitize(
+        tv.Roles(respondent="who", series=["where", "what"]), where=[MARK] * 8
+    ),
+    "damaged patterns": open_damaged_patterns,
+    "ledger with fewer people": measure_patterns_with_fewer_people,
     "unparseable time": lambda _: tv.read(table(when=texts(f"{MARK}-when")), ROLES),
     "mixed naive and aware": lambda _: tv.read(
         table(when=texts("1987-06-05 04:03:02", "1987-06-05T04:03:02+02:00")), ROLES
@@ -259,6 +301,17 @@ def test_nothing_printed_of_an_object_holds_a_value() -> None:
     judged = (tv.verify(release, ledger), tv.profile(relation, k=2), tv.measure(release, ledger))
     for thing in (relation, release, ledger, tv.attack(release, ledger), *judged):
         assert_clean(f"{thing!r} {thing}")
+
+
+def test_nothing_printed_of_patterns_holds_a_value(tmp_path: Path) -> None:
+    release, ledger = shopping(tmp_path)
+    judged = (tv.verify(release, ledger), tv.measure(release, ledger), tv.attack(release, ledger))
+    for thing in (release, ledger, *judged):
+        assert_clean(f"{thing!r} {thing}")
+    spoilt = tv.Release(release.guarantee, release.manifest, {"data": release.table.slice(0, 2)})
+    for verdict in (tv.verify(spoilt), tv.verify(spoilt, ledger)):
+        assert not verdict
+        assert_clean(str(verdict.as_dict()))
 
 
 def test_a_violation_is_silent_about_values() -> None:

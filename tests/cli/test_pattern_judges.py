@@ -24,7 +24,9 @@ def published(here: Path, cli: Cli) -> None:
 
 def test_verify(cli: Cli) -> None:
     said = cli("verify out")
-    assert said.out.startswith("holds: `out`, by computing every group that the counts give\n")
+    assert said.out.startswith(
+        "holds: `out`, by computing every group that the counts give; how many are virtual"
+    )
     private = cli("verify out --ledger ledger")
     assert (said.code, private.code) == (0, 0)
     assert "by counting every pattern and computing every group, with the ledger" in private.out

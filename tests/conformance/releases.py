@@ -37,7 +37,7 @@ BOUGHT = tv.Roles(respondent="basket", item="item")
 
 
 def bought() -> pa.Table:
-    rows = baskets(transactions=120, seed=3)
+    rows = baskets(transactions=90, seed=3)
     return rows.group_by(rows.column_names).aggregate([])
 
 
@@ -47,14 +47,14 @@ def loads() -> pa.Table:
 
 _MADE: dict[str, Callable[[int], Pair]] = {
     "time": lambda more: tv.generalize_time(
-        clinic_visits(rows=300, seed=1), VISITS, k=3 + more, suppress=0.05
+        clinic_visits(rows=400, seed=1), VISITS, k=3 + more, suppress=0.05
     ),
     "stream": lambda more: tv.publish_stream(daily_cases(days=15), CASES, l=3 + more, window=5, seed=1),
     "packets": lambda more: tv.publish_stream(
         daily_cases(days=15), CASES, l=4 + more, window=5, protect_slot=2, seed=1
     ),
     "series": lambda more: tv.anonymize_series(loads(), LOADS, k=4 + more, p=2, effort=0),
-    "patterns": lambda more: tv.sanitize_patterns(bought(), BOUGHT, k=3 + more, min_support=0.15),
+    "patterns": lambda more: tv.sanitize_patterns(bought(), BOUGHT, k=3 + 2 * more, min_support=0.2),
 }
 
 

@@ -21,7 +21,8 @@ _SCOPES = {
     ("stream", "with ledger"): "by following every record, with the ledger",
     ("series", "recipient"): "as far as a recipient can see",
     ("series", "with ledger"): "by following every series, with the ledger",
-    ("patterns", "recipient"): "by computing every group that the counts give",
+    ("patterns", "recipient"): "by computing every group that the counts give; how many are virtual is not "
+    "checked",
     ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
 }
 _MODELS = {model for model, _ in _SCOPES}

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from timeveil.errors import ParameterError
 from timeveil.model.release import Release
-from timeveil.patterns.sources import Source
 
 
-def refuse_same_people(source: Source, beside: Release) -> None:
-    """Refuse patterns of the original beside a release of it; those made from a release may stand by it."""
-    if source.origin == "release":
+def refuse_same_people(source: Any, beside: Release) -> None:
+    """Refuse patterns of the original beside a release of it; those made from that very release may stay."""
+    if isinstance(source, Release):
+        if not _same(source, beside):
+            raise ParameterError(
+                "the patterns are made from another release than the one that is out already; whoever has "
+                "both knows more than either tells",
+                hint="make the patterns from the release that is out, or go on with force=True",
+                code="same-people",
+            )
         return
     raise ParameterError(
         f"a {beside.manifest.get('model')} release of the same people is out already; whoever has both knows "
         "from the table who is alike and from the counts how many, and both may point at fewer than k",
         hint="make the patterns from that release instead of the original, or go on with force=True",
         code="same-people",
+    )
+
+
+def _same(source: Release, beside: Release) -> bool:
+    """One release, in whatever form it was written."""
+    kinds = {release.manifest.get("model") for release in (source, beside)}
+    return (
+        kinds == {"series"}
+        and source.guarantee == beside.guarantee
+        and source.manifest["series"] == beside.manifest["series"]
+        and bool(source.table.equals(beside.table))
     )

@@ -10,10 +10,11 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import Family
-from timeveil.patterns.transactions import Sets, as_lists, chosen
+from timeveil.patterns.transactions import Ints, Sets, as_lists, chosen
 
 TOLD = 1000
 """So many channels are kept in the ledger, the shortest ways to the smallest groups first."""
@@ -23,8 +24,11 @@ SHORT = 8
 
 def told(channels: Channels, family: Family, names: tuple[str, ...]) -> pa.Table:
     """Some channels: what a few people have, what they lack, how many they are, and how anyone knows."""
-    lacks = _open(channels, family.kinds)
-    order = np.lexsort([np.diff(channels.present[0]), channels.size, np.diff(lacks[0])])[:TOLD]
+    lacks, which = _open(channels, family.kinds), different(channels, family.kinds)
+    shortest = np.lexsort(
+        [np.diff(channels.present[0])[which], channels.size[which], np.diff(lacks[0])[which]]
+    )
+    order = which[shortest[:TOLD]]
     have, lack, people = chosen(channels.present, order), chosen(lacks, order), channels.size[order]
     texts = [
         _sentence(family, _one(have, place), _one(lack, place), int(size), names)
@@ -38,6 +42,24 @@ def told(channels: Channels, family: Family, names: tuple[str, ...]) -> pa.Table
             "text": pa.array(texts, pa.string()),
         }
     )
+
+
+def different(channels: Channels, kinds: int) -> Ints:
+    """Places of channels that tell of different groups; two boxes can have one cell in common.
+
+    Sets are compared by sums of numbers drawn for their items.
+    """
+    lacks = _open(channels, kinds)
+    items = int(max(channels.present[1].max(initial=0), lacks[1].max(initial=0))) + 1
+    drawn = np.random.default_rng(0).integers(2**63, size=(2, items), dtype=np.uint64)
+    marks = [_summed(sets, numbers) for sets, numbers in zip((channels.present, lacks), drawn, strict=True)]
+    return np.sort(np.unique(np.stack(marks, axis=1), axis=0, return_index=True)[1])
+
+
+def _summed(sets: Sets, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bounds, members = sets
+    until = np.concatenate([np.zeros(1, np.uint64), np.cumsum(numbers[members], dtype=np.uint64)])
+    return np.asarray(until[bounds[1:]] - until[bounds[:-1]])
 
 
 def _open(channels: Channels, kinds: int) -> Sets:

@@ -16,7 +16,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.version import TOOL
 from timeveil.patterns.channels import Channels
-from timeveil.patterns.explaining import told
+from timeveil.patterns.explaining import different, told
 from timeveil.patterns.family import Family
 from timeveil.patterns.sanitizing import Virtual
 from timeveil.patterns.settings import Settings
@@ -139,6 +139,7 @@ def _entries(source: Source, gone: NDArray[np.bool_] | None) -> pa.Table:
 def _facts(source: Source, rows: Transactions, done: Sanitized) -> dict[str, Any]:
     before, after = done.before, done.after
     same = np.arange(len(before.item))[1:] if len(before.item) == len(after.item) else None
+    groups = different(done.channels, before.kinds)
     error = np.zeros(0) if same is None else (after.support[same] / before.support[same] - 1)
     return {
         "origin": source.origin,
@@ -150,13 +151,16 @@ def _facts(source: Source, rows: Transactions, done: Sanitized) -> dict[str, Any
         "changed": None if same is None else int(np.count_nonzero(error)),
         "mean_error": None if same is None else float(error.mean()),
         "worst_error": None if same is None else float(error.max()),
-        "channels": len(done.channels),
-        "people_in_channels": int(done.channels.size.sum()),
+        "channels": len(groups),
+        "cells": len(done.channels),
+        "people_in_channels": int(done.channels.size[groups].sum()),
         "mergers": len(done.virtual.copies),
         "virtual": done.virtual.total,
         "withheld": 0 if done.gone is None else int(np.count_nonzero(done.gone)),
         "rounds": done.rounds,
         "filled": source.filled,
         "left_out": source.left_out,
+        "without_items": source.without_items,
+        "source_p": source.shared,
         "dropped": list(source.relation.dropped),
     }

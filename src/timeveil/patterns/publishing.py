@@ -67,7 +67,8 @@ def sanitize_patterns(
     for each small group; `"tight"` by as few as will do; `"clone"` by copies of real rows; none of them loses
     a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from two
     symbols of one instant excluding each other is closed, too. `published` is `"frequent"` or `"closed"`.
-    `beside` is a series release of the same people: it is refused unless `force` is set.
+    `beside` is a series release of the same people: it is refused unless the patterns are made from it or
+    `force` is set.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"has": [["a", "b"], ["a", "b", "c", "d"], ["a", "d"], ["a", "d"], ["b", "c", "d"]]})
@@ -93,7 +94,7 @@ def sanitize_patterns(
     progress("reading", 0.0)
     found = read_source(source, roles, settings.search, k=k, zone=zone, unit=unit)
     if beside is not None and not force:
-        refuse_same_people(found, beside)
+        refuse_same_people(source, beside)
     least = least_support(min_support, found.rows.rows, k)
     rows = found.rows.frequent(least)
     progress("mining", 0.1)

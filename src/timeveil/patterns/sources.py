@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.intake.baskets import gather, read_baskets
 from timeveil.intake.collection import collect, read_series, refuse_rare
+from timeveil.intake.columns import is_list
 from timeveil.model.relation import Relation
 from timeveil.model.release import Release
 from timeveil.model.roles import Roles
@@ -42,7 +43,7 @@ class Source:
     """Rows of items, and where they were found.
 
     `instants` are those of series, in order. `row_of` says for each input row which of the rows of items it
-    belongs to, -1 if it was left out.
+    belongs to, -1 if it was left out. `shared` is, of a series release, by how many a pattern is.
     """
 
     origin: Origin
@@ -53,6 +54,15 @@ class Source:
     center: Center | None = None
     filled: int = 0
     left_out: int = 0
+    shared: int | None = None
+
+    @property
+    def without_items(self) -> int | None:
+        """How many have nothing; None where whoever has nothing has no row, either."""
+        item = self.relation.roles.item
+        if item is not None and not is_list(self.relation.data.schema.field(item).type):
+            return None
+        return int(np.count_nonzero(np.diff(self.rows.starts) == 0))
 
 
 def read_source(
@@ -127,7 +137,9 @@ def _of_release(release: Release, search: Search) -> Source:
     data = pa.table({name: z[:, place] for place, name in enumerate(names)})
     relation = Relation(Roles(series=names), data, source="a series release")
     rows = np.arange(len(z), dtype=np.int64)
-    return Source("release", relation, _symbols(z, names, search.symbols), rows, names, described["center"])
+    items = _symbols(z, names, search.symbols)
+    shared = release.manifest["parameters"]["p"]
+    return Source("release", relation, items, rows, names, described["center"], shared=shared)
 
 
 def _symbols(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:

@@ -6,7 +6,7 @@ asked for are the small groups told that the true counts give away; they are for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from timeveil.model.ledger import Ledger
@@ -83,6 +83,13 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
         )
     if k < FEW:
         said.append(f"k is {k}, so few who work together can find out the others. 5 to 20 is usual.")
+    shared = facts.get("source_p")
+    if shared is not None and shared < k:
+        said.append(
+            f"k is {k}, and in the series release that the patterns are made from a pattern is shared by "
+            f"{shared} or more. Whoever has that release counts groups of {shared} in it: beside it, k of "
+            f"the counts is worth no more."
+        )
     if facts["origin"] == "series":
         said.append(
             "these counts are of the original series. Publish them instead of a series release of the same "
@@ -103,10 +110,21 @@ def _read(ledger: Ledger) -> Iterator[str]:
     from_rows = "" if total == rows else f", from {counted(rows, 'row')}"
     items = counted(facts["items"], "different item")
     yield f"Read {total:,} {kind[facts['origin']]} with {items}{from_rows}."
+    if facts["origin"] == "baskets" and facts.get("without_items") != 0:
+        yield _without_items(facts)
     if facts["filled"]:
         yield f"Filled in {counted(facts['filled'], 'missing reading')}."
     if facts["left_out"]:
         yield f"Left out {counted(facts['left_out'], 'series', 'series')} with a missing reading."
+
+
+def _without_items(facts: Mapping[str, Any]) -> str:
+    """Whoever has nothing is in a table of lists and not in one of items."""
+    nothing = facts.get("without_items")
+    if nothing is None:
+        return "Whoever has no item has no row in such a table, and is not counted among all."
+    has, is_counted = ("has", "is") if nothing == 1 else ("have", "are")
+    return f"{people(nothing)} {has} no item, and {is_counted} counted among all."
 
 
 def _found(release: Release, ledger: Ledger) -> Iterator[str]:

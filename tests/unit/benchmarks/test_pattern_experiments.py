@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -108,3 +109,9 @@ def test_costs_are_those_of_example_a() -> None:
     # of ten patterns a, d and ad are left with 3 people: a 3 of 4, d 3 of 4, ad all
     assert (row["suppressive"]["lost"], row["suppressive"]["changed"]) == (7, 2)
     assert row["suppressive"]["mean"] == pytest.approx(0.75, abs=1e-5)
+
+
+def test_a_file_that_is_not_there_is_skipped_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    given = dict.fromkeys(patterns.READERS) | {"chess": Path("missing.parquet")}
+    assert patterns.real(argparse.Namespace(**given)) == []
+    assert capsys.readouterr().out == "missing.parquet is not there: skipped\n"
