@@ -35,6 +35,14 @@ def shapes(of: str) -> list[str]:
     return [shape for shape, (first, *rest) in told.items() if first == model and set(words) <= set(rest)]
 
 
+def rounds(of: str) -> list[tuple[str, int]]:
+    """Those shapes, each with one of the seeds in turn; with both where there is but one shape."""
+    found = shapes(of)
+    if len(found) == 1:
+        return [(found[0], seed) for seed in SEEDS]
+    return [(shape, place % len(SEEDS)) for place, shape in enumerate(found)]
+
+
 def shape(name: str, make: Callable[[random.Random, int], Pair]) -> None:
     """One more shape."""
     SHAPES[name] = make
