@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
+.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets experiments-patterns mutants format clean
 
 setup: $(STAMP)
 
@@ -47,6 +47,9 @@ experiments-packets: setup
 
 experiments-patterns: setup
 	$(BIN)/python -m benchmarks.experiments.patterns $(DATA)
+
+mutants: setup
+	$(BIN)/python -m tests.mutants --number $(or $(MUTANTS),200)
 
 format: setup
 	$(BIN)/ruff format .

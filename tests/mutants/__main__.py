@@ -2,7 +2,7 @@
 
     python -m tests.mutants [--number 200] [--seed 0] [--only PART] [--minutes 60]
 
-Each change is first shown to the catalogue of `tests/sabotage`, made once and judged anew in a forked process.
+Each change is first shown to the catalogue of `tests/sabotage`, made once and judged anew in a fork.
 What survives that is shown to the tests of its module. Whatever does not end in time counts as noticed.
 """
 
@@ -160,7 +160,8 @@ def main() -> None:
     chosen = sorted(everything[: given.number], key=lambda pair: (pair[0], pair[1].number))
     shown, begun = gallery(), time.monotonic()
     say(
-        f"{len(everything):,} changes are possible, {len(chosen):,} are tried; {len(shown):,} releases are judged"
+        f"{len(everything):,} changes are possible, {len(chosen):,} are tried; "
+        f"{len(shown):,} releases are judged"
     )
     counts = {"by the catalogue": 0, "by other tests": 0, "by nobody": 0}
     for module, mutant in chosen:

@@ -1,8 +1,8 @@
 """Small wrong changes to a module, one at a time: what a judge's tests must notice.
 
 A change is a comparison turned, a number off by one, `and` for `or`, a `not` lost, plus for minus, a
-statement dropped, or a yes and no returned whatever was asked. Texts are left alone, and so is the list of checks done:
-wording is not judged here.
+statement dropped, or a yes and no returned whatever was asked. Texts are left alone, and so is the list of
+checks done: wording is not judged here.
 """
 
 from __future__ import annotations

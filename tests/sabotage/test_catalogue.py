@@ -7,7 +7,7 @@ import random
 import pytest
 
 import timeveil as tv
-from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
+from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
 from timeveil.verify.findings import VIOLATION_CODES
@@ -57,3 +57,8 @@ def check(one: Sabotage, spoilt, where: str) -> None:
 def test_no_two_entries_are_the_same():
     names = [(one.on, one.what) for one in CATALOGUE]
     assert len(set(names)) == len(names)
+
+
+def test_the_page_tells_the_whole_catalogue():
+    """Run `python -m tests.sabotage.page` after a change."""
+    assert page.PAGE.read_text("utf-8") == page.written()
