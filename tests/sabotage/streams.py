@@ -397,6 +397,13 @@ entry(
     ),
 )
 entry(
+    "columns in another order",
+    "stream",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "stand in the stated order"),
+)
+entry(
     "a column more than stated",
     "stream",
     "recipient",

@@ -14,7 +14,9 @@ from timeveil.verify.findings import VIOLATION_CODES
 
 
 def found(release, ledger=None) -> list[tuple[str, str]]:
-    return [(violation.code, violation.message) for violation in tv.verify(release, ledger).violations]
+    verdict = tv.verify(release, ledger)
+    assert verdict.scope == ("recipient" if ledger is None else "with ledger")
+    return [(violation.code, violation.message) for violation in verdict.violations]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -305,6 +305,13 @@ entry(
     lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"),
 )
 entry(
+    "a granularity that was not chosen said to be feasible",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_another(r), f"1 of {len(r.manifest['candidates'])} candidates are not as feasible"),
+)
+entry(
     "an unknown granularity on the frontier",
     "time",
     "recipient",
@@ -384,12 +391,32 @@ entry(
     lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"),
 )
 entry(
+    "columns in another order",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "do not stand in the stated order"),
+)
+entry(
     "a second table",
     "time",
     "recipient",
     "tables",
     lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
 )
+
+
+def _another(release: tv.Release) -> tv.Release:
+    """The first of the candidates that were not chosen, said to be what it is not."""
+    candidates = release.manifest["candidates"]
+    name = next(name for name in candidates if name != release.manifest["granularity"])
+    one = {**candidates[name], "feasible": not candidates[name]["feasible"]}
+    told = {
+        **release.manifest,
+        "candidates": {**candidates, name: one},
+        "frontier": [release.manifest["granularity"]],
+    }
+    return replace(release, manifest=told)
 
 
 def _candidate(release: tv.Release, **changed: Any) -> tv.Release:
