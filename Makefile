@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns format clean
+.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants format clean
 
 setup: $(STAMP)
 
@@ -53,6 +53,9 @@ experiments-packets: setup
 
 experiments-patterns: setup
 	$(BIN)/python -m benchmarks.experiments.patterns $(DATA)
+
+mutants: setup
+	$(BIN)/python -m tests.mutants --number $(or $(MUTANTS),200)
 
 format: setup
 	$(BIN)/ruff format .

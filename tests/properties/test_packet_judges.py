@@ -114,20 +114,6 @@ def test_a_row_in_another_packet_is_noticed(pair):
     assert len(tried) >= 3
 
 
-def test_an_undersized_packet_is_noticed(pair):
-    """A packet of just the size its slot asks for, told to be two."""
-    release, ledger = pair
-    asked, table = least(ledger), ledger.table.to_pylist()
-    found = packets(ledger)
-    exact = [rows for rows in found.values() if 1 < len(rows) == asked[table[rows[0]]["origin"]]]
-    assert exact
-    for rows in exact[:3]:
-        told = noted(ledger, packet={rows[0]: max(found) + 1})
-        assert codes(release, told) == {"packet-size"}
-        assert "2 packets with fewer records than its slot allows" in messages(release, told)
-        assert "the smallest has 1" in messages(release, told)
-
-
 def test_two_packets_told_to_be_one_are_noticed(pair):
     """Two origins in one bucket: only the origin gives it away."""
     release, ledger = pair
@@ -148,12 +134,6 @@ def test_two_packets_told_to_be_one_are_noticed(pair):
     pytest.skip("no bucket of two origins without a value twice")
 
 
-def test_a_record_without_a_packet_is_noticed(pair):
-    release, ledger = pair
-    rows = next(rows for rows in packets(ledger).values() if len(rows) > 4)
-    assert codes(release, noted(ledger, packet={rows[0]: None})) == {"packet"}
-
-
 def test_a_packet_withheld_in_part_is_noticed(pair):
     release, ledger = pair
     table = ledger.table.to_pylist()
@@ -171,14 +151,6 @@ def test_a_ledger_without_packets_is_refused(pair):
     assert "lacks the packets" in messages(release, less)
     text = ledger.table["packet"].cast(pa.string())
     assert codes(release, replace(less, entries=less.table.append_column("packet", text))) == {"packet"}
-
-
-def test_packet_numbers_themselves_say_nothing(pair):
-    release, ledger = pair
-    chance, found = random.Random(1), packets(ledger)  # noqa: S311
-    other = dict(zip(found, chance.sample(range(10**15), len(found)), strict=True))
-    told = noted(ledger, packet={row: other[number] for number, rows in found.items() for row in rows})
-    assert codes(release, told) == set()
 
 
 def restated(release, true_slot=None, **parameters):

@@ -644,6 +644,13 @@ entry(
     ),
 )
 entry(
+    "columns in another order",
+    "series",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "stand in the stated order"),
+)
+entry(
     "a column more than stated",
     "series",
     "recipient",
@@ -761,6 +768,26 @@ def a_row_missing_in_the_ledger(release, ledger, chance):
     rows = ledger.table.num_rows
     less = replace(ledger, entries=ledger.table.slice(1))
     return Tampered(release, less, f"notes {rows - 1} rows, not the {rows} of the original")
+
+
+@sabotage("series", "custodian", "ledger-rows")
+def two_rows_of_the_ledger_that_changed_places(release, ledger, chance):
+    rows = ledger.table.num_rows
+    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"notes {rows} rows, not the {rows} of the")
+
+
+@sabotage("series", "custodian", "ledger")
+def a_ledger_without_subgroups(release, ledger, chance):
+    less = replace(ledger, entries=ledger.table.drop_columns(["subgroup"]))
+    return Tampered(release, less, "the ledger lacks a column of a series' ledger")
+
+
+@sabotage("series long", "custodian", "person-twice")
+def a_row_of_a_person_noted_in_another_group(release, ledger, chance):
+    row = _placed(ledger, chance)
+    number = ledger.table["group"][row].as_py()
+    told = noted(ledger, group={row: number - 1 if number > 1 else 2})
+    return Tampered(release, told, "1 series in more than one place")
 
 
 @sabotage("series", "custodian", "ledger")

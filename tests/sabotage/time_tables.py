@@ -136,6 +136,8 @@ def _chosen(release: tv.Release, smallest_group: int = 0, suppress: float = 0.0,
 def _within(release: tv.Release, one: dict[str, Any]) -> bool:
     chosen = release.manifest["candidates"][release.manifest["granularity"]]
     rows = release.manifest["counts"]["rows"] + chosen["rows_below_k"]
+    if release.manifest["parameters"]["gaps"] == "suppress":
+        rows += chosen["rows_in_gaps"]
     return one["rows_below_k"] <= release.manifest["parameters"]["suppress"] * rows + 1e-9
 
 
@@ -167,6 +169,13 @@ def _with_time(release: tv.Release, chance: random.Random, change: Any) -> Tampe
 @sabotage("time", "recipient", "granule")
 def a_label_of_another_granule(release, ledger, chance):
     return Tampered(_with_time(release, chance, lambda line: {"at": f"{line['at']}9"}), ledger, "1 label of ")
+
+
+@sabotage("time", "recipient", "label")
+def a_label_left_out(release, ledger, chance):
+    return Tampered(
+        _with_time(release, chance, lambda line: {"at": None}), ledger, "1 granule without a label"
+    )
 
 
 @sabotage("time", "recipient", "granule")
@@ -296,6 +305,13 @@ entry(
     lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"),
 )
 entry(
+    "a granularity that was not chosen said to be feasible",
+    "time",
+    "recipient",
+    "candidates",
+    lambda r: (_another(r), f"1 of {len(r.manifest['candidates'])} candidates are not as feasible"),
+)
+entry(
     "an unknown granularity on the frontier",
     "time",
     "recipient",
@@ -375,12 +391,32 @@ entry(
     lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"),
 )
 entry(
+    "columns in another order",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "do not stand in the stated order"),
+)
+entry(
     "a second table",
     "time",
     "recipient",
     "tables",
     lambda r: (with_table(r, r.table, "more"), "2 tables, not `data` alone"),
 )
+
+
+def _another(release: tv.Release) -> tv.Release:
+    """The first of the candidates that were not chosen, said to be what it is not."""
+    candidates = release.manifest["candidates"]
+    name = next(name for name in candidates if name != release.manifest["granularity"])
+    one = {**candidates[name], "feasible": not candidates[name]["feasible"]}
+    told = {
+        **release.manifest,
+        "candidates": {**candidates, name: one},
+        "frontier": [release.manifest["granularity"]],
+    }
+    return replace(release, manifest=told)
 
 
 def _candidate(release: tv.Release, **changed: Any) -> tv.Release:
@@ -533,7 +569,7 @@ def people_renamed_throughout_the_ledger(release, ledger, chance):
 
 @sabotage("time", "nobody")
 def other_numbers_of_a_granularity_that_was_not_chosen(release, ledger, chance):
-    """What was counted of the others on the way is neither published nor judged."""
+    """What was counted of the others on the way is no part of the promise, and nobody counts it again."""
     name = next((n for n in release.manifest["candidates"] if n != release.manifest["granularity"]), None)
     if name is None:
         return None

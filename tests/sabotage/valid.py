@@ -35,6 +35,14 @@ def shapes(of: str) -> list[str]:
     return [shape for shape, (first, *rest) in told.items() if first == model and set(words) <= set(rest)]
 
 
+def rounds(of: str) -> list[tuple[str, int]]:
+    """Those shapes, each with one of the seeds in turn; with both where there is but one shape."""
+    found = shapes(of)
+    if len(found) == 1:
+        return [(found[0], seed) for seed in SEEDS]
+    return [(shape, place % len(SEEDS)) for place, shape in enumerate(found)]
+
+
 def shape(name: str, make: Callable[[random.Random, int], Pair]) -> None:
     """One more shape."""
     SHAPES[name] = make
@@ -129,6 +137,18 @@ shape(
     ),
 )
 
+shape(
+    "time, gaps",
+    lambda chance, seed: tv.generalize_time(
+        _by_day(chance),
+        _VISITS,
+        k=3,
+        choose="business-month",
+        suppress=0.2,
+        gaps="suppress" if seed else "next",
+    ),
+)
+
 # Streams
 
 _CASES = tv.Roles(respondent="who", time="at", quasi=["zip"], sensitive=["ill"], keep=["ward"])
@@ -168,12 +188,18 @@ def _day(step: int) -> dt.date:
     return dt.date(2024, 1, 30) + dt.timedelta(days=step)
 
 
+def _hour(step: int) -> dt.datetime:
+    """Around the hour that the clocks of Rome leave out."""
+    return dt.datetime(2024, 3, 30, 20, tzinfo=dt.UTC) + dt.timedelta(hours=step)
+
+
 def _step(step: int) -> int:
     return step
 
 
 shape("stream, buckets", _stream(_step, pa.int64()))
 shape("stream, buckets, days", _stream(_day, pa.date32(), slot="day"))
+shape("stream, buckets, hours", _stream(_hour, pa.timestamp("s", "UTC"), slot="hour", zone="Europe/Rome"))
 shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
 shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5))
