@@ -14,6 +14,8 @@ from timeveil.query.codes import Integers
 
 WIDTH, LEFT = 720, 24
 _LONGEST_NAME = 44
+_FEW = 12
+"""So many different sizes have a bar each."""
 _COLUMNS = 60
 """So many bars stand beside each other; more of them are drawn together."""
 _STYLE = """
@@ -64,10 +66,13 @@ def bars_svg(title: str, below: str, bars: Sequence[Bar], kinds: Sequence[str] =
     return _picture(title, below, words, body, top + step * len(bars) + 10)
 
 
-def columns_svg(title: str, below: str, numbers: Integers, ends: tuple[str, str], unit: str) -> str:
-    """Numbers in order from left to right, so many to a bar that all find room; `ends` names both ends."""
-    size = max(1, math.ceil(len(numbers) / _COLUMNS))
-    sums = np.add.reduceat(numbers, np.arange(0, len(numbers), size)) if len(numbers) else numbers
+def columns_svg(
+    title: str, below: str, places: Integers, numbers: Integers, ends: tuple[str, str], unit: str
+) -> str:
+    """Numbers at their places from left to right, so many to a bar that all find room; `ends` names both."""
+    first = int(places.min())
+    size = math.ceil((int(places.max()) - first + 1) / _COLUMNS)
+    sums = np.bincount((places - first) // size, weights=numbers).astype(np.int64)
     top, base, left = 70, 230, LEFT + 46
     most = int(sums.max(initial=1))
     wide = (WIDTH - LEFT - left) / max(len(sums), 1)
@@ -82,23 +87,27 @@ def columns_svg(title: str, below: str, numbers: Integers, ends: tuple[str, str]
         body.append(_rect(0, x + gap / 2, base - high, wide - gap, high))
     body += [_text("soft", left, base + 18, ends[0]), _text("soft", WIDTH - LEFT, base + 18, ends[1], "end")]
     together = "" if size == 1 else f" Each bar is {size} {unit}s together."
-    words = f"From {ends[0]} to {ends[1]}, {len(sums)} bars, of {int(sums.min(initial=most)):,} to {most:,}."
+    words = f"From {ends[0]} to {ends[1]}, bars of {int(sums.min(initial=most)):,} to {most:,}."
     return _picture(title, below + together, words, body, base + 32)
 
 
 def by_size(sizes: Integers, least: int, one: str, many: str) -> list[Bar]:
-    """How many there are of each size, from `least` on in steps that double.
+    """How many there are of each size; where sizes differ much, from `least` on in steps that double.
+
+    >>> [(bar.name, *bar.told) for bar in by_size(np.array([2, 2, 3]), 2, "row", "rows")]
+    [('2 rows', '2'), ('3 rows', '1')]
 
     >>> [(bar.name, *bar.told) for bar in by_size(np.array([5, 6, 11, 30]), 5, "row", "rows")]
     [('5 to 9 rows', '2'), ('10 to 19 rows', '1'), ('20 to 39 rows', '1')]
     """
     if not len(sizes):
         return []
-    edges = [max(least, 1)]
-    while edges[-1] <= int(sizes.max()):
+    low, high = int(sizes.min()), int(sizes.max())
+    edges = list(range(low, high + 2)) if high - low < _FEW else [max(least, 1)]
+    while edges[-1] <= high:
         edges.append(edges[-1] * 2)
-    if int(sizes.min()) < edges[0]:
-        edges.insert(0, int(sizes.min()))
+    if low < edges[0]:
+        edges.insert(0, low)
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
     names = [_range(low, high - 1, one, many) for low, high in pairwise(edges)]
     return [

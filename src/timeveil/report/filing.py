@@ -131,7 +131,7 @@ def _violated(standing: Standing, ledger: Ledger | None) -> Report:
 
 
 def _released(release: Release, story: Story) -> tuple[Block, ...]:
-    figures = Numbers("The release in numbers", ("", "number"), story.figures)
+    figures = Numbers("The release in numbers", ("of what", "how many"), story.figures, words=2)
     return figures, *_columns(release)
 
 
@@ -164,10 +164,9 @@ def _column(column: Mapping[str, Any], changed: Sequence[str]) -> tuple[str, ...
 
 
 def _limits(release: Release, story: Story) -> tuple[Block, ...]:
-    general = Sentences(tuple(not_protected(release)), numbered=True)
-    if not story.limits:
-        return (general,)
-    return general, Sentences(("Here, in numbers:", *story.limits))
+    head = ("what", "why it is not covered")
+    general = Numbers("Beyond the promise", head, tuple(not_protected(release)), words=2)
+    return (general, Sentences(story.limits)) if story.limits else (general,)
 
 
 def _again(release: Release, story: Story) -> tuple[Block, ...]:

@@ -68,7 +68,7 @@ def _private(public: Story, release: Release, ledger: Ledger, progress: Progress
         public,
         done=told.sentences,
         risk=(
-            Sentences((f"An outsider who {breach.adversary.words} was given the true counts, then these.",)),
+            Sentences((f"An outsider who {breach.adversary.words}, was given the true counts, then these.",)),
             Picture(_before_and_after(breach)),
             Numbers("What this outsider finds", ("", "original", "release"), tuple(compared(breach))),
         ),

@@ -16,10 +16,10 @@ _NO_LAW = (
 )
 
 
-def not_protected(release: Release) -> list[str]:
-    """What the promise of a release does not cover, in sentences."""
-    promise = release.guarantee
-    return [*_own(promise, release), _ONE_RELEASE, _THERE, _NO_LAW]
+def not_protected(release: Release) -> list[tuple[str, str]]:
+    """What the promise of a release does not cover: a name for it, and what it comes to."""
+    told = [*_own(release.guarantee, release), _ONE_RELEASE, _THERE, _NO_LAW]
+    return [(name, why) for name, _, why in (one.partition(". ") for one in told)]
 
 
 def _own(promise: Guarantee, release: Release) -> list[str]:
@@ -99,8 +99,7 @@ def _of_series(promise: KPAnonymity, release: Release) -> list[str]:
         f"rest.{own}",
         "Kept columns. They stand beside every row as they are, and the promise does not count what an "
         "outsider knows of them.",
-        "Series that follow from each other, and several series of one person: each counts as another "
-        "person's.",
+        "Several series. Two of one person, or one that follows from another, count as those of two people.",
     ]
 
 

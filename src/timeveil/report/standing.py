@@ -81,7 +81,7 @@ class Standing:
         )
         if len(self.hashes) > MOST_FILES:
             return [over_all]
-        rows = tuple((f"`{name}`", found) for name, found in self.hashes)
+        rows = tuple((f"`{name}`", f"`{found}`") for name, found in self.hashes)
         return [Numbers("Files and their SHA-256", ("file", "SHA-256"), rows, words=2), over_all]
 
 

@@ -17,6 +17,7 @@ from timeveil.model.roles import REST
 from timeveil.query.buckets import bucketed
 from timeveil.query.packets import true_slot_promise
 from timeveil.query.published import promised
+from timeveil.query.slots import line_of
 from timeveil.report.bars import Bar, bars_svg, by_size, columns_svg
 from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts
 from timeveil.report.stream import explain_stream, told_to_all
@@ -215,11 +216,11 @@ def _over_time(release: Release) -> list[Block]:
     if not len(slots):
         return []
     counts = pc.value_counts(slots)
-    numbers = np.asarray(counts.field("counts")).astype(np.int64)
-    stated = release.manifest["counts"]
-    ends = f"{stated['first_slot']}", f"{stated['last_slot']}"
-    below = f"Records in each of the {len(numbers):,} slots that have some."
-    return [Picture(columns_svg("What was published when", below, numbers, ends, "slot"))]
+    labels, numbers = counts.field("values"), np.asarray(counts.field("counts")).astype(np.int64)
+    places = line_of(release).places(labels)
+    ends = f"{labels[0]}", f"{labels[-1]}"
+    below = f"Records by slot; {len(numbers):,} of {release.manifest['counts']['slots']:,} slots have some."
+    return [Picture(columns_svg("What was published when", below, places, numbers, ends, "slot"))]
 
 
 def _again(release: Release, ledger: Ledger) -> str:

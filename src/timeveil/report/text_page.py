@@ -28,7 +28,7 @@ def _block(block: Block, width: int) -> Iterator[str]:
     match block:
         case Sentences():
             for number, sentence in enumerate(block.sentences, start=1):
-                yield from wrapped(sentence, width, f"{number}. " if block.numbered else "- ")
+                yield from wrapped(sentence, width, f"{number}. " if block.numbered else "")
         case Numbers():
             yield from wrapped(f"{block.caption}:", width)
             yield from _table(block, width)

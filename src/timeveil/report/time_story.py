@@ -49,7 +49,7 @@ def time_story(release: Release, ledger: Ledger | None, progress: Progress) -> S
         ),
         done=tuple(told_to_all(release)),
         risk=(Sentences((_bound(release), WITHOUT_LEDGER)), *_sizes(release)),
-        loss=tuple(_detail(release)),
+        loss=(Sentences((_withheld(release),)), *_detail(release)),
         attacks=_for_all(k),
         limits=(),
     )
@@ -60,7 +60,8 @@ def time_story(release: Release, ledger: Ledger | None, progress: Progress) -> S
 
 def _private(public: Story, release: Release, ledger: Ledger, progress: Progress) -> Story:
     progress("explaining", 0.1)
-    told = explain(release, ledger, exposed=exposure(release, ledger))
+    exposed = exposure(release, ledger)
+    told = explain(release, ledger, exposed=exposed)
     progress("attacking", 0.3)
     breach = attack(release, ledger, Adversary())
     unit = release.manifest["time"]["unit"] or "second"
@@ -79,9 +80,9 @@ def _private(public: Story, release: Release, ledger: Ledger, progress: Progress
             table,
             *_sizes(release),
         ),
-        loss=(Sentences(tuple(described(loss) if isinstance(loss, Loss) else ())), *public.loss),
+        loss=(Sentences(tuple(described(loss) if isinstance(loss, Loss) else ())), *public.loss[1:]),
         attacks=(attempts("Attacks on the release", tried), Sentences(_verdict(tried))),
-        limits=(*told.limits, *limits(breach)[1:]),
+        limits=tuple(limits(breach)) if exposed is None else told.limits,
         again=_again(release, ledger),
     )
 
@@ -89,8 +90,8 @@ def _private(public: Story, release: Release, ledger: Ledger, progress: Progress
 def _bound(release: Release) -> str:
     k, smallest = promised(release, "k"), release.manifest["counts"]["smallest_group"]
     return (
-        f"Nobody who knows one visit can name the person with a chance above 1 in {k}; by the stated "
-        f"smallest group, of {smallest:,} people, it is at most 1 in {max(smallest, 1):,}."
+        f"Nobody who knows one visit can name the person, guessing blindly, with a chance above 1 in {k}; by "
+        f"the stated smallest group, of {smallest:,} people, it is at most 1 in {max(smallest, 1):,}."
     )
 
 
@@ -172,7 +173,6 @@ def _detail(release: Release) -> list[Block]:
     return [
         Picture(bars_svg("How finely time could be told", below, bars)),
         Numbers("What each granularity gives, before anything is withheld", head, rows),
-        Sentences((_withheld(release),)),
     ]
 
 
