@@ -193,5 +193,11 @@ def _again(release: Release, story: Story) -> tuple[Block, ...]:
         *told,
         Sentences(("The release itself is made from the original table IN by",)),
         Lines((story.again,)),
-        Sentences((_AGAIN[release.manifest["model"]],)),
+        Sentences((_caution(release),)),
     )
+
+
+def _caution(release: Release) -> str:
+    """What a second run needs beside its command."""
+    drawn = release.manifest.get("series", {}).get("perturbed", True)
+    return _AGAIN[release.manifest["model"]] if drawn else "The same table gives the same release."

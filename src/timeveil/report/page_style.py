@@ -98,6 +98,8 @@ thead th{font-weight:600;color:var(--soft)}
 td{white-space:nowrap}
 th.w,td.w{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:5.5rem}
 td.w:last-child{min-width:11rem}
+tbody th.w{min-width:9rem}
+thead th.w{overflow-wrap:normal}
 figure{margin:1.3rem 0;overflow-x:auto;border:1px solid var(--line);border-radius:.3rem}
 figure svg{display:block;width:100%;min-width:34rem;height:auto}
 footer{color:var(--soft);font-size:.88rem;padding-top:2.5rem;padding-bottom:2.5rem}
@@ -105,6 +107,7 @@ footer{color:var(--soft);font-size:.88rem;padding-top:2.5rem;padding-bottom:2.5r
 h1{font-size:1.5rem}
 nav ol{columns:1}
 th,td{padding:.3rem .45rem}
+tbody th.w{min-width:7rem}
 }
 """
 _PRINT = """
@@ -119,6 +122,8 @@ h2{font-size:13pt;margin:6mm 0 2mm;break-after:avoid}
 figure,tr,li,.wide,.standing,pre{break-inside:avoid}
 figure svg{min-width:0;max-height:95mm}
 thead{display:table-header-group}
+td code{font-size:.82em}
+p:has(+pre),p:has(+.wide){break-after:avoid}
 .wide,figure{overflow:visible}
 a{color:inherit;text-decoration:none}
 .private{padding-left:11mm}
