@@ -57,7 +57,7 @@ def series_story(release: Release, ledger: Ledger | None, progress: Progress) ->
         ),
         done=tuple(told_to_all(release)),
         risk=(
-            Sentences((f"No row is named with a chance above 1 in {p}.", WITHOUT_LEDGER)),
+            Sentences((f"By the guarantee no row is named with a chance above 1 in {p}.", WITHOUT_LEDGER)),
             *_sizes(groups.astype(np.int64), known, k, p),
         ),
         loss=(*_picture(release), *_widths(known)),

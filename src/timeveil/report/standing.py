@@ -9,6 +9,7 @@ from pathlib import Path
 from timeveil.bundle import damage, open_release
 from timeveil.bundle.folder import digest
 from timeveil.errors import BundleError
+from timeveil.model.guarantee import LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict, Violation
@@ -22,11 +23,12 @@ MOST_TOLD = 40
 """So many violations are told."""
 _FILES = "every file is there, as release.json states it, and holds nothing beside"
 _SCOPES = {
-    ("time", "recipient"): "as far as a recipient can see; people cannot be counted from the outside",
+    ("time", "recipient"): "from the published table; people cannot be counted from the outside",
     ("time", "with ledger"): "by counting the people of every group, with the ledger",
-    ("stream", "recipient"): "from the published tables, which is all that it is about",
+    ("stream", "recipient"): "from the published tables",
     ("stream", "with ledger"): "by following every record, with the ledger",
-    ("series", "recipient"): "as far as a recipient can see",
+    ("series", "recipient"): "from the published table; whose series a row is cannot be seen from the "
+    "outside",
     ("series", "with ledger"): "by following every series, with the ledger",
     ("patterns", "recipient"): "by computing every group that the counts give",
     ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
@@ -51,10 +53,19 @@ class Standing:
             return ("The guarantee is VIOLATED.", f"Checked {scope}: {found}. Do not rely on this release.")
         promise = "" if self.release is None else self.release.guarantee.sentence
         return (
-            "The guarantee holds.",
+            "The guarantee holds." if self._seen else "The guarantee holds, as far as a recipient can see.",
             f"{promise[:1].upper()}{promise[1:]}.",
             f"Checked {scope}, by code that shares nothing with the method that made it.",
         )
+
+    @property
+    def _seen(self) -> bool:
+        """Whether all that is promised was checked; without the ledger not every promise can be."""
+        if self.verdict.scope == "with ledger":
+            return True
+        promise = None if self.release is None else self.release.guarantee
+        whole = isinstance(promise, LDiversity) and promise.true_slot is None
+        return whole or isinstance(promise, NoInferenceChannel)
 
     def blocks(self) -> list[Block]:
         """What was checked, what was violated, and the hashes."""

@@ -90,8 +90,9 @@ def _private(public: Story, release: Release, ledger: Ledger, progress: Progress
 def _bound(release: Release) -> str:
     k, smallest = promised(release, "k"), release.manifest["counts"]["smallest_group"]
     return (
-        f"Nobody who knows one visit can name the person, guessing blindly, with a chance above 1 in {k}; by "
-        f"the stated smallest group, of {smallest:,} people, it is at most 1 in {max(smallest, 1):,}."
+        "By the guarantee nobody who knows one visit can name the person, guessing blindly, with a chance "
+        f"above 1 in {k}; by the stated smallest group, of {smallest:,} people, it is at most 1 in "
+        f"{max(smallest, 1):,}."
     )
 
 
