@@ -86,7 +86,7 @@ def _seen(breach: StreamBreach) -> list[tuple[str, Posterior]]:
 
 def _head(breach: StreamBreach) -> list[str]:
     parts = ", ".join(f"{name} {percent(part.mean)}" for name, part in _seen(breach))
-    told = [f'<text class="soft" x="{LEFT}" y="{HEIGHT - 4}">On average: {parts}</text>'] if parts else []
+    told = [f'<text class="soft" x="{LEFT}" y="84">On average: {parts}</text>'] if parts else []
     return [
         f'<text class="head" x="{LEFT}" y="28">{escape(_TITLE)}</text>',
         f'<text class="soft" x="{LEFT}" y="47">Share of {breach.people:,} people. Known of each: '

@@ -131,7 +131,7 @@ def _violated(standing: Standing, ledger: Ledger | None) -> Report:
 
 
 def _released(release: Release, story: Story) -> tuple[Block, ...]:
-    figures = Numbers("The release in numbers", ("of what", "how many"), story.figures, words=2)
+    figures = Numbers("The release in numbers", ("figure", "value"), story.figures, words=2)
     return figures, *_columns(release)
 
 

@@ -96,7 +96,7 @@ th{font-weight:500}
 thead th,thead td{border-bottom:2px solid var(--line);vertical-align:bottom}
 thead th{font-weight:600;color:var(--soft)}
 td{white-space:nowrap}
-th.w,td.w{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:5.5rem}
+th.w,td.w{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:6.5rem}
 td.w:last-child{min-width:11rem}
 tbody th.w{min-width:9rem}
 thead th.w{overflow-wrap:normal}
@@ -107,7 +107,7 @@ footer{color:var(--soft);font-size:.88rem;padding-top:2.5rem;padding-bottom:2.5r
 h1{font-size:1.5rem}
 nav ol{columns:1}
 th,td{padding:.3rem .45rem}
-tbody th.w{min-width:7rem}
+tbody th.w{min-width:8rem}
 }
 """
 _PRINT = """

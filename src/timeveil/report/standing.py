@@ -23,12 +23,11 @@ MOST_TOLD = 40
 """So many violations are told."""
 _FILES = "every file is there, as release.json states it, and holds nothing beside"
 _SCOPES = {
-    ("time", "recipient"): "from the published table; people cannot be counted from the outside",
+    ("time", "recipient"): "from the published table (people cannot be counted from the outside)",
     ("time", "with ledger"): "by counting the people of every group, with the ledger",
     ("stream", "recipient"): "from the published tables",
     ("stream", "with ledger"): "by following every record, with the ledger",
-    ("series", "recipient"): "from the published table; whose series a row is cannot be seen from the "
-    "outside",
+    ("series", "recipient"): "from the published table (whose series a row is cannot be seen)",
     ("series", "with ledger"): "by following every series, with the ledger",
     ("patterns", "recipient"): "by computing every group that the counts give",
     ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
