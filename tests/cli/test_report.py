@@ -106,12 +106,20 @@ def test_a_link_into_the_release_is_refused(cli: Cli, published: str) -> None:
     assert "report.html" not in names("out")
 
 
-def test_a_ledger_of_another_release_is_told(cli: Cli, published: str) -> None:
-    cli(
-        "generalize-time visits.csv --out other --ledger theirs --respondent who --time day --drop-rest --k 2"
-    )
+def test_a_ledger_of_another_release_does_not_pass(cli: Cli, published: str) -> None:
+    roles = "--respondent who --time day --drop-rest --k 2 --quiet"
+    assert cli(f"generalize-time visits.csv --out other --ledger theirs {roles}").code == 0
     said = cli("report out --ledger theirs --out report.html --quiet")
-    assert said.code in (1, 2)
+    assert said.code == 1
+    assert "VIOLATED" in Path("report.html").read_text()
+
+
+def test_a_ledger_of_another_model_is_refused(cli: Cli, published: str) -> None:
+    roles = "--time day --sensitive result --drop-rest --l 2 --window 20 --quiet"
+    assert cli(f"publish-stream visits.csv --out other --ledger theirs {roles}").code == 0
+    said = cli("report out --ledger theirs --json")
+    assert said.code == 2
+    assert json.loads(said.out)["error"]["code"] == "ledger-mismatch"
 
 
 def test_a_stream_in_service_is_one_report(cli: Cli) -> None:

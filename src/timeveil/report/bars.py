@@ -108,6 +108,8 @@ def by_size(sizes: Integers, least: int, one: str, many: str) -> list[Bar]:
         edges.append(edges[-1] * 2)
     if low < edges[0]:
         edges.insert(0, low)
+    while edges[1] <= low:
+        del edges[0]
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
     names = [_range(low, high - 1, one, many) for low, high in pairwise(edges)]
     return [

@@ -111,7 +111,7 @@ def _violated(standing: Standing, ledger: Ledger | None) -> Report:
     sections = [Section("What is wrong", tuple(standing.blocks()))]
     if found is not None and is_whole(found.manifest):
         promise = found.guarantee.sentence
-        stated = f"{promise[:1].upper()}{promise[1:]}. That is what it says, and it is not so."
+        stated = f"{promise[:1].upper()}{promise[1:]}. That is what it says; the checks above say otherwise."
         sections.append(Section("What it says of itself", (Sentences((stated,)), parameters(found))))
     told = (
         "No numbers on risk, costs and attacks are given, for they would rest on tables that cannot be "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from timeveil.bundle import damage, open_release
 from timeveil.bundle.folder import digest
-from timeveil.errors import BundleError
+from timeveil.errors import BundleError, InputError
 from timeveil.model.guarantee import LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
@@ -98,12 +98,14 @@ class Standing:
 def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standing:
     """Judge a release; of a folder, its files, too."""
     if isinstance(release, Release):
+        _refuse_other(release, ledger)
         return Standing(release, _model(release), verify(release, ledger))
     place = Path(release)
     found = damage(place)
     hashes = tuple(_hashes(place))
     try:
         opened = open_release(place, check=False)
+        _refuse_other(opened, ledger)
         verdict = verify(opened, ledger)
     except BundleError as error:
         if error.code != "folder-damaged" or not found:
@@ -113,6 +115,16 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
         return Standing(None, "", Verdict(scope, (_FILES,), (*found, broken)), hashes)
     whole = Verdict(verdict.scope, (_FILES, *verdict.checks), (*found, *verdict.violations))
     return Standing(opened, _model(opened), whole, hashes)
+
+
+def _refuse_other(release: Release, ledger: Ledger | None) -> None:
+    """With the ledger of another model a sound release would be called violated."""
+    if ledger is not None and ledger.model != _model(release):
+        raise InputError(
+            f"this is the ledger of a {ledger.model} release, and not of a {_model(release)} release",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
 
 
 def _model(release: Release) -> str:
