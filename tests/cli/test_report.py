@@ -98,12 +98,20 @@ def test_what_is_refused(cli: Cli, published: str) -> None:
     assert (names(), names("out"), names("other")) == before
 
 
+def test_the_command_in_the_report_makes_the_same_release(cli: Cli, published: str) -> None:
+    command = tv.report("out", "ledger").as_dict()["sections"][-1]["blocks"][-2]["lines"][0]
+    again = command.removeprefix("timeveil ").replace(" IN ", " visits.csv ").replace(" DIR ", " again ")
+    assert cli(f"{again} --quiet").code == 0
+    assert Path("again/release.json").read_bytes() == Path("out/release.json").read_bytes()
+
+
 def test_a_ledger_of_another_release_does_not_pass(cli: Cli, published: str) -> None:
     roles = "--respondent who --time day --drop-rest --k 2 --quiet"
     assert cli(f"generalize-time visits.csv --out other --ledger theirs {roles}").code == 0
     said = cli("report out --ledger theirs --out report.html --quiet")
     assert said.code == 1
     assert "VIOLATED" in Path("report.html").read_text()
+    assert "See that the ledger is the one" in Path("report.html").read_text()
 
 
 def test_a_ledger_of_another_model_is_refused(cli: Cli, published: str) -> None:

@@ -46,13 +46,22 @@ _ROLES = {
     "support": "how many people have the pattern",
 }
 
+_NO_NUMBERS = (
+    "No numbers on risk, costs and attacks are given, for they would rest on tables that cannot be trusted.",
+    "Ask for the release again, or make it again from the original. Then check it: `timeveil verify`.",
+)
+_SOUND = (
+    "As far as a recipient can see, the release is sound. See that the ledger is the one that was made "
+    "together with it."
+)
 _AGAIN = {
     "time": "A calendar or hierarchy file of your own has to be named as well.",
     "stream": "Which records move is drawn anew unless the seed of the first run is given, which is not told "
     "here. Costs of withholding, if any were set, stand in the ledger.",
     "series": "Where sensitive values were exchanged, chance draws others unless the seed of the first run "
     "is given, which is not told here.",
-    "patterns": "A smallest support that was given as a share stands here as the number it came to.",
+    "patterns": "A smallest support that was given as a share stands here as the number it came to; instants "
+    "that were chosen from a series release have to be named as well.",
 }
 
 
@@ -113,13 +122,8 @@ def _violated(standing: Standing, ledger: Ledger | None) -> Report:
         promise = found.guarantee.sentence
         stated = f"{promise[:1].upper()}{promise[1:]}. That is what it says; the checks above say otherwise."
         sections.append(Section("What it says of itself", (Sentences((stated,)), parameters(found))))
-    told = (
-        "No numbers on risk, costs and attacks are given, for they would rest on tables that cannot be "
-        "trusted.",
-        "Ask for the release again, or make it again from the original; then check it with `timeveil "
-        "verify`.",
-    )
-    sections.append(Section("What to do", (Sentences(told),)))
+    told = (_SOUND if standing.sound else "", *_NO_NUMBERS)
+    sections.append(Section("What to do", (Sentences(tuple(filter(None, told))),)))
     return Report(
         "Report on a release that is violated",
         _kind(ledger),

@@ -11,7 +11,6 @@ from timeveil.measure import PatternLoss, measure
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress
 from timeveil.model.release import Release
-from timeveil.model.roles import REST
 from timeveil.query.pattern_published import Patterns, published_patterns
 from timeveil.query.published import promised
 from timeveil.report.bars import Bar, bars_svg
@@ -20,7 +19,7 @@ from timeveil.report.pattern_loss import sentences, table
 from timeveil.report.pattern_picture import pattern_svg
 from timeveil.report.pattern_run import PatternRun
 from timeveil.report.patterns import explain_patterns, told_to_all
-from timeveil.report.story import WITHOUT_LEDGER, Story, fitting
+from timeveil.report.story import WITHOUT_LEDGER, Story, fitting, typed_roles
 from timeveil.report.tree import Block, Numbers, Picture, Sentences
 from timeveil.report.wording import counted, share
 
@@ -186,15 +185,17 @@ def _for_all(k: int) -> tuple[Block, ...]:
 def _again(release: Release, ledger: Ledger) -> str:
     stated, original = release.manifest["parameters"], ledger.original
     released = ledger.facts.get("origin") == "release"
-    roles = None if released else replace(original.roles, drop=REST if original.dropped else ())
+    roles = None if released else typed_roles(ledger)
     names = ("symbols", "center", "structural", "max_len", "published", "fill", "method")
-    series = release.manifest["patterns"]["kind"] == "series"
-    skipped = () if series else ("symbols", "center", "structural")
+    instants = release.manifest["patterns"]["instants"]
+    skipped = () if instants else ("symbols", "center", "structural")
+    partly = instants and tuple(instants) != original.roles.series
     return PatternRun(
         "IN",
         roles,
         k=stated["k"],
         min_support=stated["min_support"],
         out="DIR",
+        instants=tuple(instants) if partly else None,
         **{name: stated[name] for name in names if name not in skipped},
     ).command()

@@ -106,10 +106,12 @@ def _of_series(promise: KPAnonymity, release: Release) -> list[str]:
 def _of_patterns(k: int, release: Release) -> list[str]:
     series = release.manifest["patterns"]["kind"] == "series"
     letters = (
-        "Everybody has a letter. That nobody has two letters at one instant "
-        f"{'is' if release.manifest['patterns']['structural'] else 'is not'} taken into account; that a "
-        f"letter which is not published follows from all the others is not, and a group below {k} can follow "
-        "from it."
+        "Everybody has a letter. Readers of series know that everybody has one letter at every instant. That "
+        "nobody has two is taken into account; whether what is left for the last letter of an instant is, "
+        "too, `README.txt` says."
+        if release.manifest["patterns"]["structural"]
+        else "Everybody has a letter. Readers of series know that everybody has one letter at every instant, "
+        "and the promise does not take that into account: they may compute smaller groups."
     )
     return [
         "Bounds. Adding and subtracting is not all one can do: whoever solves for all tables that have these "

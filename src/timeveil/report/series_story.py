@@ -14,7 +14,6 @@ from timeveil.measure.series_loss import widths
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress
 from timeveil.model.release import Release
-from timeveil.model.roles import REST
 from timeveil.query.codes import Integers
 from timeveil.query.published import promised
 from timeveil.query.series_published import Published, published_series
@@ -25,7 +24,7 @@ from timeveil.report.series_groups import overview
 from timeveil.report.series_loss import asked, sentences, table
 from timeveil.report.series_picture import series_svg
 from timeveil.report.series_run import SeriesRun
-from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts, fitting
+from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts, fitting, typed_roles
 from timeveil.report.tree import Block, Numbers, Picture, Sentences
 from timeveil.report.wording import share
 
@@ -201,5 +200,5 @@ def _again(release: Release, ledger: Ledger) -> str:
     given |= {name: tuple(stated[name]) for name in partly if stated[name] is not None}
     if original.axis is not None:
         given |= {"zone": original.axis.zone, "unit": original.axis.unit}
-    roles = replace(original.roles, drop=REST if original.dropped else ())
+    roles = typed_roles(ledger)
     return SeriesRun("IN", roles, k=stated["k"], p=stated["p"], out="DIR", **given).command()

@@ -29,7 +29,8 @@ _SCOPES = {
     ("stream", "with ledger"): "by following every record, with the ledger",
     ("series", "recipient"): "from the published table (whose series a row is cannot be seen)",
     ("series", "with ledger"): "by following every series, with the ledger",
-    ("patterns", "recipient"): "by computing every group that the counts give",
+    ("patterns", "recipient"): "by computing every group that the counts give (how many people are virtual "
+    "is not checked)",
     ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
 }
 
@@ -42,6 +43,8 @@ class Standing:
     model: str
     verdict: Verdict
     hashes: tuple[tuple[str, str], ...] = ()
+    sound: bool = False
+    """Whether a recipient would find nothing wrong, although the ledger does not agree."""
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -99,7 +102,8 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
     """Judge a release; of a folder, its files, too."""
     if isinstance(release, Release):
         _refuse_other(release, ledger)
-        return Standing(release, _model(release), verify(release, ledger))
+        verdict = verify(release, ledger)
+        return Standing(release, _model(release), verdict, sound=_sound(release, verdict))
     place = Path(release)
     found = damage(place)
     hashes = tuple(_hashes(place))
@@ -114,7 +118,11 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
         broken = Violation("file-unreadable", error.message)
         return Standing(None, "", Verdict(scope, (_FILES,), (*found, broken)), hashes)
     whole = Verdict(verdict.scope, (_FILES, *verdict.checks), (*found, *verdict.violations))
-    return Standing(opened, _model(opened), whole, hashes)
+    return Standing(opened, _model(opened), whole, hashes, sound=not found and _sound(opened, verdict))
+
+
+def _sound(release: Release, verdict: Verdict) -> bool:
+    return not verdict and verdict.scope == "with ledger" and bool(verify(release))
 
 
 def _refuse_other(release: Release, ledger: Ledger | None) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from timeveil.calendar.cyclic import CYCLIC
+from timeveil.model.ledger import Ledger
+from timeveil.model.roles import REST, Derived, Roles
 from timeveil.report.tree import Block, Numbers, Picture, Sentences
 from timeveil.report.wording import share
 
@@ -75,3 +78,12 @@ def fitting(*makers: Callable[[], str]) -> list[Block]:
         if len(svg) <= LARGEST_PICTURE:
             return [Picture(svg)]
     return [Sentences(("What there is to draw is too much for this page; `timeveil plot` draws it.",))]
+
+
+def typed_roles(ledger: Ledger) -> Roles:
+    """The roles of the original as they were given: what was derived from the time by its name."""
+    original = ledger.original
+    roles, time = original.roles, original.roles.time
+    derived = {} if time is None else {Derived(name).column(time): Derived(name) for name in CYCLIC}
+    quasi = tuple(derived.get(name, name) if isinstance(name, str) else name for name in roles.quasi)
+    return replace(roles, quasi=quasi, drop=REST if original.dropped else ())

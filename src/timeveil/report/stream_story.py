@@ -13,13 +13,12 @@ from timeveil.measure import StreamLoss, measure
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress
 from timeveil.model.release import Release
-from timeveil.model.roles import REST
 from timeveil.query.buckets import bucketed
 from timeveil.query.packets import true_slot_promise
 from timeveil.query.published import promised
 from timeveil.query.slots import line_of
 from timeveil.report.bars import Bar, bars_svg, by_size, columns_svg
-from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts
+from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts, typed_roles
 from timeveil.report.stream import explain_stream, told_to_all
 from timeveil.report.stream_loss import packets, sentences, table
 from timeveil.report.stream_run import StreamRun
@@ -230,7 +229,7 @@ def _again(release: Release, ledger: Ledger) -> str:
     packed = {name: stated[name] for name in ("protect_slot", "spread", "fillers") if name in stated}
     return StreamRun(
         "IN",
-        replace(original.roles, drop=REST if original.dropped else ()),
+        typed_roles(ledger),
         l=stated["l"],
         window=stated["window"],
         out="DIR",

@@ -12,7 +12,6 @@ from timeveil.measure import Loss, measure
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress
 from timeveil.model.release import Release
-from timeveil.model.roles import REST
 from timeveil.query.codes import Integers
 from timeveil.query.published import classes_of, columns_of, promised
 from timeveil.report.bars import Bar, bars_svg, by_size
@@ -20,7 +19,7 @@ from timeveil.report.breach import compared, limits, outsider
 from timeveil.report.explanation import explain, told_to_all
 from timeveil.report.exposure import exposure
 from timeveil.report.run import Run
-from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts
+from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts, typed_roles
 from timeveil.report.time_loss import described
 from timeveil.report.tree import Block, Numbers, Picture, Sentences
 from timeveil.report.wording import share
@@ -187,7 +186,7 @@ def _again(release: Release, ledger: Ledger) -> str:
     stated, original = release.manifest["parameters"], ledger.original
     return Run(
         "IN",
-        replace(original.roles, drop=REST if original.dropped else ()),
+        typed_roles(ledger),
         k=stated["k"],
         out="DIR",
         granularities=None if stated["granularities"] is None else tuple(stated["granularities"]),
