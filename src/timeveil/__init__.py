@@ -1,6 +1,7 @@
 """Publish temporal data about people without giving them away.
 
-read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer -> write
+read -> Relation + Roles -> method -> (Release, Ledger) -> verify · measure · attack · answer ->
+write · report
 """
 
 import timeveil.starting  # noqa: F401
@@ -57,6 +58,7 @@ from timeveil.query import (
     estimate_patterns,
     estimate_ranges,
 )
+from timeveil.report import Report, report
 from timeveil.series import anonymize_series
 from timeveil.streaming import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.verify import verify
@@ -96,6 +98,7 @@ __all__ = [
     "RangeCount",
     "Relation",
     "Release",
+    "Report",
     "Roles",
     "RolesError",
     "RuleConfidence",
@@ -130,6 +133,7 @@ __all__ = [
     "profile",
     "publish_stream",
     "read",
+    "report",
     "sanitize_patterns",
     "verify",
     "weekday",

@@ -86,11 +86,12 @@ def _seen(breach: StreamBreach) -> list[tuple[str, Posterior]]:
 
 def _head(breach: StreamBreach) -> list[str]:
     parts = ", ".join(f"{name} {percent(part.mean)}" for name, part in _seen(breach))
-    told = f" On average: {parts}" if parts else ""
+    told = [f'<text class="soft" x="{LEFT}" y="84">On average: {parts}</text>'] if parts else []
     return [
         f'<text class="head" x="{LEFT}" y="28">{escape(_TITLE)}</text>',
         f'<text class="soft" x="{LEFT}" y="47">Share of {breach.people:,} people. Known of each: '
-        f"{_KNOWN[breach.adversary.knows]}.{told}</text>",
+        f"{_KNOWN[breach.adversary.knows]}.</text>",
+        *told,
         f'<rect class="before" x="{LEFT}" y="60" width="11" height="11"/>',
         f'<text x="{LEFT + 17}" y="70">original: {percent(breach.before.certain)} certain</text>',
         f'<rect class="after" x="{LEFT + 215}" y="60" width="11" height="11"/>',

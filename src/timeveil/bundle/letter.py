@@ -49,6 +49,9 @@ def _of_times(guarantee: KAnonymity, manifest: Mapping[str, Any]) -> list[str]:
         listed(manifest["columns"], _MEANING, manifest.get("levels", {})),
         *files(manifest),
         _withheld(manifest),
+        "How to ask: a row stands for one visit at an unknown moment of its span. To estimate how many rows "
+        "lie in a window of time, count those whose span lies in it, and of every other the share of its "
+        "span that does. `timeveil query FOLDER --between A B --where COLUMN=VALUE` does it, with bounds.",
         "What not to conclude: that k people share a value does not mean that each of them is equally likely "
         "to be the one you think of; one person can have several of the rows. If all rows of a group "
         "have the same sensitive value, it is known of everybody in the group. Rows carry no link "

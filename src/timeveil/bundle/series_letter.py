@@ -34,7 +34,8 @@ def of_series(guarantee: KPAnonymity, manifest: Mapping[str, Any]) -> list[str]:
         _suppressed(manifest),
         "How to ask: to estimate how many series lie in a range at some instant, take of every row the share "
         "of its envelope that lies in the range, and add up. To find a shape, compare it with what the "
-        "letters stand for. `timeveil query FOLDER` does both, with bounds.",
+        "letters stand for. `timeveil query FOLDER --range INSTANT=LOW:HIGH` and `--like N,N,...` do so, "
+        "with bounds.",
         _conclusions(guarantee),
     ]
 

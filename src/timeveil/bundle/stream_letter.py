@@ -26,7 +26,7 @@ def of_stream(guarantee: LDiversity, manifest: Mapping[str, Any]) -> list[str]:
         *_tables(manifest),
         *files(manifest),
         _time(manifest),
-        _joining() if bucketed else "",
+        _joining() if bucketed else _counting(),
         _conclusions(guarantee, bucketed=bucketed),
     ]
 
@@ -73,7 +73,15 @@ def _joining() -> str:
     return (
         "How to join the tables: on slot and bucket together. A bucket of n records of which c have a value "
         "says that c of these n records have it, and not which. To estimate how many records with some "
-        "columns have the value, add up, over the buckets, the matching records times c / n."
+        "columns have the value, add up, over the buckets, the matching records times c / n. "
+        "`timeveil query FOLDER --between A B --where COLUMN=VALUE` does it, with bounds."
+    )
+
+
+def _counting() -> str:
+    return (
+        "How to ask: count the records of the slots and columns that you ask about. "
+        "`timeveil query FOLDER --between A B --where COLUMN=VALUE` does it, with bounds."
     )
 
 

@@ -19,6 +19,7 @@ from timeveil.cli.plot import plot
 from timeveil.cli.profile import profile
 from timeveil.cli.publish_stream import publish_stream
 from timeveil.cli.query import query
+from timeveil.cli.report import report
 from timeveil.cli.run import run
 from timeveil.cli.sanitize_patterns import sanitize_patterns
 from timeveil.cli.stream_status import stream_status
@@ -69,6 +70,7 @@ for command in (
     query,
     compare,
     plot,
+    report,
     run,
     granularities,
     hierarchy,

@@ -9,8 +9,8 @@ from timeveil.report.wording import WIDTH, aligned, counted, people, share, wrap
 
 def described(breach: Breach, release: Release, width: int = WIDTH) -> list[str]:
     """The attack as a page."""
-    lines = [*wrapped(f"{_adversary(breach, release)} -> what they find", width), ""]
-    rows = [("", "original", "release"), *_rows(breach.before, breach.after)]
+    lines = [*wrapped(f"{outsider(breach, release)} -> what they find", width), ""]
+    rows = [("", "original", "release"), *compared(breach.before, breach.after)]
     lines += [*aligned(rows), ""]
     if breach.people < breach.everyone:
         lines += wrapped(
@@ -38,7 +38,8 @@ def limits(breach: Breach) -> list[str]:
     return lines
 
 
-def _adversary(breach: Breach, release: Release) -> str:
+def outsider(breach: Breach, release: Release) -> str:
+    """What the outsider knows."""
     adversary = breach.adversary
     quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
     known = "".join(f"`{name}`, " for name in quasi[:-1]) + "".join(f"`{name}` and " for name in quasi[-1:])
@@ -47,7 +48,8 @@ def _adversary(breach: Breach, release: Release) -> str:
     return f"An outsider who knows {known}{within}"
 
 
-def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
+def compared(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
+    """What is found in the original and in the release, a line each."""
     shares = (
         ("people pinned down to one candidate", before.pinned, after.pinned),
         ("chance of naming a person, worst", before.worst, after.worst),

@@ -98,6 +98,22 @@ def explain(
     )
 
 
+def told_to_all(release: Release) -> list[str]:
+    """What can be said of a run from its release alone."""
+    counts = release.manifest["counts"]
+    read = f"Of {counted(counts['rows_read'], 'row')} read, {counts['rows']:,} were published."
+    withheld = _withheld(release) if counts["withheld"] else "No row was withheld."
+    return [
+        read,
+        *chosen(release),
+        *combinations(release),
+        *_quasi(release),
+        withheld,
+        *_moved_on(release),
+        *_clock(release),
+    ]
+
+
 def _read(release: Release, ledger: Ledger) -> Iterator[str]:
     rows, at = release.manifest["counts"]["rows_read"], ledger.facts.get("read_at")
     precision = f", time counted by `{at}`" if at else ""
@@ -128,6 +144,10 @@ def _left_out(release: Release, ledger: Ledger) -> Iterator[str]:
     person = f"Left out: `{relation.roles.respondent}`, which says who"
     columns = f", and {quoted(relation.dropped)}" if relation.dropped else ""
     yield f"{person}{columns}. {_withheld(release) if counts['withheld'] else 'No row was withheld.'}"
+    yield from _moved_on(release)
+
+
+def _moved_on(release: Release) -> Iterator[str]:
     moved = _chosen_counts(release).get("rows_in_gaps", 0)
     if moved and release.manifest["parameters"]["gaps"] == "next":
         yield f"{counted(moved, 'row')} in gaps of the calendar went to the next granule."

@@ -12,7 +12,7 @@ SHORT = 8
 def described(breach: PatternBreach, width: int = WIDTH, *, told: bool = False) -> list[str]:
     """The attack as a page; with `told`, some of the small groups of the original, which is private."""
     lines = [*wrapped(f"An outsider who {breach.adversary.words} -> what they find", width), ""]
-    lines += [*aligned([("", "original", "release"), *_rows(breach)]), ""]
+    lines += [*aligned([("", "original", "release"), *compared(breach)]), ""]
     if breach.traced < breach.channels_before:
         lines += wrapped(f"Of the groups {breach.traced:,} were looked up, the smallest first.", width)
     lines += wrapped(_found(breach), width)
@@ -79,7 +79,8 @@ def _found(breach: PatternBreach) -> str:
     return f"From the release no group of fewer than {breach.k} people can be computed."
 
 
-def _rows(breach: PatternBreach) -> list[tuple[str, str, str]]:
+def compared(breach: PatternBreach) -> list[tuple[str, str, str]]:
+    """What is found in the original and in the release, a line each."""
     before, after = breach.before, breach.after
     least = [f"{risk.quantile(0.0):,}" if risk.worst else "none" for risk in (before, after)]
     number = f"{breach.channels_before:,}", f"{breach.channels_after:,}"

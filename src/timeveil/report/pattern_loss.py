@@ -15,22 +15,32 @@ _WAYS = {
 
 def described(loss: PatternLoss, width: int = WIDTH) -> list[str]:
     """The loss in sentences, beside other ways as a table."""
-    sentences = [
+    told = sentences(loss)
+    if loss.alternatives:
+        told.append("Other ways to publish the same patterns:")
+    lines = [
+        line
+        for number, sentence in enumerate(told, start=1)
+        for line in wrapped(sentence, width, f"{number}. ")
+    ]
+    if not loss.alternatives:
+        return lines
+    return [*lines, "", *aligned([(f"   {row[0]}", *row[1:]) for row in table(loss)])]
+
+
+def sentences(loss: PatternLoss) -> list[str]:
+    """How many counts are others than the true ones, and by how much."""
+    return [
         f"{counted(loss.patterns, 'pattern')} of {people(loss.people)}: {loss.changed:,} published with "
         f"another count ({share(loss.changed / max(loss.patterns, 1))}), {loss.lost:,} not at all.",
         f"Counts are off by {share(loss.mean_error)} on average and by {share(loss.worst_error)} at worst; "
         f"{people(loss.virtual)} who do not exist were added, {loss.withheld:,} left out.",
     ]
-    if loss.alternatives:
-        sentences.append("Other ways to publish the same patterns:")
-    lines = [
-        line
-        for number, sentence in enumerate(sentences, start=1)
-        for line in wrapped(sentence, width, f"{number}. ")
-    ]
-    if not loss.alternatives:
-        return lines
-    head = ("   ", "patterns", "changed", "lost", "off by", "at worst", "people left out")
+
+
+def table(loss: PatternLoss) -> list[tuple[str, ...]]:
+    """This release beside other ways to publish the same, a head and a line for each."""
+    head = ("", "patterns", "changed", "lost", "off by", "at worst", "people left out")
     own = PatternError(
         "this release",
         loss.patterns,
@@ -40,12 +50,12 @@ def described(loss: PatternLoss, width: int = WIDTH) -> list[str]:
         loss.worst_error,
         loss.withheld,
     )
-    return [*lines, "", *aligned([head, *(_row(found) for found in (own, *loss.alternatives))])]
+    return [head, *(_row(found) for found in (own, *loss.alternatives))]
 
 
 def _row(found: PatternError) -> tuple[str, ...]:
     return (
-        f"   {_WAYS[found.way]}",
+        _WAYS[found.way],
         f"{found.patterns:,}",
         f"{found.changed:,}",
         f"{found.lost:,}",

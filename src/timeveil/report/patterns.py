@@ -63,6 +63,23 @@ def explain_patterns(
     )
 
 
+def told_to_all(release: Release) -> list[str]:
+    """What can be said of a run from its release alone."""
+    counts, parameters = release.manifest["counts"], release.manifest["parameters"]
+    longest, method = parameters["max_len"], parameters["method"]
+    short = "" if longest is None else f" of at most {counted(longest, 'item')}"
+    closed = " (the closed ones)" if release.manifest["patterns"]["published"] == "closed" else ""
+    told = [
+        f"Looked for patterns{short} that at least {people(parameters['min_support'])} have.",
+        f"Method `{method}`, where a small group could be computed: {_METHODS.get(method, method)}.",
+    ]
+    if counts["virtual"]:
+        told.append(
+            f"Added {counted(counts['virtual'], 'virtual person', 'virtual people')}; which is not published."
+        )
+    return [*told, f"Published {counted(counts['patterns'], 'pattern')}{closed}, the empty one for all."]
+
+
 def warnings(release: Release, ledger: Ledger) -> list[str]:
     """What a custodian should think of before the release leaves the building."""
     k, parameters, facts = promised(release, "k"), release.manifest["parameters"], ledger.facts

@@ -70,6 +70,30 @@ def explain_series(
     )
 
 
+def told_to_all(release: Release) -> list[str]:
+    """What can be said of a run from its release alone."""
+    counts, parameters = release.manifest["counts"], release.manifest["parameters"]
+    instants, digits = release.manifest["series"]["instants"], parameters["round_outward"]
+    told = [
+        f"Published {counted(counts['rows'], 'series', 'series')} of {counted(len(instants), 'instant')}, "
+        "one to a person.",
+        *_rules(release),
+        f"They stand in {counted(counts['groups'], 'group')} of one envelope each, with "
+        f"{counted(counts['cells'], 'pattern')} in all.",
+        f"Suppressed {counted(counts['suppressed'], 'series', 'series')} that fit nowhere."
+        if counts["suppressed"]
+        else "No series was suppressed.",
+    ]
+    if digits is not None:
+        told.append(f"Envelopes were widened to bounds of {counted(digits, 'significant digit')}.")
+    changed = release.manifest["series"]["perturbed"]
+    if changed:
+        told.append(
+            f"Some values of {quoted(changed)} became others that occur nearby; which is not published."
+        )
+    return [*told, *_customised(release)]
+
+
 def warnings(release: Release, numbers: SeriesNumbers) -> list[str]:
     """What a custodian should think of before the release leaves the building."""
     parameters, said = release.manifest["parameters"], []

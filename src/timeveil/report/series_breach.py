@@ -9,7 +9,7 @@ from timeveil.report.wording import WIDTH, aligned, people, share, wrapped
 def described(breach: SeriesBreach, width: int = WIDTH) -> list[str]:
     """The attack as a page."""
     lines = [*wrapped(f"An outsider who knows {breach.adversary.words} -> what they find", width), ""]
-    lines += [*aligned([("", "original", "release"), *_rows(breach.before, breach.after)]), ""]
+    lines += [*aligned([("", "original", "release"), *compared(breach.before, breach.after)]), ""]
     if breach.people < breach.everyone:
         lines += wrapped(
             f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.", width
@@ -50,7 +50,8 @@ def limits(breach: SeriesBreach) -> list[str]:
     return [*lines, "Who is in the release at all, and whatever the kept columns tell."]
 
 
-def _rows(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
+def compared(before: Risk, after: Risk) -> list[tuple[str, str, str]]:
+    """What is found in the original and in the release, a line each."""
     shares = (
         ("people pinned down to one row", before.pinned, after.pinned),
         ("chance of naming the row, worst", before.worst, after.worst),

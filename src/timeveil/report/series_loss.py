@@ -17,19 +17,35 @@ _ASKED = {
 
 def described(loss: SeriesLoss, width: int = WIDTH) -> list[str]:
     """The loss in sentences, and random questions as a table."""
-    sentences = [_published(loss), _values(loss), _shapes(loss)]
+    told = sentences(loss)
     if loss.query_errors:
-        number = loss.query_errors[0].queries
-        sentences.append(f"{counted(number, 'random question')} of each kind, answered from the release:")
+        told.append(asked(loss) + ":")
     lines = [
         line
-        for number, sentence in enumerate(sentences, start=1)
+        for number, sentence in enumerate(told, start=1)
         for line in wrapped(sentence, width, f"{number}. ")
     ]
     if not loss.query_errors:
         return lines
-    head = ("   asked for", "count off by", "in the median", "precision", "recall")
-    return [*lines, "", *aligned([head, *(_row(found) for found in loss.query_errors)])]
+    return [*lines, "", *aligned([(f"   {row[0]}", *row[1:]) for row in table(loss)])]
+
+
+def sentences(loss: SeriesLoss) -> list[str]:
+    """What was published, and how far values and shapes are off."""
+    return [_published(loss), _values(loss), _shapes(loss)]
+
+
+def asked(loss: SeriesLoss) -> str:
+    """How many random questions the table is about."""
+    return (
+        f"{counted(loss.query_errors[0].queries, 'random question')} of each kind, answered from the release"
+    )
+
+
+def table(loss: SeriesLoss) -> list[tuple[str, ...]]:
+    """How far off random questions are, a head and a line for each kind."""
+    head = ("asked for", "count off by", "in the median", "precision", "recall")
+    return [head, *(_row(found) for found in loss.query_errors)]
 
 
 def _published(loss: SeriesLoss) -> str:
@@ -63,7 +79,7 @@ def _shapes(loss: SeriesLoss) -> str:
 def _row(found: QueryError) -> tuple[str, ...]:
     sets = (found.precision, found.recall)
     return (
-        f"   {_ASKED[found.kind]}",
+        _ASKED[found.kind],
         share(found.mean),
         share(found.median),
         *("" if part is None else share(part) for part in sets),

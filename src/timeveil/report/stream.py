@@ -73,6 +73,25 @@ def explain_stream(
     )
 
 
+def told_to_all(release: Release) -> list[str]:
+    """What can be said of a run from its release alone, which does not tell how many were moved."""
+    counts, parameters, time = (release.manifest[name] for name in ("counts", "parameters", "time"))
+    kind = "numbered slots" if time["slot"] is None else f"slots of one `{time['slot']}`"
+    span = f", from {counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else ""
+    told = [f"Published {counted(counts['rows'], 'record')} in {counts['slots']:,} {kind}{span}."]
+    told += _rules(release)
+    size = true_slot_promise(release)
+    if size is not None:
+        told.append(f"Records stayed, moved or were withheld in packets of {size} different values or more.")
+    if parameters["buckets"] == "anatomy":
+        told.append(
+            f"Records and their values stand in two tables, linked by {counted(counts['buckets'], 'bucket')}."
+        )
+    if parameters["window"] > 1 or parameters["jitter"]:
+        told.append("How many records were moved or withheld, and which, is not published.")
+    return [*told, *_clock(release)]
+
+
 def slot_counts(release: Release, ledger: Ledger) -> SlotCounts:
     """Look at the slots as they came in."""
     journeys = follow(release, ledger)

@@ -1,0 +1,82 @@
+"""`timeveil report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from timeveil.cli import options as given
+from timeveil.errors import ParameterError, PrivateArtifactError
+
+if TYPE_CHECKING:
+    from timeveil.report import Report
+
+VIOLATED = 1
+
+
+def report(
+    folder: given.Folder,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="With it, the report tells risk before, loss and attacks, and is private: --ledger "
+            "visits.ledger",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="New HTML file; without it, text is printed: --out report.html"),
+    ] = None,
+    as_json: given.Json = False,
+    quiet: given.Quiet = False,
+) -> int:
+    """Write the report to file with a release: what, under which guarantee, at what cost, with which limits.
+
+    Without a ledger it is public. Exits with 1 if the guarantee is violated; the report is written all the
+    same, and says so.
+
+    Example: timeveil report published --ledger visits.ledger --out report.html
+    """
+    from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
+    from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.report import report as make  # noqa: PLC0415
+
+    output = Output(as_json=as_json, quiet=quiet)
+    if out is not None:
+        _refuse(Path(out), Path(folder), private=ledger is not None)
+    private = None if ledger is None else private_ledger(ledger, output)
+    with output.progress() as progress:
+        found = make(folder, private, progress=progress)
+    if out is not None:
+        write_new(Path(out), found.html, private=private is not None)
+    output.result(str(found) if out is None else _written(found, out), found.as_dict())
+    if out is not None and private is not None:
+        output.say(f"`{out}` tells what the release hides: keep it to yourself.")
+    return 0 if found.holds else VIOLATED
+
+
+def _written(found: Report, out: str) -> str:
+    return f"{out}: {found.kind} report written. {found.standing[0]}"
+
+
+def _refuse(path: Path, folder: Path, *, private: bool) -> None:
+    """A report lies outside of the release that it is about, and a private one outside of every release."""
+    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise ParameterError(
+            "the report would lie in the release folder, which holds the release and nothing else",
+            hint="write it to a file outside of the folder",
+            code="bad-parameter",
+        )
+    inside = [parent.name for parent in path.resolve().parents if (parent / "release.json").exists()]
+    if private and inside:
+        raise PrivateArtifactError(
+            f"the report would lie in the release folder `{inside[0]}`, and it tells what a release hides",
+            hint="write it outside of every folder that is published",
+            code="ledger-in-release",
+        )
+    refuse_taken(path)

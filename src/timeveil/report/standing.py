@@ -1,0 +1,150 @@
+"""Does the release hold, and are its files those that were written: what `verify` says, with hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeveil.bundle import damage, open_release
+from timeveil.bundle.folder import digest
+from timeveil.errors import BundleError, InputError
+from timeveil.model.guarantee import LDiversity, NoInferenceChannel
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.verdict import Verdict, Violation
+from timeveil.report.tree import Block, Numbers, Sentences
+from timeveil.report.wording import counted
+from timeveil.verify import verify
+
+MOST_FILES = 24
+"""Of more files than that one hash over all is told."""
+MOST_TOLD = 40
+"""So many violations are told."""
+_FILES = "every file is there, as release.json states it, and holds nothing beside"
+_SCOPES = {
+    ("time", "recipient"): "from the published table (people cannot be counted from the outside)",
+    ("time", "with ledger"): "by counting the people of every group, with the ledger",
+    ("stream", "recipient"): "from the published tables",
+    ("stream", "with ledger"): "by following every record, with the ledger",
+    ("series", "recipient"): "from the published table (whose series a row is cannot be seen)",
+    ("series", "with ledger"): "by following every series, with the ledger",
+    ("patterns", "recipient"): "by computing every group that the counts give (how many people are virtual "
+    "is not checked)",
+    ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was found: the release, if it can be read, the verdict, and names and hashes of its files."""
+
+    release: Release | None
+    model: str
+    verdict: Verdict
+    hashes: tuple[tuple[str, str], ...] = ()
+    sound: bool = False
+    """Whether a recipient would find nothing wrong, although the ledger does not agree."""
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The verdict in a few sentences."""
+        scope = _SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
+        if not self.verdict:
+            found = counted(len(self.verdict.violations), "violation")
+            return ("The guarantee is VIOLATED.", f"Checked {scope}: {found}. Do not rely on this release.")
+        promise = "" if self.release is None else self.release.guarantee.sentence
+        return (
+            "The guarantee holds." if self._seen else "The guarantee holds, as far as a recipient can see.",
+            f"{promise[:1].upper()}{promise[1:]}.",
+            f"Checked {scope}, by code that shares nothing with the method that made it.",
+        )
+
+    @property
+    def _seen(self) -> bool:
+        """Whether all that is promised was checked; without the ledger not every promise can be."""
+        if self.verdict.scope == "with ledger":
+            return True
+        promise = None if self.release is None else self.release.guarantee
+        whole = isinstance(promise, LDiversity) and promise.true_slot is None
+        return whole or isinstance(promise, NoInferenceChannel)
+
+    def blocks(self) -> list[Block]:
+        """What was checked, what was violated, and the hashes."""
+        verdict = self.verdict
+        told: list[Block] = []
+        if not verdict:
+            found = [violation.message for violation in verdict.violations[:MOST_TOLD]]
+            left = len(verdict.violations) - len(found)
+            more = [f"And {counted(left, 'more violation')}."] if left else []
+            told.append(Sentences((*found, *more), numbered=True))
+        else:
+            told.append(Sentences(("All of this was checked, and holds:",)))
+            told.append(Sentences(verdict.checks, numbered=True))
+        return [*told, *self._files()]
+
+    def _files(self) -> list[Block]:
+        if not self.hashes:
+            return [Sentences(("The release was not read from a folder, so there are no files to name.",))]
+        over_all = Sentences(
+            (
+                f"One hash for {counted(len(self.hashes), 'file')}: `{_together(self.hashes)}`. It is the "
+                "SHA-256 of their list, each line a hash, two blanks and a name, in the order of the names.",
+            )
+        )
+        if len(self.hashes) > MOST_FILES:
+            return [over_all]
+        rows = tuple((f"`{name}`", f"`{found}`") for name, found in self.hashes)
+        return [Numbers("Files and their SHA-256", ("file", "SHA-256"), rows, words=2), over_all]
+
+
+def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standing:
+    """Judge a release; of a folder, its files, too."""
+    if isinstance(release, Release):
+        _refuse_other(release, ledger)
+        verdict = verify(release, ledger)
+        return Standing(release, _model(release), verdict, sound=_sound(release, verdict))
+    place = Path(release)
+    found = damage(place)
+    hashes = tuple(_hashes(place))
+    try:
+        opened = open_release(place, check=False)
+        _refuse_other(opened, ledger)
+        verdict = verify(opened, ledger)
+    except BundleError as error:
+        if error.code != "folder-damaged" or not found:
+            raise
+        scope = "recipient" if ledger is None else "with ledger"
+        broken = Violation("file-unreadable", error.message)
+        return Standing(None, "", Verdict(scope, (_FILES,), (*found, broken)), hashes)
+    whole = Verdict(verdict.scope, (_FILES, *verdict.checks), (*found, *verdict.violations))
+    return Standing(opened, _model(opened), whole, hashes, sound=not found and _sound(opened, verdict))
+
+
+def _sound(release: Release, verdict: Verdict) -> bool:
+    return not verdict and verdict.scope == "with ledger" and bool(verify(release))
+
+
+def _refuse_other(release: Release, ledger: Ledger | None) -> None:
+    """With the ledger of another model a sound release would be called violated."""
+    if ledger is not None and ledger.model != _model(release):
+        raise InputError(
+            f"this is the ledger of a {ledger.model} release, and not of a {_model(release)} release",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
+
+
+def _model(release: Release) -> str:
+    return str(release.manifest.get("model"))
+
+
+def _hashes(place: Path) -> list[tuple[str, str]]:
+    """Names and hashes of all files, in the order of the names; links are not followed."""
+    files = sorted(path for path in place.rglob("*") if path.is_file() and not path.is_symlink())
+    return [(path.relative_to(place).as_posix(), digest(path)) for path in files]
+
+
+def _together(hashes: tuple[tuple[str, str], ...]) -> str:
+    lines = "".join(f"{found}  {name}\n" for name, found in hashes)
+    return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
