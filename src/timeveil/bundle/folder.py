@@ -16,7 +16,7 @@ from timeveil.bundle.letter import letter
 from timeveil.bundle.naming import SLOTS, folder_name
 from timeveil.bundle.slots import joined, slot_folders
 from timeveil.bundle.strays import not_of_the_release
-from timeveil.bundle.tables import FORMULA_CELLS, Table, damaged
+from timeveil.bundle.tables import FORMULA_CELLS, GET_IT_AGAIN, Table, damaged
 from timeveil.bundle.types import type_named
 from timeveil.errors import BundleError, instead_of
 from timeveil.model.guarantee import guarantee_from
@@ -44,9 +44,17 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     manifest = _manifest(place)
     parts = {name: _table(place, name, entry, manifest) for name, entry in manifest["tables"].items()}
     if check:
-        for found in damage(place):
-            raise damaged(place.name, f"is not as it was written: {found.message}")
+        _refuse_damage(place)
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts)
+
+
+def _refuse_damage(place: Path) -> None:
+    """The first thing that is wrong; what only lies beside the release can be taken away."""
+    found = damage(place)
+    if found:
+        beside = all(violation.code == "file-extra" for violation in found)
+        hint = "take out of the folder what is not of the release" if beside else GET_IT_AGAIN
+        raise damaged(place.name, f"is not as it was written: {found[0].message}", hint)
 
 
 def damage(folder: str | Path) -> tuple[Violation, ...]:

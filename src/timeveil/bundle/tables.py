@@ -17,6 +17,7 @@ from timeveil.model.stored import Stored
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
 FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
+GET_IT_AGAIN = "the folder is not as it was written; get it again from whoever published it"
 
 
 def write_table(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> Sum:
@@ -92,10 +93,10 @@ class Table(Stored):
                 yield batch.select(wanted.names).cast(wanted)
 
 
-def damaged(name: str, what: str) -> BundleError:
+def damaged(name: str, what: str, hint: str = GET_IT_AGAIN) -> BundleError:
     """A file of a release is not as it was written."""
     return BundleError(
         f"`{name}` {what}",
-        hint="the folder is not as it was written; get it again from whoever published it",
+        hint=hint,
         code="folder-damaged",
     )

@@ -9,11 +9,13 @@ from timeveil.explore import Exploration, Setting
 from timeveil.report.exploration import knee_told, limits_told, option, told
 from timeveil.report.wording import counted
 
-_PANELS = {"loss": (94, 208), "risk": (240, 342)}
+_PANELS = {"loss": (108, 214), "risk": (246, 342)}
 """From where to where the bars of each reach, downward."""
 _CLASSES = {"loss": "before", "risk": "after"}
-_NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 0.75, 1.0)
+_NICE = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 0.75, 1.0)
 _WIDEST = 54
+_LEGEND, _KNEE = 62, 90
+"""How far down both stand."""
 _READABLE = 22
 """Bars as wide as that have room for a number."""
 
@@ -36,7 +38,7 @@ def _words(found: Exploration) -> str:
     said = [
         f"{option(found)} {told(one)}: not possible."
         if one.refused is not None
-        else f"{option(found)} {told(one)}: loss {percent(one.loss)}, risk {percent(one.risk)}."
+        else f"{option(found)} {told(one)}: loss {told_share(one.loss)}, risk {told_share(one.risk)}."
         for one in found.settings
     ]
     return " ".join([*said, knee_told(found), *([limits_told(found)] if found.limited else [])])
@@ -49,17 +51,36 @@ def _head(found: Exploration, title: str) -> list[str]:
     return [
         f'<text class="head" x="{LEFT}" y="28">{escape(title)}</text>',
         f'<text class="soft" x="{LEFT}" y="47">{tried} tried{told_refused}.</text>',
-        *_legend("loss", f"loss ({found.loss.replace('_', ' ')})"),
-        *_legend("risk", f"risk ({found.risk})"),
+        *_legend(found),
     ]
 
 
-def _legend(name: str, words: str) -> list[str]:
-    y = _PANELS[name][0] - 24
-    return [
-        f'<rect class="{_CLASSES[name]}" x="{LEFT}" y="{y}" width="11" height="11"/>',
-        f'<text x="{LEFT + 17}" y="{y + 10}">{escape(words)}</text>',
-    ]
+def _legend(found: Exploration) -> list[str]:
+    """What the colours mean on the left, the limits on the right."""
+    words = {"loss": found.loss.replace("_", " "), "risk": found.risk}
+    lines, x = [], LEFT
+    for name, meant in words.items():
+        said = f"{name} ({meant})"
+        lines += [
+            f'<rect class="{_CLASSES[name]}" x="{x}" y="{_LEGEND}" width="11" height="11"/>',
+            f'<text x="{x + 17}" y="{_LEGEND + 10}">{escape(said)}</text>',
+        ]
+        x += 44 + 7 * len(said)
+    stated = {"loss": found.max_loss, "risk": found.max_risk}
+    limits = ", ".join(f"{name} {told_share(limit)}" for name, limit in stated.items() if limit is not None)
+    if limits:
+        right = f'x="{WIDTH - RIGHT}" y="{_LEGEND + 10}" text-anchor="end"'
+        lines.append(f"<text {right}>- - limit: {limits}</text>")
+    return lines
+
+
+def told_share(part: float) -> str:
+    """A share as short as a bar has room for, and never nothing unless it is.
+
+    >>> [told_share(part) for part in (0.0, 0.00018, 0.0123, 0.5, 1.0)]
+    ['0%', '0.018%', '1.2%', '50%', '100%']
+    """
+    return percent(part) if part >= 0.001 or not part else f"{100 * part:.2g}%"
 
 
 def _panel(found: Exploration, name: str) -> list[str]:
@@ -72,21 +93,18 @@ def _panel(found: Exploration, name: str) -> list[str]:
         y = _height(name, mark, top)
         lines += [
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            f'<text class="soft" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{percent(mark)}</text>',
+            f'<text class="soft" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{told_share(mark)}</text>',
         ]
     for place, setting in enumerate(found.settings):
-        lines += _bar(setting, name, _middle(place, found), _width(found), top)
+        lines += _bar(setting, name, _middle(place, found), _width(found), top, limit)
     if limit is not None:
         y = _height(name, limit, top)
-        lines += [
-            f'<line class="edge" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            f'<text x="{WIDTH - RIGHT}" y="{_PANELS[name][0] - 14}" text-anchor="end">'
-            f"limit {percent(limit)}</text>",
-        ]
+        lines.append(f'<line class="edge" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
     return lines
 
 
-def _bar(setting: Setting, name: str, x: float, width: float, top: float) -> list[str]:
+def _bar(setting: Setting, name: str, x: float, width: float, top: float, limit: float | None) -> list[str]:
+    """A bar and its number, which steps over the line of a limit."""
     low = _PANELS[name][1]
     if setting.refused is not None:
         return [f'<text class="soft" x="{x:.1f}" y="{low - 6}" text-anchor="middle">×</text>']
@@ -97,9 +115,10 @@ def _bar(setting: Setting, name: str, x: float, width: float, top: float) -> lis
         f'height="{low - y:.1f}"/>'
     ]
     if width >= _READABLE:
-        lines.append(
-            f'<text class="num" x="{x:.1f}" y="{y - 4:.1f}" text-anchor="middle">{percent(share)}</text>'
-        )
+        line = None if limit is None else _height(name, limit, top)
+        above = y if line is None or not y - 14 < line < y else line
+        place = f'x="{x:.1f}" y="{above - 4:.1f}" text-anchor="middle"'
+        lines.append(f'<text class="num" {place}>{told_share(share)}</text>')
     return lines
 
 
@@ -124,10 +143,10 @@ def _knee(found: Exploration) -> list[str]:
     if found.knee is None:
         return []
     x = _middle(found.settings.index(found.knee), found) - _width(found) / 2 - 4
-    high, low = _PANELS["loss"][0] - 18, _PANELS["risk"][1]
+    low = _PANELS["risk"][1]
     return [
-        f'<line class="edge" x1="{x:.1f}" x2="{x:.1f}" y1="{high}" y2="{low}"/>',
-        f'<text x="{x:.1f}" y="{high - 6}" text-anchor="middle">knee</text>',
+        f'<line class="edge" x1="{x:.1f}" x2="{x:.1f}" y1="{_KNEE + 4}" y2="{low}"/>',
+        f'<text x="{x:.1f}" y="{_KNEE}" text-anchor="middle">knee</text>',
     ]
 
 
@@ -140,7 +159,7 @@ def _top(most: float) -> float:
     """The round share that all fit below.
 
     >>> _top(0.26), _top(0.0), _top(1.4)
-    (0.5, 0.01, 1.4)
+    (0.5, 0.0001, 1.4)
     """
     return next((nice for nice in _NICE if nice >= most), most)
 

@@ -195,4 +195,6 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
     Path("loose/.DS_Store").write_text("x")
     capfd.readouterr()
     assert run(["compare", "loose", "strict"]) == 2
-    assert "macOS leaves such a file" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "macOS leaves such a file" in said
+    assert said.endswith("hint: take out of the folder what is not of the release\n")
