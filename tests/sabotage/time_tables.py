@@ -367,6 +367,13 @@ entry(
     lambda r: (with_role(r, "result", "keep"), "the keep columns are not those of the original"),
 )
 entry(
+    "the sensitive column declared a quasi-identifier",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_role(r, "result", "quasi"), "the roles are not, in this order, of quasi"),
+)
+entry(
     "a role that there is not",
     "time",
     "recipient",
