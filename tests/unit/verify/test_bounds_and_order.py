@@ -8,8 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from timeveil.verify.pattern_shape import PATTERN_MANIFEST
 from timeveil.verify.row_order import compared_rows
 from timeveil.verify.series_bounds import is_nearest_below, too_long
+from timeveil.verify.series_cells import levels_of, symbols_of
+from timeveil.verify.series_shape import SERIES_MANIFEST
+from timeveil.verify.shape import faults
+from timeveil.verify.stream_shape import STREAM_MANIFEST
 
 
 @pytest.mark.parametrize(
@@ -74,3 +79,38 @@ def test_the_first_column_that_differs_decides():
     after = pa.table({"x": [1, 1, 1], "y": [1, 1, 9]})
     falls, same = compared_rows(before, after, ["x", "y"])
     assert (falls.tolist(), same.tolist()) == ([True, False, True], [False, True, False])
+
+
+def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
+    assert levels_of(pa.chunked_array([[1, 52]]), 3).tolist() == [[1], [52]]
+    for wrong in (0, 53, None):
+        assert levels_of(pa.chunked_array([pa.array([1, wrong], pa.int16())]), 3) is None
+    assert levels_of(pa.chunked_array([[[1, 52], [2, 3]]]), 2).tolist() == [[1, 52], [2, 3]]
+    for wrong in ([[1]], [[1, 2, 3]], [[1, 53]], [[0, 1]], [[None, 1]]):
+        assert levels_of(pa.chunked_array([pa.array(wrong, pa.list_(pa.int16()))]), 2) is None
+    assert symbols_of(pa.array(["aZ", "zA"]), 2).tolist() == [[0, 51], [25, 26]]
+    for wrong in ("a", "aaa", "a@", "a[", "a`", "a{", "aé", None):
+        assert symbols_of(pa.array([wrong]), 2) is None
+
+
+@pytest.mark.parametrize(
+    ("manifest", "path", "least", "most"),
+    [
+        (SERIES_MANIFEST, "parameters.max_level", 1, 52),
+        (SERIES_MANIFEST, "parameters.round_outward", 1, 15),
+        (SERIES_MANIFEST, "parameters.shape_weight", 0, 1_000_000),
+        (SERIES_MANIFEST, "parameters.effort", 0, 1_000),
+        (STREAM_MANIFEST, "parameters.window", 0, 10_000),
+        (STREAM_MANIFEST, "parameters.jitter", 0, 10_000),
+        (PATTERN_MANIFEST, "parameters.max_len", 1, 1_000_000),
+        (PATTERN_MANIFEST, "patterns.symbols", 2, 52),
+    ],
+)
+def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
+    """One without could carry a message."""
+    section, _, name = path.partition(".")
+    kind = manifest.needed[section].needed[name]
+    for number in (least, most):
+        assert list(faults(number, kind)) == []
+    for number in (least - 1, most + 1, True, "1"):
+        assert len(list(faults(number, kind))) == 1
