@@ -1,6 +1,6 @@
 """Judge the tests of the judges: make wrong changes in `verify`, one at a time, and see which go unnoticed.
 
-    python -m tests.mutants [--number 200] [--seed 0] [--only PART] [--minutes 60]
+    python -m tests.mutants [--number 200] [--seed 0] [--only PART] [--at MODULE:NUMBER,...] [--minutes 60]
 
 Each change is first shown to the catalogue of `tests/sabotage`, made once and judged anew in a fork.
 What survives that is shown to the tests of its module. Whatever does not end in time counts as noticed.
@@ -33,6 +33,7 @@ _TESTS = {
     "series": "tests/unit/verify/test_verify_series.py",
     "patterns": "tests/unit/verify/test_pattern_verify.py",
 }
+_EDGES = "tests/unit/verify/test_bounds_and_order.py"
 _PREFIX = {"stream": "stream_", "series": "series_", "patterns": "pattern_"}
 _ALONE = {
     "k_anonymity": ["time"],
@@ -114,7 +115,7 @@ def survives_the_catalogue(module: str, mutant: Mutant, shown: list[Shown]) -> b
 
 
 def survives_the_tests(module: str, mutant: Mutant) -> bool:
-    files = [_TESTS[model] for model in models_of(module)]
+    files = [_EDGES, *(_TESTS[model] for model in models_of(module))]
     environment = {**os.environ, "MUTANT": f"{module}:{mutant.number}", "CI": "1"}
     command = [
         sys.executable,
@@ -148,6 +149,7 @@ def main() -> None:
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--only", default="")
     asked.add_argument("--minutes", type=float, default=60)
+    asked.add_argument("--at", default="", help="these alone: MODULE:NUMBER,MODULE:NUMBER")
     asked.add_argument("--catalogue-alone", action="store_true")
     given = asked.parse_args()
     pa.set_cpu_count(1)
@@ -163,6 +165,9 @@ def main() -> None:
     ]
     random.Random(given.seed).shuffle(everything)  # noqa: S311
     chosen = everything[: given.number]
+    if given.at:
+        wanted = set(given.at.split(","))
+        chosen = [pair for pair in everything if f"{pair[0].rpartition('.')[2]}:{pair[1].number}" in wanted]
     shown, begun = gallery(), time.monotonic()
     say(
         f"{len(everything):,} changes are possible, {len(chosen):,} are tried; "

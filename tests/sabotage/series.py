@@ -203,8 +203,9 @@ def an_envelope_narrowed_by_one_unit_in_the_last_place(release, ledger, chance):
         name, rows, inward = _some_bound(release, chance)
         narrow = _shifted(release, name, rows, inward)
         if holds(narrow):
-            outside = _outside(narrow, ledger, name)
-            said = f"{several(outside, 'series', 'series')} not within the envelope of its group"
+            said = "not within the envelope of its group"
+            if not _filled(release):
+                said = f"{several(_outside(narrow, ledger, name), 'series', 'series')} {said}"
             return Tampered(narrow, ledger, said)
     return None
 
@@ -229,6 +230,11 @@ def _matrix(ledger: tv.Ledger) -> tuple[list[str], list[list[float]], list[int |
         [[row[at] for at in times] for row in rows.values()],
         list(groups.values()),
     )
+
+
+def _filled(release: tv.Release) -> bool:
+    """Whether gaps were filled, so that the original does not say what everybody's values are."""
+    return release.manifest["parameters"]["fill"] is not None
 
 
 def _outside(release: tv.Release, ledger: tv.Ledger, name: str) -> int:
@@ -337,6 +343,8 @@ def _other_letters(
 ) -> Tampered | None:
     """A cell under another letter or level at one instant, such that from outside all looks well."""
     cells, table, stated = _cells(release), lines(release), release.manifest["series"]
+    if _filled(release):
+        return None
     for number in chance.sample(range(len(cells)), len(cells)):
         rows = cells[number]
         text, level = table[rows[0]]["pattern"], table[rows[0]]["level"]

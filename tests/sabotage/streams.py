@@ -373,6 +373,13 @@ entry(
     lambda r: (with_role(r, "zip", "keep"), "the quasi columns are not those of the original"),
 )
 entry(
+    "a quasi-identifier declared a count",
+    "stream",
+    "recipient",
+    "columns",
+    lambda r: (with_role(r, "zip", "count"), "the roles of table `data` are not, in this order, of"),
+)
+entry(
     "the sensitive column declared kept",
     "stream whole",
     "recipient",

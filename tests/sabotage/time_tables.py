@@ -171,6 +171,29 @@ def a_label_of_another_granule(release, ledger, chance):
     return Tampered(_with_time(release, chance, lambda line: {"at": f"{line['at']}9"}), ledger, "1 label of ")
 
 
+def _as_another(release: tv.Release, *names: str) -> tv.Release | None:
+    """One granule told to have some of what another has."""
+    rows = lines(release)
+    labels = sorted({line["at"] for line in rows})
+    if len(labels) < 2:
+        return None
+    model = next(line for line in rows if line["at"] == labels[1])
+    told = {name: model[name] for name in names}
+    return with_lines(release, [{**line, **told} if line["at"] == labels[0] else line for line in rows])
+
+
+@sabotage("time", "recipient", "label")
+def two_granules_with_one_label(release, ledger, chance):
+    spoilt = _as_another(release, "at")
+    return spoilt and Tampered(spoilt, ledger, "granules do not each have a label and a start of their own")
+
+
+@sabotage("time", "recipient", "label")
+def two_granules_with_one_start(release, ledger, chance):
+    spoilt = _as_another(release, "at_start")
+    return spoilt and Tampered(spoilt, ledger, "granules do not each have a label and a start of their own")
+
+
 @sabotage("time", "recipient", "label")
 def a_label_left_out(release, ledger, chance):
     return Tampered(
@@ -365,6 +388,13 @@ entry(
     "custodian",
     "columns",
     lambda r: (with_role(r, "result", "keep"), "the keep columns are not those of the original"),
+)
+entry(
+    "the sensitive column declared a quasi-identifier",
+    "time",
+    "recipient",
+    "columns",
+    lambda r: (with_role(r, "result", "quasi"), "the roles are not, in this order, of quasi"),
 )
 entry(
     "a role that there is not",

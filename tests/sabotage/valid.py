@@ -221,6 +221,15 @@ def _curves(chance: random.Random, people: int = 40) -> pa.Table:
     return pa.table(columns)
 
 
+def _with_gaps(table: pa.Table) -> pa.Table:
+    """Somebody lacks the first value, somebody the last, some one or two in between."""
+    missing = {"h1": (0, 7), "h2": (1, 2, 7), "h3": (2, 3), "h4": (3, 5)}
+    for name, rows in missing.items():
+        values = [None if n in rows else value for n, value in enumerate(table[name].to_pylist())]
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values, pa.float64()))
+    return table
+
+
 def _long(table: pa.Table) -> pa.Table:
     rows = [
         {"who": row["who"], "at": place, "load": row[name], "income": row["income"], "ward": row["ward"]}
@@ -236,6 +245,8 @@ def _series(method: str, **how: object) -> Callable[..., Pair]:
 
     def make(chance: random.Random, seed: int) -> Pair:
         table, roles = _curves(chance), wide
+        if how.get("fill"):
+            table = _with_gaps(table)
         if how.get("long"):
             table, roles = _long(table), long
         given = {name: value for name, value in how.items() if name != "long"}
@@ -256,6 +267,8 @@ shape(
     "series, adaptive, some",
     _series("adaptive", publish_values=["h1", "h3"], publish_pattern=["h1", "h2", "h4"]),
 )
+shape("series, adaptive, gaps, forward", _series("adaptive", fill="forward", round_outward=None))
+shape("series, naive, gaps, linear", _series("naive", fill="linear", round_outward=None))
 shape("series, kapra, long", _series("kapra", long=True))
 
 # Patterns

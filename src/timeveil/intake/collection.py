@@ -212,7 +212,7 @@ def _filled(rows: NDArray[np.float64], known: NDArray[np.bool_], fill: Fill) -> 
     if fill == "forward":
         return low
     high = np.take_along_axis(rows, after, axis=1)
-    share = (steps - before) / np.maximum(after - before, 1)
+    share = np.where(after > before, (steps - before) / np.maximum(after - before, 1), 0.0)
     between: NDArray[np.float64] = low * (1 - share) + high * share
     return np.where(known, rows, between)
 

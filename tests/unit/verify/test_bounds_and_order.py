@@ -1,0 +1,116 @@
+"""The edges of what judges compare: the next decimal, zeros and numbers that are none, items of lists."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from timeveil.verify.pattern_shape import PATTERN_MANIFEST
+from timeveil.verify.row_order import compared_rows
+from timeveil.verify.series_bounds import is_nearest_below, too_long
+from timeveil.verify.series_cells import levels_of, symbols_of
+from timeveil.verify.series_shape import SERIES_MANIFEST
+from timeveil.verify.shape import faults
+from timeveil.verify.stream_shape import STREAM_MANIFEST
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "nearest"),
+    [
+        (0.122, 0.122, True),
+        (0.122, np.nextafter(0.123, 0), True),
+        (0.122, 0.123, False),
+        (999.0, 999.5, True),
+        (999.0, 1000.0, False),
+        (-100.0, -99.95, True),
+        (-100.0, -99.9, False),
+        (-99.9, -99.85, True),
+        (-101.0, -100.0, False),
+        (-101.0, -100.5, True),
+        (-1.0, -0.9995, True),
+        (0.0, 0.0, True),
+        (0.0, 1e-9, False),
+    ],
+)
+def test_a_bound_is_nearest_if_the_next_decimal_lies_above_the_value(bound, value, nearest):
+    assert is_nearest_below(np.array([bound]), np.array([value]), 3).tolist() == [nearest]
+
+
+def test_without_rounding_a_bound_is_the_value():
+    found = is_nearest_below(np.array([1.0, 1.0]), np.array([1.0, np.nextafter(1.0, 2)]), None)
+    assert found.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("digits", [1, 2, 15])
+def test_a_number_has_so_many_digits_and_no_more(digits):
+    exact = float("1." + "1" * (digits - 1) if digits > 1 else "1")
+    assert too_long(np.array([[exact], [np.nextafter(exact, 2)]]), digits).tolist() == [[False], [True]]
+
+
+def compared(before: list, after: list, kind: pa.DataType) -> list[tuple[bool, bool]]:
+    """Where the first comes after the second, and where both say the same."""
+    tables = [pa.table({"x": pa.array(values, kind)}) for values in (before, after)]
+    falls, same = compared_rows(*tables, ["x"])
+    return list(zip(falls.tolist(), same.tolist(), strict=True))
+
+
+def test_numbers_nulls_zeros_and_what_is_no_number():
+    nan = math.nan
+    before = [2.0, 1.0, 1.0, None, None, 1.0, 0.0, -0.0, 0.0, nan, 1.0, nan, None]
+    after = [1.0, 2.0, 1.0, 1.0, None, None, -0.0, 0.0, 0.0, 1.0, nan, nan, nan]
+    falls, fine, same = (True, False), (False, False), (False, True)
+    assert compared(before, after, pa.float64()) == [
+        falls, fine, same, falls, same, fine, fine, fine, same, fine, fine, fine, falls,
+    ]  # fmt: skip
+
+
+def test_lists_are_compared_from_the_first_item_and_the_shorter_comes_first():
+    kind = pa.list_(pa.int16())
+    found = compared([[1, 2], [2, 1], [1, 1], [1, 2]], [[1, 1], [1, 9], [1, 2], [1, 2]], kind)
+    assert found == [(True, False), (True, False), (False, False), (False, True)]
+    assert compared([[]], [[]], kind) == [(False, True)]
+
+
+def test_the_first_column_that_differs_decides():
+    before = pa.table({"x": [1, 1, 2], "y": [2, 1, 1]})
+    after = pa.table({"x": [1, 1, 1], "y": [1, 1, 9]})
+    falls, same = compared_rows(before, after, ["x", "y"])
+    assert (falls.tolist(), same.tolist()) == ([True, False, True], [False, True, False])
+
+
+def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
+    assert levels_of(pa.chunked_array([[1, 52]]), 3).tolist() == [[1], [52]]
+    for wrong in (0, 53, None):
+        assert levels_of(pa.chunked_array([pa.array([1, wrong], pa.int16())]), 3) is None
+    assert levels_of(pa.chunked_array([[[1, 52], [2, 3]]]), 2).tolist() == [[1, 52], [2, 3]]
+    for wrong in ([[1]], [[1, 2, 3]], [[1, 53]], [[0, 1]], [[None, 1]]):
+        assert levels_of(pa.chunked_array([pa.array(wrong, pa.list_(pa.int16()))]), 2) is None
+    assert symbols_of(pa.array(["aZ", "zA"]), 2).tolist() == [[0, 51], [25, 26]]
+    for wrong in ("a", "aaa", "a@", "a[", "a`", "a{", "aé", None):
+        assert symbols_of(pa.array([wrong]), 2) is None
+
+
+@pytest.mark.parametrize(
+    ("manifest", "path", "least", "most"),
+    [
+        (SERIES_MANIFEST, "parameters.max_level", 1, 52),
+        (SERIES_MANIFEST, "parameters.round_outward", 1, 15),
+        (SERIES_MANIFEST, "parameters.shape_weight", 0, 1_000_000),
+        (SERIES_MANIFEST, "parameters.effort", 0, 1_000),
+        (STREAM_MANIFEST, "parameters.window", 0, 10_000),
+        (STREAM_MANIFEST, "parameters.jitter", 0, 10_000),
+        (PATTERN_MANIFEST, "parameters.max_len", 1, 1_000_000),
+        (PATTERN_MANIFEST, "patterns.symbols", 2, 52),
+    ],
+)
+def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
+    """One without could carry a message."""
+    section, _, name = path.partition(".")
+    kind = manifest.needed[section].needed[name]
+    for number in (least, most):
+        assert list(faults(number, kind)) == []
+    for number in (least - 1, most + 1, True, "1"):
+        assert len(list(faults(number, kind))) == 1
