@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeveil.model.guarantee import Guarantee
 from timeveil.model.stored import Stored
+
+
+def undressed(table: pa.Table) -> pa.Table:
+    """The table without dictionaries, which may hold values that no row has, and without metadata.
+
+    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["shown", "withheld"]))
+    >>> undressed(pa.table({"a": coded}))["a"].type
+    DataType(string)
+    """
+    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
 
 class Deferred:
@@ -57,6 +69,11 @@ class Release:
     def batches(self, name: str = "data") -> Iterator[pa.RecordBatch]:
         """One table, a batch at a time, so that a release larger than memory can be read."""
         return iter(self.parts[name].to_batches())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled: the rows alone, and nothing of what they were made of."""
+        own = {name: table.take(pa.array(np.arange(table.num_rows))) for name, table in self.tables.items()}
+        return Release, (self.guarantee, self.manifest, {name: undressed(own[name]) for name in own})
 
     def _read(self, name: str) -> pa.Table:
         part = self.parts[name]
