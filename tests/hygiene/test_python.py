@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +14,7 @@ import pytest
 from tests.hygiene.canaries import MARK, SEED, TABLES, cases, in_memory, leaks, seen
 
 import timeveil as tv
+from timeveil.model.stored import Stored
 
 HIDDEN = {b"metadata": MARK.encode()}
 EVENTS = tv.Roles(respondent="who", time="when", quasi=["zip"], sensitive=["ill"], drop=["name"])
@@ -138,7 +140,12 @@ def shown_by(release: tv.Release) -> Iterator[bytes]:
     for table in release.tables.values():
         yield from in_memory(table)
         yield pickle.dumps(table)
-    yield pickle.dumps(release)
+    yield from (
+        pickle.dumps(release),
+        pickle.dumps(copy.copy(release).parts),
+        pickle.dumps(copy.deepcopy(release)),
+    )
+    yield from (pickle.dumps(part) for part in release.parts.values() if not isinstance(part, Stored))
     yield repr(dict(release.manifest)).encode()
 
 

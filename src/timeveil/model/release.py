@@ -25,6 +25,11 @@ def undressed(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
 
+def _apart(table: pa.Table) -> pa.Table:
+    """The rows in memory of their own: a slice would take the whole of its buffers along."""
+    return undressed(table.take(pa.array(np.arange(table.num_rows))))
+
+
 class Deferred:
     """A table made when first looked at, then kept."""
 
@@ -35,6 +40,10 @@ class Deferred:
     def _table(self) -> pa.Table:
         return self._make()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied or pickled is the table; what it is made of stays."""
+        return _made, (_apart(self._table),)
+
     def read(self) -> pa.Table:
         """The table."""
         return self._table
@@ -42,6 +51,10 @@ class Deferred:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The table, a batch at a time."""
         return iter(self._table.to_batches())
+
+
+def _made(table: pa.Table) -> Deferred:
+    return Deferred(lambda: table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +85,8 @@ class Release:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, or what is pickled: the rows alone, and nothing of what they were made of."""
-        own = {name: table.take(pa.array(np.arange(table.num_rows))) for name, table in self.tables.items()}
-        return Release, (self.guarantee, self.manifest, {name: undressed(own[name]) for name in own})
+        tables = {name: _apart(table) for name, table in self.tables.items()}
+        return Release, (self.guarantee, self.manifest, tables)
 
     def _read(self, name: str) -> pa.Table:
         part = self.parts[name]
