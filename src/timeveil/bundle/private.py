@@ -13,7 +13,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,14 @@ def write_ledger(ledger: Ledger, path: str | Path) -> Path:
 def ledger_beside(ledger: Ledger, place: Path) -> Iterator[Callable[[], None]]:
     """A ledger in a hidden file beside its place, whole; what is yielded gives it its name."""
     hidden, handle = said_plainly(place.name, lambda: hold_beside(place))
+    file = os.fdopen(handle, "wb")
     try:
-        with os.fdopen(handle, "wb") as file:
-            said_plainly(place.name, lambda: _write_whole(ledger, file))
-            yield lambda: said_plainly(place.name, lambda: _give_name(hidden, place))
+        said_plainly(place.name, lambda: _write_whole(ledger, file))
+        yield lambda: said_plainly(place.name, lambda: _give_name(hidden, place))
     finally:
         hidden.unlink(missing_ok=True)
+        with suppress(OSError):  # it was flushed if it was written whole
+            file.close()
 
 
 def _write_whole(ledger: Ledger, file: Any) -> None:
