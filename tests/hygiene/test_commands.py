@@ -1,6 +1,6 @@
 """When all goes well, no command shows what is private, in any format, in anything it says or leaves.
 
-A new command takes one line in `COMMANDS`.
+A new command takes one line in `COMMANDS`, where `N` stands for a name that is free.
 """
 
 from __future__ import annotations
