@@ -223,6 +223,6 @@ def test_the_ledger_goes_if_the_release_cannot_be_written(cli: Cli, monkeypatch:
     def refuse(*_: object) -> None:
         raise BundleError("the disk is full", hint="make room", code="disk-full")
 
-    monkeypatch.setattr(timeveil.bundle.writing, "_write_release", refuse)
+    monkeypatch.setattr(timeveil.bundle.writing, "_check", refuse)
     assert cli(f"{RUN} --k 2 --ledger ledger").code == 2
     assert names() == ["visits.csv"]

@@ -12,8 +12,8 @@ import errno
 import io
 import json
 import os
-import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from timeveil.bundle.rows import blocks
 from timeveil.bundle.trouble import said_plainly
 from timeveil.errors import BundleError, PrivateArtifactError, instead_of
 from timeveil.model.ledger import Ledger
-from timeveil.model.leftovers import hold, sweep
+from timeveil.model.leftovers import hold_beside
 from timeveil.model.relation import Relation, TimeAxis
 from timeveil.model.roles import Roles
 from timeveil.model.stored import Stored
@@ -39,24 +39,29 @@ def write_ledger(ledger: Ledger, path: str | Path) -> Path:
     """Write a ledger to a new file of mode 0600."""
     place = Path(path)
     refuse_public(place, is_folder=str(path).endswith(os.sep))
-    return said_plainly(place.name, lambda: _write_private(ledger, place))
+    with ledger_beside(ledger, place) as give_name:
+        give_name()
+    return place
 
 
-def _write_private(ledger: Ledger, place: Path) -> Path:
-    sweep(place.parent, f".{place.name}.partial-")
-    handle = None
-    while handle is None:
-        hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(8)}"
-        handle = hold(hidden)
+@contextmanager
+def ledger_beside(ledger: Ledger, place: Path) -> Iterator[Callable[[], None]]:
+    """A ledger in a hidden file beside its place, whole; what is yielded gives it its name."""
+    hidden, handle = said_plainly(place.name, lambda: hold_beside(place))
+    file = os.fdopen(handle, "wb")
     try:
-        with os.fdopen(handle, "wb") as file:
-            _write(ledger, file)
-            file.flush()
-            os.fsync(file.fileno())
-        _give_name(hidden, place)
+        said_plainly(place.name, lambda: _write_whole(ledger, file))
+        yield lambda: said_plainly(place.name, lambda: _give_name(hidden, place))
     finally:
         hidden.unlink(missing_ok=True)
-    return place
+        with suppress(OSError):  # it was flushed if it was written whole
+            file.close()
+
+
+def _write_whole(ledger: Ledger, file: Any) -> None:
+    _write(ledger, file)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _give_name(hidden: Path, place: Path) -> None:

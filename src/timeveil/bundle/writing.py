@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from timeveil.bundle.folder import MANIFEST, README, as_json, columns_key, digest, open_release
 from timeveil.bundle.letter import letter
-from timeveil.bundle.private import write_ledger
+from timeveil.bundle.private import ledger_beside, refuse_public, write_ledger
 from timeveil.bundle.rows import Sum, written_schema
 from timeveil.bundle.tables import FORMULA_CELLS, Format, write_table
 from timeveil.bundle.trouble import said_plainly
@@ -49,15 +49,42 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
     return said_plainly(place.name, lambda: _write_release(thing, place, format))
 
 
+def write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form: Format) -> None:
+    """A release and its ledger. Both are whole before either has its name, and both get theirs or neither."""
+    refuse_public(path)
+    said_plainly(folder.name, lambda: _write_pair(release, folder, ledger, path, form))
+
+
+def _write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form: Format) -> None:
+    with ledger_beside(ledger, path) as give_name, _checked(release, folder, form) as partial:
+        named = False
+        try:
+            give_name()
+            named = True
+            partial.rename(folder)
+        except BaseException:
+            if named:
+                path.unlink(missing_ok=True)
+            raise
+        sync_folder(folder.parent)
+
+
 def _write_release(release: Release, place: Path, form: Format) -> Path:
+    with _checked(release, place, form) as partial:
+        partial.rename(place)
+        sync_folder(place.parent)
+    return place
+
+
+@contextmanager
+def _checked(release: Release, place: Path, form: Format) -> Iterator[Path]:
+    """The release in a hidden folder, read back and verified, ready to be given its name."""
     refuse_taken(place)
     with _partial(place) as partial:
         meant = _fill(release, partial, form)
         _check(partial, meant)
         refuse_taken(place)
-        partial.rename(place)
-        sync_folder(place.parent)
-    return place
+        yield partial
 
 
 def refuse_taken(place: Path) -> None:

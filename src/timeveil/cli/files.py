@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.writing import refuse_taken
 from timeveil.cli.output import Output
 from timeveil.cli.streams import note_written
+from timeveil.model.leftovers import hold_beside
 
 if TYPE_CHECKING:
     from timeveil.model.ledger import Ledger
@@ -25,12 +25,12 @@ def write_new(path: Path, content: str, *, private: bool = False) -> None:
 
 
 def _write(path: Path, content: str, mode: int) -> None:
-    hidden = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
+    hidden, handle = hold_beside(path, mode)
     try:
-        handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(content)
-        os.replace(hidden, path)  # noqa: PTH105
+            file.flush()
+            os.replace(hidden, path)  # noqa: PTH105
         note_written(path)
     finally:
         hidden.unlink(missing_ok=True)

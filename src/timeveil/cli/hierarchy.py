@@ -34,8 +34,8 @@ def hierarchy(
 ) -> int:
     """Write a hierarchy file for a column: one row per value, one column per level, for you to edit.
 
-    Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so treat it as
-    you treat the table.
+    Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so only you can
+    read it; treat it as you treat the table.
 
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
@@ -53,7 +53,7 @@ def hierarchy(
     refuse_taken(Path(out))
     rule = hierarchy_from(f"intervals:{intervals}" if prefixes is None else f"prefixes:{prefixes}")
     values = _values(table, column)
-    write_new(Path(out), _as_csv(rule, values, numbers=prefixes is None))
+    write_new(Path(out), _as_csv(rule, values, numbers=prefixes is None), private=True)
     names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
     text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
     data = {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}

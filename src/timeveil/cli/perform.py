@@ -136,16 +136,12 @@ def time_options(run: Run) -> dict[str, Any]:
 
 def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
-    from timeveil.bundle import write  # noqa: PLC0415
+    from timeveil.bundle.writing import write, write_pair  # noqa: PLC0415
 
-    if run.ledger is not None:
-        write(ledger, run.ledger)
-    try:
+    if run.ledger is None:
         write(release, run.out, format=run.format)  # type: ignore[arg-type]
-    except BaseException:
-        if run.ledger is not None:
-            Path(run.ledger).unlink(missing_ok=True)
-        raise
+    else:
+        write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)  # type: ignore[arg-type]
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
 
 

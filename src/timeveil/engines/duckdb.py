@@ -24,7 +24,7 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
 from timeveil.errors import EngineError, ParameterError
 from timeveil.model.relation import Relation
-from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored
+from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 
 Int64s = npt.NDArray[np.int64]
 T = TypeVar("T")
@@ -40,8 +40,7 @@ class DuckDBEvents:
         self._quasi = [f"q{i}" for i in range(len(relation.roles.quasi_columns))]
         self._others = [f"p{i}" for i in range(len(relation.roles.keep) + len(relation.roles.sensitive))]
         self._counted_for: tuple[tuple[str, int], ...] | None = None
-        self._database = duckdb.connect(str(self._folder.path / "work.duckdb"))
-        self._run(f"SET temp_directory = {_text(self._folder.path / 'spill')}")
+        self._database = self._connected()
         self._run("SET preserve_insertion_order = false")
         if memory_limit:
             self._run(f"SET memory_limit = {_size(memory_limit)}")
@@ -111,6 +110,15 @@ class DuckDBEvents:
         """Close the database; its files go when nothing reads them any more."""
         self._database.close()
         (self._folder.path / "work.duckdb").unlink(missing_ok=True)
+
+    def _connected(self) -> Any:
+        """A new database. Files that DuckDB makes have the usual rights; the folder lets nobody else in."""
+        work, spill = self._folder.path / "work.duckdb", self._folder.path / "spill"
+        spill.mkdir(mode=0o700)
+        database = _explained(lambda: duckdb.connect(str(work)))
+        work.chmod(0o600)
+        database.execute(f"SET temp_directory = {_text(spill)}")
+        return database
 
     def _source_query(self) -> str:
         relation, axis = self._relation, self._relation.clock
@@ -252,15 +260,21 @@ class DuckDBEvents:
 
     def _store(self, table: pa.Table) -> Stored:
         path = self._folder.path / "source.parquet"
-        _explained(lambda: pq.write_table(table, path, compression="zstd"))
+
+        def write() -> None:
+            with private_file(path) as file:
+                pq.write_table(table, file, compression="zstd")
+
+        _explained(write)
         return Stored(path, self._folder)
 
     def _write(self, name: str, query: str, schema: pa.Schema) -> Stored:
         """The rows of a query as a private file, with exactly the types of a schema."""
         path = self._folder.path / name
+        path.unlink(missing_ok=True)
 
         def write() -> None:
-            with pq.ParquetWriter(path, schema, compression="zstd") as file:
+            with private_file(path) as target, pq.ParquetWriter(target, schema, compression="zstd") as file:
                 for batch in self._database.sql(query).to_arrow_reader(BATCH_ROWS):
                     columns = [c.cast(field.type) for c, field in zip(batch.columns, schema, strict=True)]
                     file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))

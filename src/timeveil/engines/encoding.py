@@ -16,7 +16,7 @@ CODE_ROOM = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column as codes into its distinct values; `values` holds null last, if it occurs."""
+    """A column as codes into the distinct values that occur; `values` holds null last, if it does."""
 
     codes: Codes
     values: pa.Array
@@ -32,6 +32,8 @@ class Coded:
 def encode(column: pa.ChunkedArray) -> Coded:
     """Codes of a quasi-identifier. Null is a value of its own."""
     encoded = _one_dictionary(column)
+    if pa.types.is_dictionary(column.type):
+        encoded = _of_values_that_occur(encoded)
     codes = encoded.indices
     values = encoded.dictionary
     if codes.null_count:
@@ -86,6 +88,18 @@ def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
             return encoded
         column = column.cast(column.type.value_type)
     return whole(column.dictionary_encode().unify_dictionaries())
+
+
+def _of_values_that_occur(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
+    """A dictionary that came with the column may hold values of rows that were left out since."""
+    size = len(encoded.dictionary)
+    used = np.bincount(encoded.indices.drop_null().to_numpy(zero_copy_only=False), minlength=size) > 0
+    if used.all():
+        return encoded
+    place = pa.array(np.cumsum(used) - 1, pa.int32())
+    return pa.DictionaryArray.from_arrays(
+        place.take(encoded.indices), encoded.dictionary.filter(pa.array(used))
+    )
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

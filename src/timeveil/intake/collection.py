@@ -271,7 +271,7 @@ def refuse_nulls(name: str, column: Any) -> None:
 
 def refuse_repeated(name: str, respondents: pa.Array, what: str = "series") -> None:
     """Refuse a column that names somebody twice where everybody has one row."""
-    extra = len(respondents) - pc.count_distinct(respondents, "all").as_py()
+    extra = len(respondents) - len(respondents.unique())
     if extra:
         raise InputError(
             f"column `{name}` names somebody again in {counted(extra, 'row')}; a person has one {what}",

@@ -8,7 +8,9 @@ no such locks, nothing is removed.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 try:
@@ -20,13 +22,24 @@ LOCK = ".held"
 """The file in a temporary folder that is locked while the folder is in use."""
 
 
-def hold(path: Path) -> int | None:
-    """Make a new file for its owner alone and lock it; None if it was swept away in the same moment."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    if _lock(handle) is not False and _is_still_there(path, handle):
+def hold(path: Path, mode: int = 0o600) -> int | None:
+    """Make a new file, for its owner alone, and lock it; None if it was swept away in the same moment."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    if _lock(handle) is not False and _is_still(path, handle):
         return handle
     os.close(handle)
     return None
+
+
+def hold_beside(place: Path, mode: int = 0o600) -> tuple[Path, int]:
+    """A new hidden file beside a place, to be given its name once it is whole; those left by others go."""
+    prefix = f".{place.name}.partial-"
+    sweep(place.parent, prefix)
+    handle = None
+    while handle is None:
+        hidden = place.parent / f"{prefix}{secrets.token_hex(8)}"
+        handle = hold(hidden, mode)
+    return hidden, handle
 
 
 def sweep(folder: Path, prefix: str) -> None:
@@ -42,19 +55,31 @@ def sweep(folder: Path, prefix: str) -> None:
 
 
 def _remove_if_abandoned(path: Path) -> None:
-    is_folder = path.is_dir() and not path.is_symlink()
-    try:
-        handle = os.open(path / LOCK if is_folder else path, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
-        if os.fstat(handle).st_uid == os.getuid() and _lock(handle):
-            if is_folder:
-                shutil.rmtree(path, ignore_errors=True)
+    """No link is followed, and nothing is removed but the very thing whose lock was to be had."""
+    with ExitStack() as handles:
+        try:
+            if path.is_dir():
+                thing = _opened(handles, path, os.O_RDONLY | os.O_DIRECTORY)
+                lock = _opened(handles, LOCK, os.O_RDWR, folder=thing)
             else:
+                thing = lock = _opened(handles, path, os.O_RDWR | os.O_NONBLOCK)
+        except OSError:
+            return
+        if _is_ours(thing) and _is_ours(lock) and _lock(lock) and _is_still(path, thing):
+            if thing == lock:
                 path.unlink(missing_ok=True)
-    finally:
-        os.close(handle)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _opened(handles: ExitStack, path: Path | str, how: int, folder: int | None = None) -> int:
+    handle = os.open(path, how | os.O_NOFOLLOW, dir_fd=folder)
+    handles.callback(os.close, handle)
+    return handle
+
+
+def _is_ours(handle: int) -> bool:
+    return os.fstat(handle).st_uid == os.getuid()
 
 
 def _lock(handle: int) -> bool | None:
@@ -70,9 +95,9 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def _is_still_there(path: Path, handle: int) -> bool:
+def _is_still(path: Path, handle: int) -> bool:
     try:
-        there, ours = path.stat(), os.fstat(handle)
+        there, ours = path.lstat(), os.fstat(handle)
     except OSError:
         return False
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)

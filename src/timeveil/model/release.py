@@ -7,10 +7,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeveil.model.guarantee import Guarantee
 from timeveil.model.stored import Stored
+
+
+def undressed(table: pa.Table) -> pa.Table:
+    """The table without dictionaries, which may hold values that no row has, and without metadata.
+
+    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["shown", "withheld"]))
+    >>> undressed(pa.table({"a": coded}))["a"].type
+    DataType(string)
+    """
+    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
+
+
+def _apart(table: pa.Table) -> pa.Table:
+    """The rows in memory of their own: a slice would take the whole of its buffers along."""
+    return undressed(table.take(pa.array(np.arange(table.num_rows))))
 
 
 class Deferred:
@@ -23,6 +40,10 @@ class Deferred:
     def _table(self) -> pa.Table:
         return self._make()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied or pickled is the table; what it is made of stays."""
+        return _made, (_apart(self._table),)
+
     def read(self) -> pa.Table:
         """The table."""
         return self._table
@@ -30,6 +51,10 @@ class Deferred:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The table, a batch at a time."""
         return iter(self._table.to_batches())
+
+
+def _made(table: pa.Table) -> Deferred:
+    return Deferred(lambda: table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +82,11 @@ class Release:
     def batches(self, name: str = "data") -> Iterator[pa.RecordBatch]:
         """One table, a batch at a time, so that a release larger than memory can be read."""
         return iter(self.parts[name].to_batches())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled: the rows alone, and nothing of what they were made of."""
+        tables = {name: _apart(table) for name, table in self.tables.items()}
+        return Release, (self.guarantee, self.manifest, tables)
 
     def _read(self, name: str) -> pa.Table:
         part = self.parts[name]

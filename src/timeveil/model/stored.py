@@ -31,15 +31,17 @@ class PrivateFolder:
         while lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
             lock = hold(self.path / LOCK)
-        self._remove = weakref.finalize(self, _let_go, self.path, lock)
+        self._remove = weakref.finalize(self, _let_go, self.path, lock, os.getpid())
 
     def close(self) -> None:
         """Remove it now."""
         self._remove()
 
 
-def _let_go(path: Path, lock: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
+def _let_go(path: Path, lock: int, owner: int) -> None:
+    """A forked process has a copy of the holder, but the folder is not its own to remove."""
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
     os.close(lock)
 
 

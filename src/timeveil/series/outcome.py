@@ -18,7 +18,7 @@ from timeveil.intake.collection import Collection
 from timeveil.model.ledger import Ledger
 from timeveil.model.ordering import ROOM, row_keys
 from timeveil.model.relation import Relation
-from timeveil.model.release import Release
+from timeveil.model.release import Release, undressed
 from timeveil.model.version import TOOL
 from timeveil.series.diversity import diversified
 from timeveil.series.order import by_values
@@ -165,7 +165,7 @@ def _table(
     columns["level"] = _levels(settings, cells.levels[cell])
     for name in attributes.column_names:
         columns[name] = attributes[name].take(pa.array(order))
-    return pa.table(columns)
+    return undressed(pa.table(columns))
 
 
 def _levels(settings: Settings, levels: NDArray[np.uint8]) -> pa.Array:

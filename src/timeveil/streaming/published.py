@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.model.ordering import canonical
-from timeveil.model.release import Release
+from timeveil.model.release import Release, undressed
 from timeveil.model.roles import Roles
 from timeveil.streaming.settings import Settings
 from timeveil.streaming.slots import Ints, Slots
@@ -77,7 +77,7 @@ def data_table(rows: pa.Table, index: Ints, bucket: Any, settings: Settings, slo
     if settings.buckets != "none":
         table = table.append_column("bucket", pa.array(np.asarray(bucket), pa.int32()))
         by.append("bucket")
-    return labelled(canonical(table, by=by), slots)
+    return labelled(undressed(canonical(table, by=by)), slots)
 
 
 def sensitive_table(
@@ -97,7 +97,7 @@ def sensitive_table(
             "count": pa.array(often, pa.int64()),
         }
     )
-    return labelled(canonical(table, by=["slot", "bucket"]), slots)
+    return labelled(undressed(canonical(table, by=["slot", "bucket"])), slots)
 
 
 def labelled(table: pa.Table, slots: Slots) -> pa.Table:

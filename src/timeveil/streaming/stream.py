@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.engines.encoding import plain
 from timeveil.streaming.buckets import anatomy
 from timeveil.streaming.chance import BUCKETS, JITTER, Draws
 from timeveil.streaming.exact import solve_window
@@ -184,7 +185,7 @@ class Stream:
 
 def encode(column: pa.ChunkedArray, values: list[Any], codes: dict[Any, int]) -> list[int]:
     """Codes of values; those that are new get the next numbers."""
-    coded = column.combine_chunks().dictionary_encode()
+    coded = plain(column).combine_chunks().dictionary_encode()
     for value in coded.dictionary.to_pylist():
         if value not in codes:
             codes[value] = len(values)

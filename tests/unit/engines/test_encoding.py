@@ -80,3 +80,14 @@ def test_combinations_beyond_32_bits_are_compacted():
 def test_no_columns_make_one_class():
     """Without quasi-identifiers every row is alike."""
     assert encoding.combine([], 3)[0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("rows", [[0, 2, 2], [3, 0], [1], []])
+def test_values_of_rows_that_were_left_out_have_no_code(rows):
+    """A dictionary keeps the values of rows that are gone; counting them would number the others wrongly."""
+    column = pa.chunked_array([pa.array(["a", "b", "c", None]).dictionary_encode()]).take(
+        pa.array(rows, pa.int64())
+    )
+    coded = encoding.encode(column)
+    assert coded.values.take(pa.array(coded.codes)).to_pylist() == column.to_pylist()
+    assert sorted(set(coded.codes.tolist())) == list(range(len(coded.values)))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import stat
 import subprocess
 import sys
 import tempfile
 
+import pyarrow as pa
 import pytest
 
-from timeveil.model.leftovers import LOCK, hold, sweep
+import timeveil as tv
+from timeveil.engines.duckdb import DuckDBEvents
+from timeveil.model import leftovers
+from timeveil.model.leftovers import LOCK, hold, hold_beside, sweep
 from timeveil.model.stored import PrivateFolder, private_file
 
 KILLED = """
@@ -58,6 +63,78 @@ def test_what_is_not_ours_stays(temporary):
     PrivateFolder().close()
     assert sorted(p.name for p in temporary.iterdir()) == ["other", "timeveil-demo-x", "timeveil-link"]
     assert (other / LOCK).exists()
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(temporary):
+    """Whoever may write to the folder for temporary files cannot have others' files removed."""
+    mine = temporary / "mine"
+    mine.touch(0o600)
+    folder = temporary / "timeveil-x"
+    folder.mkdir()
+    (folder / LOCK).symlink_to(mine)
+    os.mkfifo(temporary / "timeveil-pipe")
+    sweep(temporary, "timeveil-x")
+    assert (folder / LOCK).is_symlink()
+    assert mine.exists()
+
+
+def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
+    """Between the look at its lock and its removal, another one was put in its place."""
+    folder = temporary / "timeveil-x"
+    folder.mkdir()
+    (folder / LOCK).touch(0o600)
+    locked = leftovers._lock
+
+    def exchange(handle):
+        folder.rename(temporary / "moved")
+        folder.mkdir()
+        (folder / "rows").touch()
+        return locked(handle)
+
+    monkeypatch.setattr(leftovers, "_lock", exchange)
+    sweep(temporary, "timeveil-x")
+    assert (folder / "rows").exists()
+
+
+def test_a_forked_process_leaves_the_folder_alone(temporary):
+    program = (
+        "import os, sys\nfrom timeveil.model.stored import PrivateFolder\nfolder = PrivateFolder()\n"
+        "child = os.fork()\nif child == 0:\n    sys.exit(0)\nos.waitpid(child, 0)\n"
+        "print(folder.path.is_dir())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_half_written_file_goes_with_the_next_of_its_name(tmp_path):
+    left, handle = hold_beside(tmp_path / "picture.svg", 0o666)
+    os.close(handle)
+    other, kept = hold_beside(tmp_path / "other.svg")
+    again, handle = hold_beside(tmp_path / "picture.svg")
+    assert sorted(tmp_path.iterdir()) == sorted([other, again])
+    assert left.name.startswith(".picture.svg.partial-")
+    os.close(handle)
+    os.close(kept)
+
+
+def test_all_that_duckdb_works_on_is_private(temporary):
+    """Files that DuckDB makes itself for what does not fit in memory lie in a folder that lets nobody in."""
+    visits = pa.table({"who": ["a", "b"], "day": [dt.date(2024, 1, 1)] * 2})
+    relation = tv.read(visits, tv.Roles(respondent="who", time="day"))
+    before = os.umask(0)
+    try:
+        events = DuckDBEvents(relation)
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in temporary.rglob("*")}
+        events.close()
+    finally:
+        os.umask(before)
+    folder = modes.pop(next(name for name in modes if name.startswith("timeveil-")))
+    assert (folder, modes.pop("spill")) == (0o700, 0o700)
+    modes.pop("work.duckdb.wal", None)
+    assert modes == {LOCK: 0o600, "source.parquet": 0o600, "work.duckdb": 0o600}
+    del events
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_file_goes_when_nobody_holds_it(tmp_path):
