@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from timeveil.bundle import rows
 from timeveil.bundle.tables import ParquetSink, Table, write_table
 from timeveil.errors import BundleError
+from timeveil.intake.parquet_file import SafeParquet
 
 _MAKER = re.compile(r"parquet-cpp-arrow version \d+(\.\d+)*(-SNAPSHOT)?", re.ASCII)
 _ENCODINGS = {"PLAIN", "RLE"}
@@ -29,7 +30,7 @@ def oddity(table: Table) -> str | None:
         return _csv_oddity(table) if table.form == "csv" else _parquet_oddity(table)
     except BundleError as error:
         return error.message
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, OverflowError):
         return f"`{table.path.name}` cannot be read"
 
 
@@ -62,14 +63,10 @@ def _csv_oddity(table: Table) -> str | None:
 
 def _parquet_oddity(table: Table) -> str | None:
     name, beside = table.path.name, None
-    with pq.ParquetFile(table.path, pre_buffer=False) as file, pq.ParquetFile(_empty(table.schema)) as empty:
-        if (
-            file.metadata.metadata
-            or file.schema_arrow.metadata
-            or not _MAKER.fullmatch(file.metadata.created_by)
-        ):
+    with SafeParquet(table.path, ()) as file, pq.ParquetFile(_empty(table.schema)) as empty:
+        if file.metadata.metadata or file.whole.metadata or not _MAKER.fullmatch(file.metadata.created_by):
             beside = "metadata"
-        elif not file.schema.equals(empty.schema):
+        elif not file.metadata.schema.equals(empty.schema):
             beside = "columns of other types"
         elif not _is_cut_evenly(file.metadata):
             beside = "row groups of other sizes"

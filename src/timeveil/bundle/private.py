@@ -105,7 +105,10 @@ def open_ledger(path: str | Path) -> Ledger:
             hint="name the file that --ledger made",
             code="folder-missing",
         )
-    causes = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
+    causes = (
+        *(pa.ArrowException, OSError, KeyError, TypeError, ValueError),
+        *(AttributeError, IndexError, OverflowError, RecursionError),
+    )
     return instead_of(causes, lambda cause: _not_opened(place.name, cause), lambda: _opened(place))
 
 
