@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from timeveil.bundle import rows
 from timeveil.bundle.tables import ParquetSink, Table, write_table
 from timeveil.errors import BundleError
-from timeveil.intake.parquet_file import SafeParquet
+from timeveil.intake.parquet_file import FAILURES, SafeParquet
 
 _MAKER = re.compile(r"parquet-cpp-arrow version \d+(\.\d+)*(-SNAPSHOT)?", re.ASCII)
 _ENCODINGS = {"PLAIN", "RLE"}
@@ -30,7 +30,7 @@ def oddity(table: Table) -> str | None:
         return _csv_oddity(table) if table.form == "csv" else _parquet_oddity(table)
     except BundleError as error:
         return error.message
-    except (pa.ArrowException, OSError, ValueError, OverflowError):
+    except FAILURES:
         return f"`{table.path.name}` cannot be read"
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from timeveil.bundle import text
 from timeveil.bundle.rows import Sum, blocks, in_written_types
 from timeveil.errors import BundleError, instead_of
-from timeveil.intake.parquet_file import SafeParquet
+from timeveil.intake.parquet_file import FAILURES, SafeParquet
 from timeveil.model.stored import BATCH_ROWS, Stored
 
 Format = Literal["parquet", "csv"]
@@ -70,9 +70,8 @@ class Table(Stored):
             raise damaged(self.path.name, "is not a file of its own, but a link or none at all")
         count = 0
         source = self._csv(columns) if self.form == "csv" else self._parquet(columns)
-        causes = (pa.ArrowException, OSError, ValueError)
         unreadable = damaged(self.path.name, "cannot be read")
-        while (batch := instead_of(causes, lambda _: unreadable, lambda: next(source, None))) is not None:
+        while (batch := instead_of(FAILURES, lambda _: unreadable, lambda: next(source, None))) is not None:
             count += batch.num_rows
             yield batch if columns is None else batch.select(columns)
         if count != self.num_rows:
@@ -90,6 +89,7 @@ class Table(Stored):
         wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
         with SafeParquet(self.path, wanted.names, given=self.schema.names) as file:
             for batch in file.batches(BATCH_ROWS):
+                batch.validate(full=True)
                 yield batch.cast(wanted)
 
 

@@ -1,6 +1,6 @@
 """How much a file may claim, looked at before it is read.
 
-A file of a few kilobytes can ask for terabytes: packed zeros, a long text that every row repeats by its number
+A small file can ask for terabytes: packed zeros, a long text that every row repeats by its number
 in a dictionary, a header with a million names, keys nested in each other. Limits are wide enough for honest
 files. `TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
 `unpacked=8GB,columns=500000`; a job file cannot.

@@ -2,7 +2,7 @@
 
 The end of a file, its footer, describes the rest, and is looked at first: how long it is, how many columns it
 names, and how much the columns asked for would take in memory. What it cannot tell is how long text becomes:
-a long one may stand in a dictionary once and in every row by its number. Where that could exceed the limit, the
+a long one may stand in a dictionary once and in every row by its number. Where that could be too much, the
 dictionaries are looked at; where it still could, text is read as numbers and dictionary, and summed up before
 it is written out.
 """
@@ -18,13 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from timeveil.errors import InputError, instead_of
+from timeveil.errors import EngineError, InputError, TimeveilError, instead_of
 from timeveil.intake.limits import limits, refuse_columns, refuse_irregular, too_large
 from timeveil.intake.refusals import not_parquet, unreadable
 from timeveil.model.stored import BATCH_ROWS
 
 T = TypeVar("T")
 
+FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError)
+"""What pyarrow says to a file that is not one, or that names columns in bytes that are no text."""
 _TAIL = 8
 _OVERLAPPING = "DELTA_BYTE_ARRAY"
 """The encoding in which a text says how much of the one before it is repeated."""
@@ -53,9 +55,15 @@ class ParquetTable:
                 yield pa.Table.from_batches([batch])
 
     def _guarded(self, take: Callable[[], T]) -> T:
-        return instead_of((OSError, pa.ArrowException), self._refusal, take)
+        return instead_of(FAILURES, self._refusal, take)
 
-    def _refusal(self, cause: Exception) -> InputError:
+    def _refusal(self, cause: Exception) -> TimeveilError:
+        if isinstance(cause, MemoryError):
+            return EngineError(
+                f"there is not enough memory to read `{self._path.name}`",
+                hint="let DuckDB work from disk: engine='duckdb'",
+                code="engine-failed",
+            )
         if isinstance(cause, OSError) and cause.errno is not None:
             return unreadable(self._path.name, cause)
         return not_parquet(self._path.name)
