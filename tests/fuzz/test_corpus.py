@@ -27,3 +27,10 @@ def test_sound_seeds_are_read(name: str, tmp_path: Path) -> None:
     """A corpus whose seeds are all refused would prove nothing."""
     target = name.split("/", maxsplit=1)[0]
     assert check(target, (CORPUS / name).read_bytes(), tmp_path / "place") == ""
+
+
+def test_a_state_file_whose_tables_are_named_in_no_text(tmp_path: Path) -> None:
+    sound = (CORPUS / "state" / "plain").read_bytes()
+    broken = sound.replace(b"CREATE TABLE streams", b"CREATE \xac\xbe\xbd\xb9E streams")
+    assert broken != sound
+    assert check("state", broken, tmp_path / "place") == "state-damaged"

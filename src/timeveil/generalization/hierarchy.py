@@ -152,7 +152,8 @@ class Hierarchy:
         width = head.count(";" if ";" in head else ",") + 1
         if width > MOST_LEVELS:
             raise _bad(
-                f"the hierarchy file `{file.name}` has {width:,} levels", f"give at most {MOST_LEVELS - 1}"
+                f"the hierarchy file `{file.name}` has {width - 1:,} levels",
+                f"give at most {MOST_LEVELS - 1}",
             )
         names = [f"level{i}" for i in range(width)]
         return cls.from_table(_read_levels(file, names, ";" if ";" in head else ","))

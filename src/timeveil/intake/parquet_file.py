@@ -9,17 +9,28 @@ it is written out.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from timeveil.errors import EngineError, InputError, TimeveilError, instead_of
-from timeveil.intake.limits import limits, refuse_columns, refuse_irregular, too_large
+from timeveil.intake.footer import (
+    BIT_PACKED,
+    BYTE_ARRAY,
+    OVERLAPPING,
+    PLAIN,
+    PLAIN_LENGTHS,
+    RLE,
+    Chunk,
+    Footer,
+    Leaf,
+    read_footer,
+)
+from timeveil.intake.limits import limits, refuse_columns, too_large
 from timeveil.intake.refusals import not_parquet, unreadable
 from timeveil.model.stored import BATCH_ROWS
 
@@ -27,9 +38,6 @@ T = TypeVar("T")
 
 FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError)
 """What pyarrow says to a file that is not one, or that names columns in bytes that are no text."""
-_TAIL = 8
-_OVERLAPPING = "DELTA_BYTE_ARRAY"
-"""The encoding in which a text says how much of the one before it is repeated."""
 
 
 class ParquetTable:
@@ -84,12 +92,11 @@ class SafeParquet:
         checksums: bool = False,
     ) -> None:
         self._path = path
-        size = refuse_irregular(path)
-        _refuse_long_footer(path, size)
+        self.footer = read_footer(path)
         self._file = pq.ParquetFile(path, page_checksum_verification=checksums, pre_buffer=False)
         try:
             self._refuse_others(given)
-            self._prepare(size, columns, checksums)
+            self._prepare(columns, checksums)
         except BaseException:
             self._file.close()
             raise
@@ -102,21 +109,21 @@ class SafeParquet:
         if given is not None and self.names != list(given):
             raise pa.ArrowInvalid("the columns are not those of the table")
 
-    def _prepare(self, size: int, columns: Sequence[str] | None, checksums: bool) -> None:  # noqa: FBT001
+    def _prepare(self, columns: Sequence[str] | None, checksums: bool) -> None:  # noqa: FBT001
         self.columns = list(self.names if columns is None else columns)
         self.schema = self.whole if columns is None else pa.schema([self.whole.field(n) for n in columns])
-        self._left = limits().allowance(size)
-        chunks = _Chunks(self.metadata, None if columns is None else set(columns))
-        if chunks.bytes > self._left:
-            raise self._too_large(f"would take {chunks.bytes:,} bytes")
-        self._rows, self._wary = BATCH_ROWS, chunks.at_worst > self._left
+        self._left = limits().allowance(self._path.stat().st_size)
+        claims = _Claims(self.footer, None if columns is None else set(columns))
+        if claims.bytes > self._left:
+            raise self._too_large(f"would take {claims.bytes:,} bytes")
+        self._rows, self._wary = BATCH_ROWS, claims.at_worst > self._left
         if not self._wary:
             return
-        if chunks.overlapping:  # each text is made in full as it is read: few at a time
-            self._rows = max(1, min(BATCH_ROWS, self._left // chunks.largest))
+        if claims.overlapping:  # each text is made in full as it is read: few at a time
+            self._rows = max(1, min(BATCH_ROWS, self._left // claims.largest))
             return
-        plain, self._file = self._file, self._reopened(checksums, sorted(chunks.texts))
-        if self._longest(sorted(chunks.texts)) + chunks.bytes > self._left:
+        plain, self._file = self._file, self._reopened(checksums, sorted(claims.texts))
+        if self._longest(sorted(claims.texts)) + claims.bytes > self._left:
             plain.close()
             return
         self._file.close()
@@ -134,8 +141,7 @@ class SafeParquet:
     def _longest(self, texts: list[str]) -> int:
         """Bytes of all texts if each were the longest of its dictionary; the first row brings that in."""
         total = 0
-        for group in range(self.metadata.num_row_groups):
-            values = self.metadata.row_group(group).num_rows
+        for group, values in enumerate(self.footer.rows):
             for batch in self._file.iter_batches(1, row_groups=[group], columns=texts):
                 total += values * sum(_longest(column) for column in batch.columns)
                 break
@@ -177,47 +183,35 @@ class SafeParquet:
         )
 
 
-class _Chunks:
-    """What the footer says of the columns asked for, and what it leaves open."""
+class _Claims:
+    """What the footer says that some columns take in memory, and what it leaves open."""
 
-    def __init__(self, metadata: pq.FileMetaData, wanted: set[str] | None) -> None:
+    def __init__(self, footer: Footer, wanted: set[str] | None) -> None:
         self.bytes = self.at_worst = self.largest = 0
         self.texts: set[str] = set()
         self.overlapping = False
-        places = [
-            place
-            for place in range(metadata.num_columns)
-            if wanted is None or _is_wanted(metadata.schema.column(place).path, wanted)
-        ]
-        for group in range(metadata.num_row_groups):
-            rows = metadata.row_group(group)
-            for place in places:
-                self._add(metadata.schema.column(place), rows.column(place))
+        for group in footer.groups:
+            for leaf, chunk in zip(footer.leaves, group, strict=True):
+                if wanted is None or _is_wanted(leaf.path, wanted):
+                    self._add(leaf, chunk)
 
-    def _add(self, column: Any, chunk: Any) -> None:
-        values, size = max(chunk.num_values, 0), max(chunk.total_uncompressed_size, 0)
-        if column.physical_type != "BYTE_ARRAY":
-            self.bytes += values * _width(column)
+    def _add(self, leaf: Leaf, chunk: Chunk) -> None:
+        self.bytes += chunk.values * leaf.width
+        if leaf.kind != BYTE_ARRAY:
             return
-        self.bytes += values * _width(column) + size
-        if set(chunk.encodings) <= {"PLAIN", "RLE", "BIT_PACKED", "DELTA_LENGTH_BYTE_ARRAY"}:
+        self.bytes += chunk.unpacked
+        if chunk.encodings <= {PLAIN, RLE, BIT_PACKED, PLAIN_LENGTHS}:
             return
-        self.texts.add(column.path)
-        self.at_worst += values * size
-        self.largest = max(self.largest, size)
-        self.overlapping = self.overlapping or _OVERLAPPING in chunk.encodings
+        self.texts.add(leaf.path)
+        self.at_worst += chunk.values * chunk.unpacked
+        self.largest = max(self.largest, chunk.unpacked)
+        self.overlapping = self.overlapping or OVERLAPPING in chunk.encodings
 
 
 def _is_wanted(path: str, wanted: set[str]) -> bool:
     """Whether a leaf belongs to a column; one with dots in its name may be a leaf or a tree."""
     parts = path.split(".")
     return any(".".join(parts[:end]) in wanted for end in range(1, len(parts) + 1))
-
-
-def _width(column: Any) -> int:
-    """Bytes of one value; of text, of where it begins."""
-    known = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 4}
-    return known.get(column.physical_type) or max(column.length, 1)
 
 
 def _length(column: pa.Array) -> int:
@@ -235,16 +229,3 @@ def _longest(column: pa.Array) -> int:
     if not pa.types.is_dictionary(column.type):
         return limits().unpacked
     return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
-
-
-def _refuse_long_footer(path: Path, size: int) -> None:
-    if size < _TAIL:
-        return
-    with path.open("rb") as file:
-        file.seek(-_TAIL, io.SEEK_END)
-        told = int.from_bytes(file.read(4), "little")
-    most = limits().description
-    if most < told <= size:
-        raise too_large(
-            path.name, f"describes itself in {told:,} bytes, and at most {most:,} are read", "description"
-        )
