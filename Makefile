@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test lint types docs bench experiments experiments-series experiments-packets experiments-patterns format clean
+.PHONY: setup demo test lint types docs bench fuzz experiments experiments-series experiments-packets experiments-patterns format clean
 
 setup: $(STAMP)
 
@@ -47,6 +47,10 @@ experiments-packets: setup
 
 experiments-patterns: setup
 	$(BIN)/python -m benchmarks.experiments.patterns $(DATA)
+
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz $(TARGETS)
 
 format: setup
 	$(BIN)/ruff format .
