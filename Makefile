@@ -57,6 +57,10 @@ experiments-patterns: setup
 mutants: setup
 	$(BIN)/python -m tests.mutants --number $(or $(MUTANTS),200)
 
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz $(TARGETS)
+
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

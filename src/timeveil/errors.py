@@ -72,6 +72,7 @@ ErrorCode = Literal[
     "state-mismatch",
     "stream-closed",
     "too-few-people",
+    "too-large",
     "too-many-patterns",
     "unit-missing",
     "unknown-granularity",

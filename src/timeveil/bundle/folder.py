@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from timeveil.bundle.form import oddity
 from timeveil.bundle.letter import letter
+from timeveil.bundle.manifest_file import MANIFEST, read_manifest
 from timeveil.bundle.naming import SLOTS, folder_name
 from timeveil.bundle.slots import joined, slot_folders
 from timeveil.bundle.strays import not_of_the_release
@@ -26,7 +27,6 @@ from timeveil.model.wording import counted
 from timeveil.verify.judge import is_whole
 
 FORMAT_VERSION = 1
-MANIFEST = "release.json"
 README = "README.txt"
 
 
@@ -37,7 +37,7 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     be read; `damage` says what is wrong with it. A folder that a stream in service publishes in opens as the
     release of all its slots.
     """
-    place = Path(folder)
+    place = there(folder)
     slots = slot_folders(place)
     if slots:
         return joined(place.name, [open_release(slot, check=check) for slot in slots])
@@ -64,7 +64,7 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     rows and nothing beside, the letter and `release.json` as timeveil writes them. Whether the promise
     holds is for `verify` to say. Of a folder of slots, each is looked at.
     """
-    place = Path(folder)
+    place = there(folder)
     slots = slot_folders(place)
     if slots:
         return _slots_damage(place, slots)
@@ -162,6 +162,18 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def there(folder: str | Path) -> Path:
+    """The path of a folder, if the system can look at it at all."""
+    place = Path(folder)
+    error = BundleError(
+        f"the path of `{place.name[:40]}` is none that the system can look at",
+        hint="name the folder that `write` or `--out` made",
+        code="folder-missing",
+    )
+    instead_of((OSError, ValueError), lambda _: error, (place / MANIFEST).exists)
+    return place
+
+
 def _manifest(place: Path) -> dict[str, Any]:
     path = place / MANIFEST
     if not path.is_file():
@@ -177,22 +189,9 @@ def _manifest(place: Path) -> dict[str, Any]:
             hint=hint,
             code="folder-missing",
         )
-    causes = (OSError, ValueError, RecursionError)
-    manifest = instead_of(
-        causes, lambda cause: _unreadable(place.name, cause), lambda: json.loads(path.read_text("utf-8"))
-    )
+    manifest = read_manifest(place)
     _check_shape(manifest)
     return dict(manifest)
-
-
-def _unreadable(name: str, cause: Exception) -> BundleError:
-    if isinstance(cause, OSError):
-        return BundleError(
-            f"no permission to read `{name}`",
-            hint="ask its owner for the right to read",
-            code="no-permission",
-        )
-    return damaged(MANIFEST, "is not JSON")
 
 
 def _check_shape(manifest: Any) -> None:
@@ -229,13 +228,14 @@ def _check_columns(columns: Any) -> None:
 def _is_table_entry(name: str, entry: Any) -> bool:
     if not isinstance(entry, Mapping) or entry.get("format") not in ("parquet", "csv"):
         return False
+    if not re.fullmatch("[a-z_]{1,40}", name):
+        return False
     expected = {"file": f"{name}.{entry['format']}", "format": entry["format"]}
     if entry["format"] == "csv":
         expected["formula_cells"] = FORMULA_CELLS
     return (
         set(entry) == {*expected, "rows", "sha256"}
         and all(entry[key] == value for key, value in expected.items())
-        and Path(entry["file"]).name == entry["file"]
         and type(entry["rows"]) is int
         and entry["rows"] >= 0
         and isinstance(entry["sha256"], str)
@@ -249,7 +249,7 @@ def _table(place: Path, name: str, entry: Mapping[str, Any], manifest: Mapping[s
     if len(set(names)) != len(names) or not names:
         raise damaged(MANIFEST, "describes a table without columns, or a column twice")
     schema = instead_of(
-        (pa.ArrowException, ValueError),
+        (pa.ArrowException, ValueError, OverflowError),
         lambda _: damaged(MANIFEST, "states a column type that does not exist"),
         lambda: pa.schema([pa.field(column["name"], type_named(column["type"])) for column in columns]),
     )

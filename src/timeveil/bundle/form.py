@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 from timeveil.bundle import rows
 from timeveil.bundle.tables import ParquetSink, Table, write_table
 from timeveil.errors import BundleError
+from timeveil.intake.footer import PLAIN, RLE, Footer
+from timeveil.intake.parquet_file import FAILURES, SafeParquet
 
 _MAKER = re.compile(r"parquet-cpp-arrow version \d+(\.\d+)*(-SNAPSHOT)?", re.ASCII)
-_ENCODINGS = {"PLAIN", "RLE"}
+_ENCODINGS = {PLAIN, RLE}
 _MAGIC = 4
-_TAIL = 8
 
 
 def oddity(table: Table) -> str | None:
@@ -29,7 +30,7 @@ def oddity(table: Table) -> str | None:
         return _csv_oddity(table) if table.form == "csv" else _parquet_oddity(table)
     except BundleError as error:
         return error.message
-    except (pa.ArrowException, OSError, ValueError):
+    except FAILURES:
         return f"`{table.path.name}` cannot be read"
 
 
@@ -62,19 +63,15 @@ def _csv_oddity(table: Table) -> str | None:
 
 def _parquet_oddity(table: Table) -> str | None:
     name, beside = table.path.name, None
-    with pq.ParquetFile(table.path, pre_buffer=False) as file, pq.ParquetFile(_empty(table.schema)) as empty:
-        if (
-            file.metadata.metadata
-            or file.schema_arrow.metadata
-            or not _MAKER.fullmatch(file.metadata.created_by)
-        ):
+    with SafeParquet(table.path, ()) as file, pq.ParquetFile(_empty(table.schema)) as empty:
+        if file.metadata.metadata or file.whole.metadata or not _MAKER.fullmatch(file.metadata.created_by):
             beside = "metadata"
-        elif not file.schema.equals(empty.schema):
+        elif not file.metadata.schema.equals(empty.schema):
             beside = "columns of other types"
-        elif not _is_cut_evenly(file.metadata):
+        elif not _is_cut_evenly(file.footer):
             beside = "row groups of other sizes"
         else:
-            beside = _chunk_oddity(file.metadata, table.path.stat().st_size, _footer(table))
+            beside = _chunk_oddity(file.footer, table.path.stat().st_size)
     return None if beside is None else f"the file `{name}` has {beside} that timeveil does not write"
 
 
@@ -85,29 +82,19 @@ def _empty(schema: pa.Schema) -> io.BytesIO:
     return target
 
 
-def _footer(table: Table) -> int:
-    """How many bytes the end of the file takes that describes the rest."""
-    with table.path.open("rb") as file:
-        file.seek(-_TAIL, io.SEEK_END)
-        return int.from_bytes(file.read(4), "little") + _TAIL
+def _is_cut_evenly(footer: Footer) -> bool:
+    return all(size == rows.BLOCK_ROWS for size in footer.rows[:-1])
 
 
-def _is_cut_evenly(metadata: pq.FileMetaData) -> bool:
-    sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
-    return all(size == rows.BLOCK_ROWS for size in sizes[:-1])
-
-
-def _chunk_oddity(metadata: pq.FileMetaData, size: int, footer: int) -> str | None:
+def _chunk_oddity(footer: Footer, size: int) -> str | None:
     """Statistics, dictionaries, indexes, or bytes between the columns."""
     place = _MAGIC
-    for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(number)
-            if chunk.is_stats_set or chunk.has_offset_index or chunk.has_column_index:
-                return "statistics"
-            if chunk.has_dictionary_page or not set(chunk.encodings) <= _ENCODINGS:
-                return "dictionaries or encodings"
-            if chunk.data_page_offset != place:
-                return "bytes between its columns"
-            place += chunk.total_compressed_size
-    return None if place + footer == size else "bytes between its columns"
+    for chunk in (chunk for group in footer.groups for chunk in group):
+        if chunk.has_more:
+            return "statistics"
+        if chunk.has_dictionary or not chunk.encodings <= _ENCODINGS:
+            return "dictionaries or encodings"
+        if chunk.data_page != place:
+            return "bytes between its columns"
+        place += chunk.packed
+    return None if place + footer.size == size else "bytes between its columns"

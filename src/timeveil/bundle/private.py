@@ -32,6 +32,7 @@ from timeveil.model.stored import Stored
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"
+MODELS = ("time", "stream", "series", "patterns")
 IN_MEMORY_ROWS = 2_000_000
 
 
@@ -112,7 +113,10 @@ def open_ledger(path: str | Path) -> Ledger:
             hint="name the file that --ledger made",
             code="folder-missing",
         )
-    causes = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
+    causes = (
+        *(pa.ArrowException, OSError, KeyError, TypeError, ValueError),
+        *(AttributeError, IndexError, OverflowError, RecursionError),
+    )
     return instead_of(causes, lambda cause: _not_opened(place.name, cause), lambda: _opened(place))
 
 
@@ -150,6 +154,7 @@ class Columns(Stored):
         stored = [self._prefix + name for name in names]
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(columns=stored):
+                batch.validate(full=True)
                 yield batch.select(stored).rename_columns(names)
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
@@ -220,6 +225,8 @@ def _ledger(place: Path, schema: pa.Schema, rows: int, about: Mapping[str, Any])
     if rows <= IN_MEMORY_ROWS:
         entries, data = entries.read(), data.read()
     roles = Roles(**about["roles"])
+    if not {*roles.columns, *roles.quasi_columns} <= set(bare.names) or about["model"] not in MODELS:
+        raise ValueError("the ledger does not hold what it says")
     stated = about["axis"]
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
     relation = Relation(roles, data, axis, tuple(about["dropped"]), about["source"])

@@ -19,9 +19,14 @@ from timeveil.query.slots import NOWHERE, line_of
 def slot_folders(place: Path) -> list[Path]:
     """The folders of its slots; none if it is not such a folder. Hidden ones are still being written."""
     slots = place / SLOTS
-    if (place / "release.json").exists() or not slots.is_dir():
+    if (place / "release.json").exists() or slots.is_symlink() or not slots.is_dir():
         return []
-    return sorted(folder for folder in slots.iterdir() if folder.is_dir() and not folder.name.startswith("."))
+    return sorted(folder for folder in slots.iterdir() if _is_slot(folder))
+
+
+def _is_slot(folder: Path) -> bool:
+    """A link leads elsewhere, and what is elsewhere was not published here."""
+    return folder.is_dir() and not folder.is_symlink() and not folder.name.startswith(".")
 
 
 def joined(name: str, releases: Sequence[Release]) -> Release:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from timeveil.bundle import text
 from timeveil.bundle.rows import Sum, blocks, in_written_types
 from timeveil.errors import BundleError, instead_of
-from timeveil.model.stored import Stored
+from timeveil.intake.parquet_file import FAILURES, SafeParquet
+from timeveil.model.stored import BATCH_ROWS, Stored
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
@@ -66,11 +67,12 @@ class Table(Stored):
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
+        if self.path.is_symlink() or not self.path.is_file():
+            raise damaged(self.path.name, "is not a file of its own, but a link or none at all")
         count = 0
         source = self._csv(columns) if self.form == "csv" else self._parquet(columns)
-        causes = (pa.ArrowException, OSError, ValueError)
         unreadable = damaged(self.path.name, "cannot be read")
-        while (batch := instead_of(causes, lambda _: unreadable, lambda: next(source, None))) is not None:
+        while (batch := instead_of(FAILURES, lambda _: unreadable, lambda: next(source, None))) is not None:
             count += batch.num_rows
             yield batch if columns is None else batch.select(columns)
         if count != self.num_rows:
@@ -85,12 +87,11 @@ class Table(Stored):
         return text.read_batches(self.path, self.schema, columns)
 
     def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(self.path, pre_buffer=False) as file:
-            if file.schema_arrow.names != self.schema.names:
-                raise pa.ArrowInvalid("the columns are not those of the table")
-            wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
-            for batch in file.iter_batches(columns=columns):
-                yield batch.select(wanted.names).cast(wanted)
+        wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
+        with SafeParquet(self.path, wanted.names, given=self.schema.names) as file:
+            for batch in file.batches(BATCH_ROWS):
+                batch.validate(full=True)
+                yield batch.cast(wanted)
 
 
 def damaged(name: str, what: str, hint: str = GET_IT_AGAIN) -> BundleError:

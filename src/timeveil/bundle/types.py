@@ -7,6 +7,7 @@ files of the same release open with the same types.
 from __future__ import annotations
 
 import re
+import zoneinfo
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ _PLAIN = (
 )
 _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
+_OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
 _LIST = re.compile(r"list<(u?int(?:8|16|32|64)|string)>")
 
@@ -52,7 +54,9 @@ def is_writable(kind: pa.DataType) -> bool:
     (True, True, False)
     """
     name = type_name(kind)
-    return name in _BY_NAME or any(form.fullmatch(name) for form in (_ZONED, _DECIMAL, _LIST))
+    if zoned := _ZONED.fullmatch(name):
+        return _is_zone(zoned[2])
+    return name in _BY_NAME or any(form.fullmatch(name) for form in (_DECIMAL, _LIST))
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -74,7 +78,7 @@ def type_named(name: str) -> pa.DataType:
         return _BY_NAME[name]
     if listed := _LIST.fullmatch(name):
         return pa.list_(_BY_NAME[listed[1]])
-    if zoned := _ZONED.fullmatch(name):
+    if (zoned := _ZONED.fullmatch(name)) and _is_zone(zoned[2]):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):
         make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
@@ -84,3 +88,14 @@ def type_named(name: str) -> pa.DataType:
         hint="open it with the version of timeveil named in its release.json, or a newer one",
         code="folder-damaged",
     )
+
+
+def _is_zone(name: str) -> bool:
+    """Whether a zone is one of the database, or an offset; others are paths to whatever file they name."""
+    if _OFFSET.fullmatch(name):
+        return True
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.bundle.folder import MANIFEST, README, as_json, columns_key, digest, open_release
+from timeveil.bundle.folder import README, as_json, columns_key, digest, open_release
 from timeveil.bundle.letter import letter
+from timeveil.bundle.manifest_file import MANIFEST
 from timeveil.bundle.private import ledger_beside, refuse_public, write_ledger
 from timeveil.bundle.rows import Sum, written_schema
 from timeveil.bundle.tables import FORMULA_CELLS, Format, write_table
@@ -89,6 +90,7 @@ def _checked(release: Release, place: Path, form: Format) -> Iterator[Path]:
 
 def refuse_taken(place: Path) -> None:
     """Nothing that exists is ever written over, and no folder is made on the way."""
+    refuse_unnameable(place)
     if os.path.lexists(place):
         raise BundleError(
             f"`{place.name}` exists already", hint="give a new name, or remove it first", code="folder-exists"
@@ -98,6 +100,14 @@ def refuse_taken(place: Path) -> None:
             f"there is no folder `{place.parent.name}` to write `{place.name}` into",
             hint="make that folder first",
             code="folder-missing",
+        )
+
+
+def refuse_unnameable(place: Path) -> None:
+    """No file system takes a zero byte in a name."""
+    if "\0" in str(place):
+        raise BundleError(
+            "a path to write to has a zero byte in it", hint="give it another name", code="folder-missing"
         )
 
 

@@ -45,7 +45,7 @@ class Output:
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
         if self.as_json:
-            to_stdout(json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n")
+            to_stdout(_as_json(data))
         elif not self.quiet:
             self.print(text if text.endswith("\n") else text + "\n")
 
@@ -71,9 +71,7 @@ class Output:
         if self.as_json:
             told = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
-                to_stdout(
-                    json.dumps({"error": told}, indent=2, ensure_ascii=False, default=_type_name) + "\n"
-                )
+                to_stdout(_as_json({"error": told}))
         words = printable(f"error: {error.message}\n\nhint: {error.hint}\n")
         if not _has_colour(sys.stderr):
             to_stderr(words)
@@ -148,6 +146,14 @@ def printable(text: str) -> str:
     'column ?[31m`a`\\n'
     """
     return "".join(mark if mark.isprintable() or mark == "\n" else "?" for mark in text)
+
+
+def _as_json(data: Any) -> str:
+    """JSON in which every letter shows; others are written as their number, which means the same."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n"
+    if text.isascii():
+        return text
+    return "".join(m if m.isprintable() or m == "\n" else json.dumps(m)[1:-1] for m in text)
 
 
 def _has_colour(stream: TextIO) -> bool:

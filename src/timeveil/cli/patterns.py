@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from timeveil.cli.options import roles_from
 from timeveil.cli.output import Output
 from timeveil.cli.perform import empty, refuse_early, violated, write_both
 from timeveil.cli.series import Instants, series_roles
-from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.errors import InfeasibleError, ParameterError, TimeveilError
 from timeveil.model.progress import Progress
 from timeveil.model.roles import Roles
 
@@ -78,10 +77,12 @@ def refuse_neighbour(run: PatternRun, release: Release) -> None:
 
 def _instants(folder: Path) -> list[str]:
     """The instants of a series release; none if it is something else."""
+    from timeveil.bundle.manifest_file import read_manifest  # noqa: PLC0415
+
     try:
-        manifest = json.loads((folder / "release.json").read_text("utf-8"))
+        manifest = read_manifest(folder)
         found = manifest["series"]["instants"] if manifest["model"] == "series" else []
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, TimeveilError):
         return []
     return found if isinstance(found, list) else []
 

@@ -82,7 +82,7 @@ def empty(source: str | None) -> InputError:
 def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
     """What can be refused before any work is done."""
     from timeveil.bundle.private import refuse_public  # noqa: PLC0415
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.bundle.writing import refuse_taken, refuse_unnameable  # noqa: PLC0415
 
     if run.format not in ("parquet", "csv"):
         raise ParameterError(
@@ -99,6 +99,7 @@ def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
     refuse_taken(Path(run.out))
     if run.ledger is None:
         return
+    refuse_unnameable(Path(run.ledger))
     if Path(run.ledger).resolve().is_relative_to(Path(run.out).resolve()):
         raise PrivateArtifactError(
             "the ledger would lie in the release folder; a ledger identifies people",

@@ -139,12 +139,8 @@ def _numbers(text: str) -> list[float]:
     except ValueError:
         pass
     path = Path(text)
-    if not path.is_file():
-        raise InputError(
-            "--like is neither numbers nor a file that is there",
-            hint="give a number per instant, such as --like 1,2,4,3, or a file that has them",
-            code="file-missing",
-        )
+    if not instead_of((OSError, ValueError), lambda _: _no_numbers(), path.is_file):
+        raise _no_numbers()
     error = InputError(
         f"`{path.name}` does not hold numbers with commas, blanks or lines between",
         hint="put one number per instant into it, and nothing else",
@@ -153,6 +149,14 @@ def _numbers(text: str) -> list[float]:
     if path.stat().st_size > LARGEST:
         raise error
     return instead_of((ValueError, OSError), lambda _: error, lambda: _parsed(path.read_text("utf-8")))
+
+
+def _no_numbers() -> InputError:
+    return InputError(
+        "--like is neither numbers nor a file that is there",
+        hint="give a number per instant, such as --like 1,2,4,3, or a file that has them",
+        code="file-missing",
+    )
 
 
 def _parsed(text: str) -> list[float]:

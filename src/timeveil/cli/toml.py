@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import InputError, ParameterError, instead_of
+
+DEEPEST = 20
+_DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
+"""The time that a key takes grows with the square of its parts."""
 
 
 def load_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            f"there is no file `{path.name}`", hint="see that the path is spelt right", code="file-missing"
-        ) from None
-    except PermissionError:
-        raise InputError(
-            f"no permission to read `{path.name}`",
-            hint="ask its owner for the right to read",
-            code="no-permission",
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(
-            f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
-        ) from None
-    except OSError:
-        raise InputError(
-            f"`{path.name}` could not be read", hint="name a TOML file", code="file-unreadable"
-        ) from None
-    except tomllib.TOMLDecodeError as cause:
-        raise ParameterError(
-            f"`{path.name}` is not TOML: {str(cause)[:1].lower()}{str(cause)[1:]}",
-            hint='write key = value lines, text in quotes, such as zone = "Europe/Berlin"',
-            code="bad-job",
-        ) from None
+    from timeveil.intake.limits import no_file, small_text  # noqa: PLC0415
+
+    def refused(cause: Exception) -> InputError:
+        return _not_text(path.name) if isinstance(cause, UnicodeDecodeError) else no_file(path.name, cause)
+
+    text = instead_of((OSError, ValueError), refused, lambda: small_text(path, "a file of settings has"))
+    if _DEEP_KEY.search(text):
+        raise _not_toml(path.name, f"a key has more than {DEEPEST} parts")
+    causes = (ValueError, RecursionError)
+    return instead_of(causes, lambda cause: _not_toml(path.name, _reason(cause)), lambda: tomllib.loads(text))
+
+
+def _reason(cause: Exception) -> str:
+    """Where it went wrong; a number of too many digits, or too many brackets, have no place."""
+    if isinstance(cause, tomllib.TOMLDecodeError):
+        return f"{str(cause)[:1].lower()}{str(cause)[1:]}"
+    return "a number is too long" if isinstance(cause, ValueError) else "it is nested too deep"
+
+
+def _not_text(name: str) -> InputError:
+    return InputError(f"`{name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding")
+
+
+def _not_toml(name: str, why: str) -> ParameterError:
+    return ParameterError(
+        f"`{name}` is not TOML: {why}",
+        hint='write key = value lines, text in quotes, such as zone = "Europe/Berlin"',
+        code="bad-job",
+    )
 
 
 def granularity_tables(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import InputError, ParameterError, instead_of
+from timeveil.intake.limits import refuse_irregular
 
 STAR = "*"
+MOST_LEVELS = 100
+LONGEST_LINE = 1 << 20
+LARGEST = 400
+"""Digits before or behind the point of a number; no measured number has more."""
 RULES = {"intervals": "5,10", "prefixes": "3,2"}
 
 
@@ -85,6 +90,8 @@ class Hierarchy:
         ['201**']
         """
         _growing("lengths", [-length for length in lengths])
+        if any(length > LONGEST_LINE for length in lengths):
+            raise _bad("a prefix of a hierarchy is longer than any value", f"give at most {LONGEST_LINE:,}")
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             if number > len(lengths):
@@ -107,7 +114,9 @@ class Hierarchy:
         """One row per value, one column per level, the value itself first; each coarsens the last."""
         if table.num_columns < 2:
             raise _bad("a hierarchy needs a column of values and at least one level", "add a level column")
-        columns = [table.column(i).combine_chunks().cast(pa.string()) for i in range(table.num_columns)]
+        if table.num_columns > MOST_LEVELS:
+            raise _bad(f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}")
+        columns = [_as_text(table.column(i)) for i in range(table.num_columns)]
         if len(columns[0].unique()) != len(columns[0]):
             raise _bad("a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
@@ -141,15 +150,26 @@ class Hierarchy:
         file = Path(path)
         head = _first_line(file)
         width = head.count(";" if ";" in head else ",") + 1
+        if width > MOST_LEVELS:
+            raise _bad(
+                f"the hierarchy file `{file.name}` has {width - 1:,} levels",
+                f"give at most {MOST_LEVELS - 1}",
+            )
         names = [f"level{i}" for i in range(width)]
         return cls.from_table(_read_levels(file, names, ";" if ";" in head else ","))
 
 
+def _as_text(column: pa.ChunkedArray) -> pa.Array:
+    error = _bad(f"a level of a hierarchy has the type {column.type}", "give text or numbers")
+    return instead_of(pa.ArrowException, lambda _: error, lambda: column.combine_chunks().cast(pa.string()))
+
+
 def _first_line(file: Path) -> str:
     try:
+        refuse_irregular(file)
         with file.open(encoding="utf-8") as lines:
-            return lines.readline()
-    except (OSError, UnicodeDecodeError):
+            return lines.readline(LONGEST_LINE)
+    except (OSError, ValueError):
         failure = InputError(
             f"the hierarchy file `{file.name}` cannot be read",
             hint="give the path of a UTF-8 text file with one row per value",
@@ -168,7 +188,7 @@ def _read_levels(file: Path, names: list[str], delimiter: str) -> pa.Table:
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
         )
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, OSError, KeyError):
         failure = _bad(
             f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
         )
@@ -203,7 +223,7 @@ def _from_rule(rule: str, numbers: str) -> Hierarchy:
         if rule == "intervals":
             return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
         return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
-    except ValueError:
+    except (ValueError, OverflowError):
         failure = _bad(f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}")
     raise failure
 
@@ -225,10 +245,17 @@ def _numbers(values: pa.Array) -> list[Fraction | None]:
 
 
 def _number(value: Any) -> Fraction | None:
+    """The number that is written, exactly; 1e999999999 would take all memory to write out."""
     try:
-        return Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
         return None
+    if (
+        not number.is_finite()
+        or not -LARGEST <= int(number.as_tuple().exponent) <= number.adjusted() <= LARGEST
+    ):
+        return None
+    return Fraction(number)
 
 
 def _text(number: Fraction) -> str:

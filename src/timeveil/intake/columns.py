@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import InputError
+from timeveil.errors import InputError, instead_of
 
 _DAY_MS = 86_400_000
 _KNOWN_EXTENSIONS = ("arrow.json", "arrow.uuid")
@@ -36,6 +36,17 @@ def refuse_unsupported(
                 hint="turn it into plain columns of text or numbers, or drop it",
                 code="unsupported-input",
             )
+
+
+def refuse_no_text(name: str, column: pa.ChunkedArray) -> None:
+    """Text is UTF-8, and a code stands for a value; files and other libraries can say so of anything."""
+    error = InputError(
+        f"column `{name}` holds bytes that are no UTF-8 text, or codes without a value",
+        hint="write it again with the program that made it",
+        code="bad-encoding",
+        facts={"column": name},
+    )
+    instead_of(pa.ArrowException, lambda _: error, lambda: column.validate(full=True))
 
 
 def is_list(kind: pa.DataType) -> bool:

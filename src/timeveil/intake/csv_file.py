@@ -17,11 +17,21 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from timeveil.errors import InputError, instead_of
-from timeveil.intake.refusals import no_header, not_csv, not_text, other_separator, unreadable
+from timeveil.intake.limits import limits, refuse_columns, too_large
+from timeveil.intake.refusals import (
+    long_header,
+    long_row,
+    no_header,
+    not_csv,
+    not_text,
+    other_separator,
+    unreadable,
+)
 from timeveil.model.wording import counted
 
-HEAD_BYTES = 1 << 20
-BLOCK_BYTES = 1 << 21  # some tens of these are in memory at once
+HEAD_BYTES = 1 << 21
+"""Bytes of the header line, at most."""
+BLOCK_BYTES = 1 << 21  # some tens of these are in memory at once; no row is longer
 
 T = TypeVar("T")
 
@@ -32,7 +42,7 @@ class CsvFile:
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
-        head = _head(path)
+        head, self._is_cut = _head(path)
         self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
         self.names, self._header_only = self._header(head)
         for mark in (";", "\t"):
@@ -66,14 +76,20 @@ class CsvFile:
         """The names in the first line, and whether that is all there is."""
         lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=self._delimiter)
-        names = instead_of(
-            csv.Error, lambda _: not_csv(self._path.name), lambda: next((row for row in reader if row), None)
-        )
+        names = instead_of(csv.Error, self._odd_header, lambda: next((row for row in reader if row), None))
         if names is None:
             raise no_header(self._path.name)
+        refuse_columns(self._path.name, len(names))
+        rest = lines.read()
+        if self._is_cut and not rest:
+            raise long_header(self._path.name, HEAD_BYTES)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
             raise not_text(self._path.name)
-        return tuple(names), not lines.read().strip("\r\n")
+        return tuple(names), not rest.strip("\r\n")
+
+    def _odd_header(self, cause: Exception) -> InputError:
+        name, most = self._path.name, csv.field_size_limit()
+        return long_header(name, most) if "field larger" in str(cause) else not_csv(name)
 
     def _refuse_open_quote(self, stream: CountedQuotes) -> None:
         """A quote that never closes makes one cell of all rows after it, and pyarrow does not mind."""
@@ -109,6 +125,8 @@ class CsvFile:
     def _refusal(self, cause: Exception) -> InputError:
         if isinstance(cause, OSError):
             return unreadable(self._path.name, cause)
+        if "straddling" in str(cause):
+            return long_row(self._path.name, BLOCK_BYTES)
         return not_text(self._path.name) if "UTF8" in str(cause) else self._ragged()
 
     def _ragged(self) -> InputError:
@@ -132,12 +150,15 @@ class CsvFile:
 
 
 class CountedQuotes:
-    """A file read in blocks, its quotes counted on the way."""
+    """A file read in blocks, its quotes counted on the way, and no further than a packed one may go."""
 
     closed = False
 
     def __init__(self, path: Path) -> None:
         self.quotes = 0
+        self._name = path.name
+        self._allowed = _allowed(path)
+        self._read = 0
         self._stream = _opened(path)
 
     def __enter__(self) -> CountedQuotes:
@@ -150,6 +171,11 @@ class CountedQuotes:
         """The next bytes."""
         block: bytes = self._stream.read(None if size < 0 else size)
         self.quotes += block.count(b'"')
+        self._read += len(block)
+        if self._allowed is not None and self._read > self._allowed:
+            raise _too_much(self._name, self._allowed)
+        if b"\0" in block:
+            raise not_text(self._name)
         return block
 
     def close(self) -> None:
@@ -160,8 +186,30 @@ def _texts(columns: Sequence[str]) -> pa.Schema:
     return pa.schema([pa.field(column, pa.string()) for column in columns])
 
 
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def _allowed(path: Path) -> int | None:
+    """Bytes that may be read, if the file is packed; at its end it says how many there are."""
+    if not _is_packed(path):
+        return None
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(-min(size, 4), io.SEEK_END)
+        told = int.from_bytes(file.read(4), "little")
+    allowed = limits().allowance(size)
+    if told > allowed:
+        raise _too_much(path.name, allowed)
+    return allowed
+
+
+def _too_much(name: str, allowed: int) -> InputError:
+    return too_large(name, f"unpacks to more than the {allowed:,} bytes that are allowed", "unpacked")
+
+
 def _opened(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="gzip" if path.name.lower().endswith(".gz") else None)
+    return pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -170,9 +218,9 @@ def _first_bytes(path: Path) -> bytes:
     return first
 
 
-def _head(path: Path) -> str:
-    """The beginning of the file as text; bytes that are not UTF-8 come as surrogates."""
+def _head(path: Path) -> tuple[str, bool]:
+    """The beginning of the file as text, bytes that are not UTF-8 as surrogates; whether there is more."""
     head = instead_of((pa.ArrowException, OSError), lambda _: not_csv(path.name), lambda: _first_bytes(path))
     if b"\0" in head:
         raise not_text(path.name)
-    return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
+    return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff"), len(head) == HEAD_BYTES

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.errors import InputError, RolesError
-from timeveil.intake.columns import plain, refuse_unsupported, without_blanks, without_nan
+from timeveil.intake.columns import plain, refuse_no_text, refuse_unsupported, without_blanks, without_nan
 from timeveil.intake.fitting import Fitted
 from timeveil.intake.moments import Moments, position_of_first
 from timeveil.model.relation import TimeAxis
@@ -49,6 +49,8 @@ class Desk:
         """The next rows, typed as far as can be said before the last row."""
         roles = self._fitted.roles
         refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time, item=roles.item)
+        for name in self._fitted.columns:
+            refuse_no_text(name, rows.column(name))
         columns = [self._column(name, rows.column(name)) for name in self._fitted.columns]
         self._rows += rows.num_rows
         return pa.table(columns, schema=_schema(self._fitted.columns, columns))

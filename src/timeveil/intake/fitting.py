@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from timeveil.errors import RolesError
+from timeveil.intake.looks import alike, shortened, spelt
 from timeveil.model.roles import REST, Derived, Roles
 
 
@@ -40,7 +41,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     >>> listed(["a", "b"])
     '`a`, `b`'
     """
-    shown = ", ".join(f"`{name}`" for name in names[:most])
+    shown = ", ".join(f"`{shortened(str(name))}`" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
@@ -50,6 +51,13 @@ def _refuse_twice(names: Sequence[str]) -> None:
         raise RolesError(
             f"the table has more than one column named {listed(twice)}",
             hint="rename the columns so that each name is there once",
+            code="column-twice",
+        )
+    pair = alike(names)
+    if pair is not None:
+        raise RolesError(
+            f"the table has two columns whose names look the same: `{spelt(pair[0])}` and `{spelt(pair[1])}`",
+            hint="rename one of them, so that nobody gives the role of one to the other",
             code="column-twice",
         )
 
@@ -88,6 +96,9 @@ def _refuse_missing(roles: Roles, names: Sequence[str]) -> None:
             facts={"missing": missing, "near": []},
         )
     hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
+    twins = [pair for name in missing for other in near if (pair := alike([name, other]))]
+    if twins:
+        hint = f"what is asked for is spelt `{spelt(twins[0][0])}`, the column `{spelt(twins[0][1])}`"
     raise RolesError(
         f"the table has no column {listed(missing)}",
         hint=hint if names else "the table has no columns at all",

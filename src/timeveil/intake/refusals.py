@@ -61,3 +61,21 @@ def no_header(name: str) -> InputError:
         hint="the first line must name the columns",
         code="file-unreadable",
     )
+
+
+def long_header(name: str, most: int) -> InputError:
+    """A CSV file whose first line does not end, or holds a name without end."""
+    return InputError(
+        f"the header of `{name}` is longer than {most:,} bytes, or has a name that is",
+        hint="see that the first line names the columns, ends, and closes its quotes",
+        code="too-large",
+    )
+
+
+def long_row(name: str, most: int) -> InputError:
+    """A CSV file with a row that does not end."""
+    return InputError(
+        f"`{name}` has a row of more than {most:,} bytes",
+        hint="see that lines end and quotes are closed; longer texts are read from Parquet",
+        code="too-large",
+    )

@@ -7,7 +7,6 @@ last folder was written, so it is compared with what was to be written.
 from __future__ import annotations
 
 import io
-import json
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.bundle import damage, open_release, write
-from timeveil.bundle.folder import MANIFEST
+from timeveil.bundle.manifest_file import read_manifest
 from timeveil.bundle.naming import SLOTS, folder_name, stream_folder
 from timeveil.bundle.writing import sync_folder
 from timeveil.errors import BundleError
@@ -86,7 +85,7 @@ def _damaged(place: Path) -> bool:
 
 def _content(place: Path) -> tuple[Any, dict[str, pa.Table]]:
     """What a folder says and what its tables hold, however the files are laid out."""
-    told = json.loads((place / MANIFEST).read_text("utf-8"))
+    told = read_manifest(place)
     told["tables"] = {name: {**entry, "sha256": None} for name, entry in told.get("tables", {}).items()}
     return told, open_release(place, check=False).tables
 

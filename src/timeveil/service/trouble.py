@@ -17,7 +17,7 @@ def sqlite_plainly(name: str) -> Iterator[None]:
     """Turn errors of SQLite, whose text could carry data, into ours."""
     try:
         yield
-    except sqlite3.Error as cause:
+    except (sqlite3.Error, UnicodeDecodeError) as cause:
         number = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     else:
         return
