@@ -59,7 +59,7 @@ def assemble(
                 "copies": pa.array(done.virtual.copies, pa.int64()),
             }
         ),
-        "channels": told(done.channels, done.before, rows.names),
+        "channels": told(done.channels, rows.names),
     }
     ledger = Ledger(
         "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done)
