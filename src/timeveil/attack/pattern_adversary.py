@@ -27,7 +27,9 @@ class PatternAdversary:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
         if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
             raise ParameterError(
-                "`seconds` must be a number above 0", hint="give some seconds, such as 5", code="bad-parameter"
+                "`seconds` must be a number above 0",
+                hint="give some seconds, such as 5",
+                code="bad-parameter",
             )
 
     @property
