@@ -144,6 +144,10 @@ class Case:
     def is_structural(self) -> bool:
         return self.structural and self.symbols is not None
 
+    @property
+    def guarantee(self) -> NoInferenceChannel:
+        return NoInferenceChannel(self.k, counts_alone=self.symbols is not None and not self.structural)
+
     @cached_property
     def sets(self) -> Sets:
         return frequent(self.rows, self.least, self.max_len or 99)
@@ -200,7 +204,7 @@ def release_of(case: Case, sets: Sets | None = None) -> Release:
               "center": "mean" if series else None, "published": case.published}  # fmt: skip
     manifest = {
         "format": 1, "model": "patterns", "tool": "timeveil 0.1.0",
-        "guarantee": NoInferenceChannel(case.k).as_dict(),
+        "guarantee": case.guarantee.as_dict(),
         "patterns": {"kind": "series" if series else "baskets",
                      "instants": case.instants if series else None, **shared},
         "columns": [{"name": "pattern", "role": "pattern", "type": "list<string>"},
@@ -210,7 +214,7 @@ def release_of(case: Case, sets: Sets | None = None) -> Release:
         "counts": {"patterns": len(shown), "transactions": told[frozenset()],
                    "virtual": len(case.virtual) if sets is None else told[frozenset()] - len(case.rows)},
     }  # fmt: skip
-    return Release(NoInferenceChannel(case.k), manifest, {"data": table_of(shown)})
+    return Release(case.guarantee, manifest, {"data": table_of(shown)})
 
 
 def ledger_of(case: Case) -> Ledger:

@@ -342,6 +342,9 @@ def test_the_manifest_and_the_table_say_the_same(case, data):
     more = with_section(release, "counts", virtual=release.manifest["counts"]["virtual"] + 1)
     assert "virtual" in codes(more, ledger)
     assert "guarantee" in codes(with_section(release, "parameters", k=case.k + 1))
+    alone = replace(release.guarantee, counts_alone=not release.guarantee.counts_alone)
+    other = replace(release, guarantee=alone, manifest={**release.manifest, "guarantee": alone.as_dict()})
+    assert codes(other) == {"guarantee"}
     bold = replace(release, guarantee=NoInferenceChannel(case.least + 1))
     bold = replace(bold, manifest={**bold.manifest, "guarantee": bold.guarantee.as_dict()})
     assert "min-support" in codes(with_section(bold, "parameters", k=case.least + 1))

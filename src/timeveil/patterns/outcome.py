@@ -5,7 +5,7 @@ Patterns stand in the order of their length and then of their items, which tells
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,8 @@ def assemble(
         closed[0] = True  # the empty pattern tells how many people there are
         shown = np.flatnonzero(closed)
     data = pattern_table(done.after, shown, rows.names)
-    manifest = _manifest(settings, source, least)
+    promise = replace(settings.promise, counts_alone=source.instants is not None and not settings.structural)
+    manifest = {**_manifest(settings, source, least), "guarantee": promise.as_dict()}
     manifest["counts"] = {
         "patterns": data.num_rows,
         "transactions": int(done.after.support[0]),
@@ -64,7 +65,7 @@ def assemble(
     ledger = Ledger(
         "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done)
     )
-    return Release(settings.promise, manifest, {"data": data}), ledger
+    return Release(promise, manifest, {"data": data}), ledger
 
 
 def pattern_table(family: Family, shown: Ints, names: tuple[str, ...]) -> pa.Table:

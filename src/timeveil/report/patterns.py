@@ -90,8 +90,9 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
         )
         if not release.manifest["patterns"]["structural"]:
             said.append(
-                "two letters of one instant exclude each other, which every reader knows; groups that follow "
-                "from that were not looked for. Leave structural on unless you only compare."
+                "everybody has one letter at every instant, which every reader knows; groups that follow "
+                "from that were not looked for, and the promise is weaker. Leave structural on unless you "
+                "only compare."
             )
     return said
 
@@ -124,7 +125,11 @@ def _small(release: Release, ledger: Ledger) -> Iterator[str]:
     if facts["channels"] == 0:
         yield f"Their true counts give no group of fewer than {k} away, so nothing had to be done."
         return
-    how = ", also by what cannot go together" if release.manifest["patterns"]["structural"] else ""
+    how = (
+        ", also as everybody has one letter at every instant"
+        if release.manifest["patterns"]["structural"]
+        else ""
+    )
     yield (
         f"From their true counts anyone could compute {counted(facts['channels'], 'group')} of fewer than "
         f"{k} people{how}."
