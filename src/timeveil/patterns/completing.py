@@ -6,10 +6,10 @@ follows is as good as published, and can be any number from 0 on; it may be a sm
 
 The family stays downward closed. Say that X with s follows, because X and X with every other symbol of the
 instant are there. A part of X with s is either a part of X, which is there; or a part of X together with s,
-and this part is there, and with every other symbol, too, so that with s it follows in the same round.
+and this part is there, and with every other symbol, too, so that with s it is there or follows, too.
 Hence the cell theorem holds for the larger family as for the published one.
 
-Cost: a look at every set and each of its items per round, of which there are few.
+Cost: a look at every set and each of its items, once and again for every round that its length takes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from timeveil.patterns.transactions import Ints
 class Completed:
     """A family with all that follows: the node that each was before, and the round in which it followed.
 
-    What was there before followed in round 0; of the others `origin` is -1.
+    What was there before has round 0. Of the others `origin` is -1; they follow from what has an earlier
+    round, among sets of their length.
     """
 
     family: Family
@@ -69,81 +70,93 @@ class Completed:
 
 
 def completed(family: Family) -> Completed:
-    """The family with all sets whose counts follow from everybody having one symbol at every instant."""
-    whole, turn = Completed.only(family), 0
-    origin, since = whole.origin, whole.since
-    while family.kinds > 1:
-        turn += 1
-        lines, supports = _following(family)
-        if not lines:
-            break
-        family, order = _joined(family, lines, supports)
-        fresh = order >= len(origin)
-        before = np.where(fresh, 0, order)
-        origin, since = np.where(fresh, -1, origin[before]), np.where(fresh, turn, since[before])
-    return Completed(family, origin, since)
+    """The family with all sets whose counts follow from everybody having one symbol at every instant.
+
+    A set follows from sets of its own length and one that is shorter: lengths are done one after the other.
+    """
+    if family.kinds == 1:
+        return Completed.only(family)
+    begins, paths, drops, _ = family.links
+    depth, rank = np.diff(begins), np.zeros(len(family.item), np.int64)
+    root = np.zeros(1, np.int64)
+    done = [_Level(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64), family.support[:1], root, root)]
+    keys = [root]
+    for length in range(1, int(depth.max(initial=0)) + 1):
+        here = np.flatnonzero(depth == length)
+        at = begins[here][:, None] + np.arange(length)
+        found = _Level(paths[at], rank[drops[at]], family.support[here], here, np.zeros(len(here), np.int64))
+        found = _followed(found, done[-1], keys, family.kinds, family.instants)
+        key = found.less[:, -1] * (family.kinds * family.instants) + found.lines[:, -1]
+        order = np.argsort(key, kind="stable")
+        rank[here] = np.argsort(order)[: len(here)]
+        done.append(found.part(order))
+        keys.append(key[order])
+    return _built(done, family)
 
 
-Lines = dict[int, Ints]
-"""Sets of items by their length, one in a line."""
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Sets of one length: their items, places of the sets without each, supports, origins and rounds."""
+
+    lines: Ints
+    less: Ints
+    support: Ints
+    origin: Ints
+    since: Ints
+
+    def part(self, which: Ints) -> _Level:
+        return _Level(*(getattr(self, name)[which] for name in self.__slots__))
+
+    def with_more(self, lines: Ints, less: Ints, support: Ints, turn: int) -> _Level:
+        more = lines, less, support, np.full(len(lines), -1), np.full(len(lines), turn)
+        mine = (getattr(self, name) for name in self.__slots__)
+        return _Level(*(np.concatenate(pair) for pair in zip(mine, more, strict=True)))
 
 
-def _following(family: Family) -> tuple[Lines, dict[int, Ints]]:
-    """All sets that follow from what is there, each once, with their supports."""
+def _followed(level: _Level, above: _Level, keys: list[Ints], kinds: int, instants: int) -> _Level:
+    """The sets of a length, and all that follow from them and the sets `above`, of one item less."""
     from timeveil.kernels.boxes import additions  # noqa: PLC0415
 
-    kinds, instants = family.kinds, family.instants
-    begins, paths, drops, _ = family.links
-    counts = additions(paths, drops, len(family.item), kinds, instants).ravel()
-    found = np.flatnonzero(counts == kinds - 1)
-    if len(found) == 0:
-        return {}, {}
-    place = drops * instants + paths // kinds
-    hit = np.flatnonzero(counts[place] == kinds - 1)
-    slot = np.searchsorted(found, place[hit])
-    owner = np.searchsorted(begins, hit, side="right") - 1
-    others = np.bincount(slot, family.support[owner], len(found)).astype(np.int64)
-    symbol = kinds * (kinds - 1) // 2 - np.bincount(slot, paths[hit] % kinds, len(found)).astype(np.int64)
-    node, item = found // instants, found % instants * kinds + symbol
-    lengths, supports = np.diff(begins)[node], family.support[node] - others
-    lines, people = {}, {}
-    for length in np.unique(lengths).tolist():
-        mine = np.flatnonzero(lengths == length)
-        held = paths[begins[node[mine]][:, None] + np.arange(length)]
-        every = np.sort(np.concatenate([held, item[mine][:, None]], axis=1), axis=1)
-        lines[length + 1], first = np.unique(every, axis=0, return_index=True)
-        people[length + 1] = supports[mine][first]
-    return lines, people
+    length, turn = level.lines.shape[1], 0
+    counts = additions(level.lines.ravel(), level.less.ravel(), len(above.lines), kinds, instants).ravel()
+    while len(short := np.flatnonzero(counts == kinds - 1)):
+        turn += 1
+        place = (level.less * instants + level.lines // kinds).ravel()
+        hit = np.flatnonzero(counts[place] == kinds - 1)
+        slot = np.searchsorted(short, place[hit])
+        others = np.bincount(slot, level.support[hit // length], len(short)).astype(np.int64)
+        symbols = np.bincount(slot, level.lines.ravel()[hit] % kinds, len(short)).astype(np.int64)
+        item = short % instants * kinds + kinds * (kinds - 1) // 2 - symbols
+        held = above.lines[short // instants]
+        lines, first = np.unique(
+            np.sort(np.concatenate([held, item[:, None]], axis=1), axis=1), axis=0, return_index=True
+        )
+        support = (above.support[short // instants] - others)[first]
+        less = np.stack(
+            [_places(np.delete(lines, gone, axis=1), keys, kinds * instants) for gone in range(length)],
+            axis=1,
+        )
+        level = level.with_more(lines, less, support, turn)
+        np.add.at(counts, (less * instants + lines // kinds).ravel(), np.uint8(1))
+    return level
 
 
-def _joined(family: Family, lines: Lines, supports: dict[int, Ints]) -> tuple[Family, Ints]:
-    """The family with further sets, length by length, and for each node which it was; new ones come last."""
-    begins, _, drops, _ = family.links
-    nodes, size = len(family.item), family.kinds * family.instants
-    depth = np.diff(begins)
-    rank = np.zeros(nodes, np.int64)
-    order, keys = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    support, fresh = [family.support], nodes
-    for length in range(1, max([int(depth.max()), *lines]) + 1):
-        here = np.flatnonzero(depth == length)
-        more = lines.get(length, np.zeros((0, length), np.int64))
-        above = np.zeros(len(more), np.int64)
-        for column in range(length - 1):
-            above = np.searchsorted(keys[column + 1], above * size + more[:, column])
-        key = np.concatenate([rank[drops[begins[here] + length - 1]] * size, above * size])
-        key += np.concatenate([family.item[here], more[:, -1]])
-        places = np.argsort(key, kind="stable")
-        rank[here] = np.argsort(places)[: len(here)]
-        order.append(np.concatenate([here, fresh + np.arange(len(more))])[places])
-        keys.append(key[places])
-        support.append(supports.get(length, np.zeros(0, np.int64)))
-        fresh += len(more)
-    every = np.concatenate(order)
-    offsets = np.cumsum([0, *map(len, keys)])
-    item = np.concatenate([key % size for key in keys])
-    item[0] = -1
-    parents = [offset + key // size for offset, key in zip(offsets, keys[1:], strict=False)]
-    kids = np.bincount(np.concatenate(parents), minlength=len(every))
-    first = 1 + np.cumsum(kids) - kids
-    larger = Family(item, np.concatenate(support)[every], first, kids, family.kinds, family.instants)
-    return larger, every
+def _places(lines: Ints, keys: list[Ints], size: int) -> Ints:
+    """Where sets stand among those of their length, all of which are there."""
+    here = np.zeros(len(lines), np.int64)
+    for column in range(lines.shape[1]):
+        here = np.searchsorted(keys[column + 1], here * size + lines[:, column])
+    return here
+
+
+def _built(done: list[_Level], before: Family) -> Completed:
+    """A tree of the sets of all lengths, which stand in order."""
+    offsets = np.cumsum([0, *(len(level.lines) for level in done)])
+    above = [offset + level.less[:, -1] for offset, level in zip(offsets, done[1:], strict=False)]
+    kids = np.bincount(np.concatenate([*above, np.zeros(0, np.int64)]), minlength=offsets[-1])
+    item = np.concatenate([np.full(1, -1), *(level.lines[:, -1] for level in done[1:])])
+    support, origin, since = (
+        np.concatenate([getattr(level, name) for level in done]) for name in ("support", "origin", "since")
+    )
+    family = Family(item, support, 1 + np.cumsum(kids) - kids, kids, before.kinds, before.instants)
+    return Completed(family, origin, since)
