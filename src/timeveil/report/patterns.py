@@ -90,8 +90,9 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
         )
         if not release.manifest["patterns"]["structural"]:
             said.append(
-                "two letters of one instant exclude each other, which every reader knows; groups that follow "
-                "from that were not looked for. Leave structural on unless you only compare."
+                "everybody has one letter at every instant, which every reader knows; groups that follow "
+                "from that were not looked for, and the promise is weaker. Leave structural on unless you "
+                "only compare."
             )
     return said
 
@@ -124,7 +125,11 @@ def _small(release: Release, ledger: Ledger) -> Iterator[str]:
     if facts["channels"] == 0:
         yield f"Their true counts give no group of fewer than {k} away, so nothing had to be done."
         return
-    how = ", also by what cannot go together" if release.manifest["patterns"]["structural"] else ""
+    how = (
+        ", also as everybody has one letter at every instant"
+        if release.manifest["patterns"]["structural"]
+        else ""
+    )
     yield (
         f"From their true counts anyone could compute {counted(facts['channels'], 'group')} of fewer than "
         f"{k} people{how}."
@@ -176,12 +181,6 @@ def _limits(release: Release) -> Iterator[str]:
         "tables that fit the counts, which can bound a group closer; `timeveil attack` tries it where there "
         "are few."
     )
-    if release.manifest["patterns"]["kind"] == "series":
-        yield (
-            "Everybody has exactly one letter at every instant. That nobody has two is taken into account; "
-            "that a letter which is not published follows from all the others is not, and a group below "
-            f"{k} can follow from it. Publish patterns of a series release instead where that matters."
-        )
     yield "Who knows some of the people takes them off a count, and is nearer to the rest."
     yield "With a table of the same people, or an earlier release, the counts can tell more than either does."
 

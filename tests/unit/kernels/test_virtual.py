@@ -24,22 +24,35 @@ def drawn(seed: int, items: int, kinds: int, count: int) -> list[tuple[Row, Row]
     for _ in range(count):
         has = [j * kinds + int(draw.integers(kinds)) for j in range(items // kinds) if draw.random() < 0.3]
         lacks = set(np.flatnonzero(draw.random(items) < 0.2).tolist()) - set(has)
+        if kinds > 1:  # there is always something that a row can have
+            lacks -= set(range(int(draw.integers(kinds)), items, kinds))
         found.add((frozenset(has), frozenset(lacks)))
     return sorted(found, key=lambda channel: (-len(channel[0]), sorted(channel[0])))
 
 
-def first_fit(channels: list[tuple[Row, Row]], kinds: int) -> list[Row]:
+def first_fit(channels: list[tuple[Row, Row]], kinds: int, often: list[int]) -> list[Row]:
+    """Of series, what a merger leaves open is the first of the commonest symbols that it does not lack."""
     made: list[tuple[Row, Row]] = []
     for has, lacks in channels:
         for place, (other, lacking) in enumerate(made):
             union = has | other
+            none = lacks | lacking
             alone = kinds == 1 or len({x // kinds for x in union}) == len(union)
-            if not has & lacking and not other & lacks and alone:
-                made[place] = union, lacks | lacking
+            left = kinds == 1 or all(set(range(x, x + kinds)) - none for x in range(0, len(often), kinds))
+            if not has & lacking and not other & lacks and alone and left:
+                made[place] = union, none
                 break
         else:
             made.append((has, lacks))
-    return [has for has, _ in made]
+    if kinds == 1:
+        return [has for has, _ in made]
+    return [
+        frozenset(
+            max(range(x, x + kinds), key=lambda y: (y in has, y not in lacks, often[y]))
+            for x in range(0, len(often), kinds)
+        )
+        for has, lacks in made
+    ]
 
 
 @pytest.mark.parametrize("kinds", [1, 3])
@@ -53,9 +66,12 @@ def test_first_fit(seed: int, kinds: int) -> None:
     mixed = [channels[place] for place in order]
     sizes = np.ones(len(mixed), np.int64)
     have, lack = packed([has for has, _ in mixed]), packed([lacks for _, lacks in mixed])
-    rows = transactions([range(0, items, kinds)], items, kinds)
-    found = mergers(Channels(have, lack, sizes, sizes, have), rows)
-    assert sets_of(*found) == first_fit(channels, kinds)
+    symbols = np.random.default_rng(seed).integers(kinds, size=(20, items // kinds))
+    rows = transactions((symbols + kinds * np.arange(items // kinds)).tolist(), items, kinds)
+    family = mine_family(rows, 20, 1, 1 << 10)
+    found = mergers(Channels(have, lack, sizes, sizes, have, family), rows)
+    often = np.bincount(rows.items, minlength=items).tolist()
+    assert sets_of(*found) == first_fit(channels, kinds, often)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -101,6 +101,25 @@ def test_written_and_opened_again(tmp_path: Path) -> None:
     assert kept.original.table["has"].to_pylist() == ledger.original.table["has"].to_pylist()
 
 
+def test_the_promise_is_weaker_for_who_does_not_count_with_one_symbol_at_every_instant(
+    curves: pa.Table, tmp_path: Path
+) -> None:
+    for structural, said in ((True, "counts as published"), (False, "so they may compute smaller groups")):
+        release, _ = tv.sanitize_patterns(
+            curves, WIDE, k=5, min_support=0.1, symbols=3, structural=structural
+        )
+        assert release.guarantee.counts_alone is not structural
+        assert ("by someone who does not know" in release.guarantee.sentence) is not structural
+        folder = tv.write(release, tmp_path / str(structural))
+        letter = " ".join((folder / "README.txt").read_text().split())
+        assert said in letter
+        assert "What is public besides: that the method is additive, the smallest support 40" in letter
+        assert tv.open_release(folder).guarantee == release.guarantee
+        assert tv.verify(tv.open_release(folder))
+    baskets_only, _ = tv.sanitize_patterns(baskets(), BASKETS, k=3, min_support=6, structural=False)
+    assert not baskets_only.guarantee.counts_alone
+
+
 def test_progress_tells_every_phase() -> None:
     told: list[tuple[str, float]] = []
     tv.sanitize_patterns(baskets(), BASKETS, k=3, min_support=6, progress=lambda *step: told.append(step))
