@@ -15,6 +15,7 @@ from timeveil.attack.breach import Risk
 from timeveil.attack.pattern_adversary import PatternAdversary
 from timeveil.attack.pattern_bounds import bound_attack
 from timeveil.attack.pattern_breach import PatternBreach, SmallGroup
+from timeveil.attack.pattern_solving import solve_attack
 from timeveil.errors import InfeasibleError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
@@ -60,6 +61,7 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
         Risk(sizes[1], weight),
         _examples(before, found[0], k, original.known.named),
         bound_attack(after, k, adversary.seconds) if adversary.bounds else None,
+        solve_attack(after, k, adversary.seconds) if adversary.bounds and known.structural else None,
     )
 
 

@@ -32,7 +32,7 @@ def of_patterns(guarantee: NoInferenceChannel, manifest: Mapping[str, Any]) -> l
 def _promise(guarantee: NoInferenceChannel, patterns: Mapping[str, Any]) -> str:
     said = (
         f"The promise: {guarantee.sentence}. A group is all who have some items and none of some others, and "
-        "it is computed by adding and subtracting the counts of these items. Everybody counts once."
+        "it is computed by adding and subtracting counts of patterns of these items. Everybody counts once."
     )
     if guarantee.counts_alone:
         return (
@@ -42,7 +42,9 @@ def _promise(guarantee: NoInferenceChannel, patterns: Mapping[str, Any]) -> str:
     if patterns["kind"] == "series":
         return (
             f"{said} That everybody has one symbol at every instant is taken into account: what is left "
-            "for the only symbol of an instant that is not published counts as published."
+            "for the only symbol of an instant that is not published counts as published. Not promised: what "
+            "follows only when counts of other items, too, are solved as a system of equations. Of instants "
+            "with three symbols or more that can be a smaller group."
         )
     return said
 

@@ -92,6 +92,47 @@ def _wider(bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def together(bounds, members, weight, items):  # type: ignore[no-untyped-def]
+    """For every two items the weight of all sets that have both; of an item with itself, that have it."""
+    found = np.zeros((items, items), np.int64)
+    for v in range(len(bounds) - 1):
+        for p in range(bounds[v], bounds[v + 1]):
+            for q in range(bounds[v], bounds[v + 1]):
+                found[members[p], members[q]] += weight[v]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def cheapest(asked, costs, place, kinds):  # type: ignore[no-untyped-def]
+    """A row for each line of `asked`, one item of every instant: the one that is asked for, 1, or not -1.
+
+    Instant by instant the item that costs least beside those of the row so far, then by itself. `place` has
+    where an item stands among the costs.
+    """
+    instants = asked.shape[1] // kinds
+    found = np.full((len(asked), instants), -1, np.int64)
+    for v in range(len(asked)):
+        for x in range(asked.shape[1]):
+            if asked[v, x] > 0:
+                found[v, x // kinds] = x
+        for j in range(instants):
+            if found[v, j] >= 0:
+                continue
+            best, least, alone = -1, np.int64(0), np.int64(0)
+            for x in range(j * kinds, (j + 1) * kinds):
+                if asked[v, x] < 0:
+                    continue
+                cost, own = np.int64(0), costs[place[x], place[x]]
+                for other in found[v]:
+                    if other >= 0:
+                        cost += costs[place[x], place[other]]
+                if best < 0 or cost < least or (cost == least and own < alone):
+                    best, least, alone = x, cost, own
+            found[v, j] = best
+    return found
+
+
+@njit(cache=True, nogil=True)
 def added_support(item, first, kids, holders, copies):  # type: ignore[no-untyped-def]
     """What rows add to the support of every node: the copies of all that have the node's items.
 

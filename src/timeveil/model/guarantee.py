@@ -171,16 +171,16 @@ _KP_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class NoInferenceChannel:
-    """No group of fewer than k people can be computed from the published counts.
+    """No group of fewer than k people can be computed from the published counts of its items.
 
-    Channels after Atzori et al. 2008: adding and subtracting counts of patterns never gives a number above 0
-    and below k of people who have some items and none of some others.
+    Channels after Atzori et al. 2008: a group is all who have some items and none of some others; adding and
+    subtracting counts of patterns of these items never gives a number above 0 and below k.
 
     With `counts_alone` this is promised only towards someone who does not know that everybody has one symbol
     at every instant, which readers of series do know.
 
     >>> NoInferenceChannel(10).sentence
-    'no group of fewer than 10 people can be computed from the published counts'
+    'no group of fewer than 10 people can be computed from the published counts of its items'
     >>> NoInferenceChannel(10, counts_alone=True).as_dict()
     {'name': 'no-inference-channel', 'k': 10, 'counts_alone': True}
     """
@@ -209,10 +209,12 @@ class NoInferenceChannel:
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        said = f"no group of fewer than {self.k} people can be computed from the published counts"
+        said = (
+            f"no group of fewer than {self.k} people can be computed from the published counts of its items"
+        )
         if not self.counts_alone:
             return said
-        return f"{said} alone, by someone who does not know that everybody has one symbol at every instant"
+        return f"{said}, by someone who does not know that everybody has one symbol at every instant"
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as it stands in `release.json`."""

@@ -37,7 +37,7 @@ PARTS, ALONE = 2, 20_000
 class Channels:
     """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
 
-    `boxes` are all maximal boxes of `family`, with a channel or without; it has what was published and what
+    `boxes` are all maximal boxes of `family`, with a channel or without; it has what is `published` and what
     follows from that.
     """
 
@@ -47,6 +47,7 @@ class Channels:
     box: Ints
     boxes: Sets
     family: Family
+    published: Family
 
     def __len__(self) -> int:
         return len(self.size)
@@ -61,8 +62,9 @@ def maximal_channels(
     follows. Without items that exclude each other, or if that is not to be counted with, they are the maximal
     itemsets.
     """
+    published = family
     if structural:
-        family = completed(family).family
+        family = completed(published).family
     widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
     if family.kinds == 1 or not structural:
         boxes, found, wide = _of_sets(family, k, widest)
@@ -72,7 +74,7 @@ def maximal_channels(
     box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
     lengths = np.concatenate([np.diff(part[2]) for part in parts])
     have = np.concatenate([[0], np.cumsum(lengths)]), items
-    return Channels(have, _less(boxes, box, have), sizes, box, boxes, family)
+    return Channels(have, _less(boxes, box, have), sizes, box, boxes, family, published)
 
 
 Cells = tuple[Ints, Ints, Ints, Ints]

@@ -6,8 +6,8 @@ pattern below V rises by as much, the empty one too: the result is what the orig
 ones give together, so no count contradicts another, and no pattern is lost.
 
 A virtual row of series has one symbol at every instant, as everybody has: where a merger leaves an instant
-open, one of those that it does not lack. So rows and virtual rows are all series, and that everybody
-has one symbol at every instant tells nothing about which are virtual.
+open, one that it does not lack and that raises counts by little. So rows and virtual rows are all series, and
+that everybody has one symbol at every instant tells nothing about which are virtual.
 
 Why no small group is left. A group is a question that every row answers with yes or no. V has what its merger
 has and lacks what it lacks, so it is in the small cell of every channel that was merged, and k copies make
@@ -31,7 +31,7 @@ from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
-AT_ONCE = 1 << 22
+WHOLE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,11 @@ def mergers(channels: Channels, rows: Transactions) -> Sets:
     having, lacking, made = first_fit(
         *chosen(present, order), *chosen(absent, order), len(used), rows.kinds, used // rows.kinds
     )
+    have, lack = (_flags(lines, made) for lines in (having, lacking))
     if rows.structural:
-        return _series(used, having, lacking, made, rows)
-    flags = _flags(having, made)
-    bounds = np.concatenate([[0], np.cumsum(flags.sum(1))])
-    return bounds, np.broadcast_to(used, flags.shape)[flags]
+        return _series(used, have, lack, channels.published, len(rows.names))
+    bounds = np.concatenate([[0], np.cumsum(have.sum(1))])
+    return bounds, np.broadcast_to(used, have.shape)[have]
 
 
 def _flags(lines: NDArray[np.uint64], made: int) -> NDArray[np.bool_]:
@@ -111,22 +111,23 @@ def _flags(lines: NDArray[np.uint64], made: int) -> NDArray[np.bool_]:
     return np.unpackbits(lines.view(np.uint8), axis=1, bitorder="little", count=made).astype(np.bool_).T
 
 
-def _series(
-    used: Ints, having: NDArray[np.uint64], lacking: NDArray[np.uint64], made: int, rows: Transactions
-) -> Sets:
-    """A series for each merger: what it has and, where that leaves an instant open, the commonest left."""
-    have, lack = _flags(having, made), _flags(lacking, made)
-    instants, items = rows.instants, len(rows.names)
-    often = np.bincount(rows.items, minlength=items)
-    found = np.empty((made, instants), np.int64)
-    step = max(1, AT_ONCE // items)
-    for start in range(0, made, step):
-        some = slice(start, min(start + step, made))
-        wish = np.tile(often, (some.stop - start, 1))
-        wish[:, used] = np.where(have[some], rows.rows + 1, np.where(lack[some], -1, wish[:, used]))
-        found[some] = wish.reshape(-1, instants, rows.kinds).argmax(axis=2)
-    found += rows.kinds * np.arange(instants)
-    return np.arange(made + 1) * instants, found.ravel()
+def _series(used: Ints, have: NDArray[np.bool_], lack: NDArray[np.bool_], family: Family, items: int) -> Sets:
+    """A series for each merger: what it has and, at every other instant, what costs published counts least.
+
+    One more in a count of n is 1/n of it, told in whole numbers. A symbol costs what all patterns
+    with it and something of the row do; among equals the first is taken.
+    """
+    from timeveil.kernels.virtual import cheapest, together  # noqa: PLC0415
+
+    bounds, members = family.sets
+    shown, places = np.unique(members, return_inverse=True)
+    costs = together(bounds, places, WHOLE // np.maximum(family.support, 1), len(shown) + 1)
+    place = np.full(items, len(shown))  # what is not published costs nothing
+    place[shown] = np.arange(len(shown))
+    asked = np.zeros((len(have), items), np.int8)
+    asked[:, used] = have.astype(np.int8) - lack
+    found = cheapest(asked, costs, place, family.kinds)
+    return np.arange(len(found) + 1) * found.shape[1], found.ravel()
 
 
 def _largest_first(present: Sets, absent: Sets, items: int) -> Ints:

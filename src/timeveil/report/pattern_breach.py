@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.attack import PatternBreach, SmallGroup
+from timeveil.attack import PatternBreach, SmallGroup, SolveAttack
 from timeveil.report.wording import WIDTH, aligned, counted, people, quoted, share, wrapped
 
 SHORT = 8
@@ -69,7 +69,21 @@ def limits(breach: PatternBreach) -> list[str]:
         lines.append(
             f"Solving for all data that have these counts, beyond the promise: {what}{part}; {told}."
         )
+    if breach.solved is not None:
+        lines.append(_solved(breach.solved, breach.k))
     return [*lines, "Who else releases what about the same people, and who is among those that are counted."]
+
+
+def _solved(found: SolveAttack, k: int) -> str:
+    part = "" if found.tried == found.possible else f" of {found.possible:,}, then time was up"
+    what = f"{counted(found.tried, 'set')} of at most {counted(found.instants, 'instant')}{part}"
+    verb = "follows" if found.small == 1 else "follow"
+    told = (
+        f"{counted(found.small, 'group')} of fewer than {k} people {verb}; a larger min_support leaves fewer"
+        if found.small
+        else f"no group of fewer than {k} people follows"
+    )
+    return f"Solving the counts as a system of equations, beyond the promise: {what}; {told}."
 
 
 def _found(breach: PatternBreach) -> str:

@@ -23,6 +23,8 @@ FEW = 5
 """Below so many, k is called small."""
 SOME = 5
 """So many small groups are told."""
+TWO = 2
+"""With so many letters a pattern tells all there is to tell of its instants."""
 
 _METHODS = {
     "additive": "virtual people are added, k for each kind of small group",
@@ -181,6 +183,11 @@ def _limits(release: Release) -> Iterator[str]:
         "tables that fit the counts, which can bound a group closer; `timeveil attack` tries it where there "
         "are few."
     )
+    if (release.manifest["patterns"]["symbols"] or 0) > TWO:
+        yield (
+            "With more than two letters, solving counts of many patterns as a system of equations can give a "
+            f"group below {k}; `timeveil attack` tries that, too."
+        )
     yield "Who knows some of the people takes them off a count, and is nearer to the rest."
     yield "With a table of the same people, or an earlier release, the counts can tell more than either does."
 

@@ -25,7 +25,7 @@ def check_channels(release: Release, family: Family, findings: Findings) -> None
     said = release.manifest["patterns"]
     k, structural = promised(release, "k"), bool(said["structural"])
     findings.check(
-        f"no group of fewer than {k} people follows from sums and differences of the counts"
+        f"no group of fewer than {k} people follows from sums and differences of the counts of its items"
         f"{_assumed(series=said['kind'] == 'series', structural=structural)}"
     )
     findings.check("no count contradicts another: some data have them all")

@@ -119,6 +119,19 @@ def test_what_follows_in_two_steps_is_found_and_told():
     assert broken.beyond.exact > 0
 
 
+def test_the_run_and_the_attack_count_the_same_groups():
+    """A group that follows from two boxes is one group."""
+    draw = np.random.default_rng(3)
+    values = np.cumsum(draw.normal(size=(400, 4)), axis=1)
+    walks = pa.table({f"t{place}": values[:, place] for place in range(4)})
+    release, ledger = tv.sanitize_patterns(
+        walks, tv.Roles(series=walks.column_names), k=5, min_support=12, symbols=4
+    )
+    breach = attack(release, ledger, PatternAdversary(bounds=False))
+    assert ledger.facts["channels"] == breach.channels_before > 10
+    assert breach.channels_after == 0
+
+
 def all_counts(rows, k):
     """The least and the most of groups just beyond what is published, over all data with the same counts."""
     sets = oracle.frequent(rows, k)
