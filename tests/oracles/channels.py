@@ -84,13 +84,42 @@ def maximal_channels(sets: Sets, k: int, *, structural: bool) -> dict[tuple[froz
     return found
 
 
-def virtual_rows(sets: Sets, k: int, *, structural: bool) -> list[frozenset]:
-    """k copies of what each small group has: no merging, and safe all the same."""
+def completed(sets: Sets, instants: list[str], symbols: int | None) -> Sets:
+    """What follows where everybody has one symbol at every instant: the one that is missing."""
+    known, fresh = dict(sets), symbols is not None
+    while fresh:
+        fresh = False
+        for some, instant in itertools.product(list(known), instants):
+            every = {(instant, symbol) for symbol in range(symbols)}
+            missing = [item for item in every if some | {item} not in known]
+            if not every & some and len(missing) == 1:
+                rest = sum(known[some | {item}] for item in every - set(missing))
+                known[some | set(missing)] = known[some] - rest
+                fresh = True
+    return known
+
+
+def adds_up(known: Sets, instants: list[str], symbols: int | None) -> bool:
+    """Whether the symbols of an instant add up wherever all of them are there."""
+    for some, instant in itertools.product(known, instants if symbols else []):
+        every = [some | {(instant, symbol)} for symbol in range(symbols)]
+        apart = not any(one == some or clashes(one) for one in every)
+        if apart and all(x in known for x in every) and sum(known[x] for x in every) != known[some]:
+            return False
+    return True
+
+
+def virtual_rows(rows, sets: Sets, k: int, *, structural: bool, series: bool) -> list[frozenset]:
+    """k copies of what each small group has, of series of somebody in it: no merging, and safe as well."""
     every = boxes(sets, structural=structural)
     top = {j for j in every if not any(j < other for other in every)}
     cells = exhaustive(sets, structural=structural)
-    present = {i for (i, j), n in cells.items() if j in top and 0 < n < k}
-    return [v for v in sorted(present, key=lambda s: (len(s), sorted(s))) for _ in range(k)]
+    found = {
+        min((row for row in rows if row & j == i), key=sorted) if series else i
+        for (i, j), n in cells.items()
+        if j in top and 0 < n < k
+    }
+    return [v for v in sorted(found, key=lambda s: (len(s), sorted(s))) for _ in range(k)]
 
 
 def closed(sets: Sets) -> Sets:
@@ -115,13 +144,32 @@ class Case:
     def is_structural(self) -> bool:
         return self.structural and self.symbols is not None
 
+    @property
+    def guarantee(self) -> NoInferenceChannel:
+        return NoInferenceChannel(self.k, counts_alone=self.symbols is not None and not self.structural)
+
     @cached_property
     def sets(self) -> Sets:
         return frequent(self.rows, self.least, self.max_len or 99)
 
     @cached_property
     def virtual(self) -> list[frozenset]:
-        return virtual_rows(self.sets, self.k, structural=self.is_structural)
+        series = self.symbols is not None
+        known = self.known(self.sets)
+        return virtual_rows(self.rows, known, self.k, structural=self.is_structural, series=series)
+
+    def known(self, sets: Sets) -> Sets:
+        """What a reader of these counts knows."""
+        return completed(sets, self.instants, self.symbols if self.is_structural else None)
+
+    def is_safe(self, sets: Sets) -> bool:
+        return is_safe(self.known(sets), self.k, structural=self.is_structural)
+
+    def is_possible(self, sets: Sets) -> bool:
+        """Whether no group is below 0 and, of series, everybody has one symbol at every instant."""
+        known = self.known(sets)
+        cells = exhaustive(known, structural=self.is_structural).values()
+        return min(cells) >= 0 and adds_up(known, self.instants, self.symbols if self.is_structural else None)
 
     @cached_property
     def told(self) -> Sets:
@@ -156,7 +204,7 @@ def release_of(case: Case, sets: Sets | None = None) -> Release:
               "center": "mean" if series else None, "published": case.published}  # fmt: skip
     manifest = {
         "format": 1, "model": "patterns", "tool": "timeveil 0.1.0",
-        "guarantee": NoInferenceChannel(case.k).as_dict(),
+        "guarantee": case.guarantee.as_dict(),
         "patterns": {"kind": "series" if series else "baskets",
                      "instants": case.instants if series else None, **shared},
         "columns": [{"name": "pattern", "role": "pattern", "type": "list<string>"},
@@ -166,7 +214,7 @@ def release_of(case: Case, sets: Sets | None = None) -> Release:
         "counts": {"patterns": len(shown), "transactions": told[frozenset()],
                    "virtual": len(case.virtual) if sets is None else told[frozenset()] - len(case.rows)},
     }  # fmt: skip
-    return Release(NoInferenceChannel(case.k), manifest, {"data": table_of(shown)})
+    return Release(case.guarantee, manifest, {"data": table_of(shown)})
 
 
 def ledger_of(case: Case) -> Ledger:

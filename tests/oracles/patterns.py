@@ -63,6 +63,22 @@ def star(family: Mapping[Row, int], instant: Instant) -> set[Row]:
     return found
 
 
+def completed(supports: Mapping[Row, int], kinds: int, items: int) -> Supports:
+    """What follows where everybody has one of `kinds` symbols at every instant: the one that is missing."""
+    known, fresh = dict(supports), True
+    while fresh and kinds > 1:
+        fresh = False
+        for some in list(known):
+            for first in range(0, items, kinds):
+                symbols = set(range(first, first + kinds))
+                missing = [x for x in symbols if some | {x} not in known]
+                if not symbols & some and len(missing) == 1:
+                    rest = sum(known[some | {x}] for x in symbols - {missing[0]})
+                    known[some | {missing[0]}] = known[some] - rest
+                    fresh = True
+    return known
+
+
 def cell(supports: Mapping[Row, int], present: Row, whole: Row, instant: Instant) -> int:
     """f: how many rows have of `whole` exactly `present`, as a reader computes it."""
     total = 0
@@ -79,7 +95,7 @@ def channels(
     found = []
     for whole in known:
         for present in subsets(whole):
-            if present == whole or not conflict_free(present, instant):
+            if not conflict_free(present, instant):
                 continue
             size = cell(supports, present, whole, instant)
             if size < 0 or 0 < size < k:

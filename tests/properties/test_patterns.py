@@ -70,10 +70,11 @@ def test_no_channel_is_left_and_none_is_created(method: str) -> None:
     for seed in range(first, first + TABLES):
         if (found := outcome(seed, method)) is None:
             continue
-        _, done, _, k, least, kinds = found
+        _, done, rows, k, least, kinds = found
         supports = slow.supports_of(done.after)
-        known = slow.star(supports, by(kinds))
-        assert slow.channels(supports, known, k, by(kinds)) == [], seed
+        follows = slow.completed(supports, kinds, len(rows.names))
+        known = slow.star(follows, by(kinds))
+        assert slow.channels(follows, known, k, by(kinds)) == [], seed
         assert min(supports.values()) >= min(least, supports[frozenset()])
         judged += len(done.channels) > 0
     assert judged > TABLES / 10
@@ -81,16 +82,17 @@ def test_no_channel_is_left_and_none_is_created(method: str) -> None:
 
 @pytest.mark.parametrize("method", ADDING)
 def test_nothing_is_lost_and_a_table_has_these_counts(method: str) -> None:
-    """The rows and the virtual rows together: nobody among them has two symbols of one instant."""
+    """The rows and the virtual rows together: of series all have one symbol at every instant."""
     first = TABLES * (len(METHODS) + ADDING.index(method))
     for seed in range(first, first + TABLES):
         if (found := outcome(seed, method)) is None:
             continue
-        some, done, _, _, _, kinds = found
+        some, done, rows, _, _, kinds = found
         after = slow.supports_of(done.after)
         assert set(after) == set(slow.supports_of(done.before))
         added = slow.sets_of(*done.virtual.sets)
-        assert all(slow.conflict_free(row, by(kinds)) for row in added)
+        for row in added if kinds > 1 else []:
+            assert sorted(item // kinds for item in row) == list(range(rows.instants))
         witness = some + [
             row for row, copies in zip(added, done.virtual.copies, strict=True) for _ in range(copies)
         ]
@@ -132,8 +134,8 @@ def test_the_cell_theorem() -> None:
     for seed in range(TABLES):
         if (found := outcome(seed, "additive")) is None:
             continue
-        _, done, _, k, _, kinds = found
-        supports = slow.supports_of(done.before)
+        _, done, rows, k, _, kinds = found
+        supports = slow.completed(slow.supports_of(done.before), kinds, len(rows.names))
         known = slow.star(supports, by(kinds))
         threats = slow.channels(supports, known, k, by(kinds))
         got = Counter(

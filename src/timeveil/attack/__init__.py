@@ -4,7 +4,7 @@ from timeveil.attack.adversary import Adversary
 from timeveil.attack.breach import Breach, Risk
 from timeveil.attack.judge import attack
 from timeveil.attack.pattern_adversary import PatternAdversary
-from timeveil.attack.pattern_breach import BoundAttack, PatternBreach, SmallGroup
+from timeveil.attack.pattern_breach import BoundAttack, PatternBreach, SmallGroup, SolveAttack
 from timeveil.attack.posterior import Posterior
 from timeveil.attack.series_adversary import SeriesAdversary
 from timeveil.attack.series_breach import SeriesBreach
@@ -22,6 +22,7 @@ __all__ = [
     "SeriesAdversary",
     "SeriesBreach",
     "SmallGroup",
+    "SolveAttack",
     "StreamAdversary",
     "StreamBreach",
     "attack",

@@ -1,7 +1,8 @@
 """Bounds by solving for all data that have the published counts: beyond the promise.
 
 The unknowns are how many people there are of each possible kind, one for every choice of published items; the
-counts are sums of them. The least and the most that a pattern which is just not published can have is a
+counts are sums of them. Everybody has one symbol at every instant: none of the published ones only where some
+symbol is not published. The least and the most that a pattern which is just not published can have is a
 linear program (HiGHS). With the counts of all its parts known, every group among its items follows from that
 one number, so its bounds are known, too. Kinds are as many as all combinations: this is for small releases.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from timeveil.attack.pattern_breach import BoundAttack
 from timeveil.query.codes import Integers
+from timeveil.query.pattern_completion import known_from
 from timeveil.query.pattern_counting import nexts
 from timeveil.query.pattern_family import Family
 
@@ -24,13 +26,18 @@ PATTERNS = 1_000
 _CLOSE = 1e-6
 
 
-def bound_attack(family: Family, k: int, seconds: float) -> BoundAttack | None:
+def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | None:
     """Bound what is just not published; None where the release is too large."""
+    known = known_from(published, structural=True)
+    family = known.family
     kinds = _kinds(family)
     if kinds is None or family.number > PATTERNS:
         return None
     sets, items = nexts(family, family.instants + 1)
-    wanted = [(*family.items_of(int(one)).tolist(), int(item)) for one, item in zip(sets, items, strict=True)]
+    wanted = [tuple(family.items_of(int(one)).tolist()) for one in np.flatnonzero(known.own < 0)]
+    wanted += [
+        (*family.items_of(int(one)).tolist(), int(item)) for one, item in zip(sets, items, strict=True)
+    ]
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
     equal = _sparse([_holds(kinds, family.items_of(number).tolist()) for number in range(family.number)])
     for pattern in wanted:
@@ -47,14 +54,18 @@ def bound_attack(family: Family, k: int, seconds: float) -> BoundAttack | None:
 
 
 def _kinds(family: Family) -> np.ndarray[Any, Any] | None:
-    """Every choice of published items, at most one of each instant, as lines of who has what."""
+    """Every choice of published items, at most one of each instant, as lines of who has what.
+
+    Of an instant of series whose symbols are all published, exactly one.
+    """
     singles = family.levels[1][:, 0] if len(family.levels) > 1 else np.zeros(0, dtype=np.int64)
     _, counts = np.unique(singles // family.kinds, return_counts=True)
-    if math.prod((counts + 1).tolist()) > KINDS:
+    whole = family.kinds if family.kinds > 1 else 2
+    if math.prod(min(count + 1, whole) for count in counts.tolist()) > KINDS:
         return None
     lines = np.zeros((1, family.size), dtype=bool)
-    for instant in np.unique(singles // family.kinds):
-        parts = [lines]
+    for instant, count in zip(np.unique(singles // family.kinds), counts.tolist(), strict=True):
+        parts = [lines] if count < whole else []
         for item in singles[singles // family.kinds == instant]:
             part = lines.copy()
             part[:, item] = True

@@ -36,6 +36,20 @@ class BoundAttack:
     exact: int
 
 
+@dataclass(frozen=True, slots=True)
+class SolveAttack:
+    """Groups of series that follow from the counts as a system of equations; beyond the promise.
+
+    Of all `possible` sets of at most `instants` instants, `tried` were solved for. `small` is how many groups
+    with one of some symbols at each of them have more than nobody and fewer than k people for sure.
+    """
+
+    instants: int
+    possible: int
+    tried: int
+    small: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternBreach:
     """An attack on a pattern release, `before` the same on the counts as they are in the original.
@@ -44,7 +58,8 @@ class PatternBreach:
     be computed (maximal ones: all others are sums of them). Of everybody `before` and `after` hold the size
     of the smallest such group that they are in, 0 where there is none; `traced` of the groups were looked up
     in the original. `examples` are some of those before, told in as few counts as will do. `beyond` is the
-    attack by bounds, None where it was not asked for or the release is too large for it.
+    attack by bounds, None where it was not asked for or the release is too large for it; `solved` the attack
+    by equations, None where it was not asked for or tells nothing more, as with baskets.
     """
 
     adversary: PatternAdversary
@@ -58,6 +73,7 @@ class PatternBreach:
     after: Risk
     examples: tuple[SmallGroup, ...] = field(repr=False, default=())
     beyond: BoundAttack | None = None
+    solved: SolveAttack | None = None
 
     @property
     def worst(self) -> float:
@@ -95,4 +111,5 @@ class PatternBreach:
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),
             "beyond_the_promise": None if self.beyond is None else asdict(self.beyond),
+            "solved": None if self.solved is None else asdict(self.solved),
         }

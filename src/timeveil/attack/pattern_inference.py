@@ -1,8 +1,9 @@
 """Inclusion and exclusion over everything published: which small groups can be computed, and who is in them.
 
 On the original counts this shows what a release without care would tell; on the published ones it must find
-nothing. All maximal groups are found by computing every cell of every maximal box; a group that is not
-maximal is a sum of such cells.
+nothing. Of series the adversary knows that everybody has one symbol at every instant, and works out first
+what follows from that. All maximal groups are found by computing every cell of every maximal box; a group
+that is not maximal is a sum of such cells.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from timeveil.attack.breach import Risk
 from timeveil.attack.pattern_adversary import PatternAdversary
 from timeveil.attack.pattern_bounds import bound_attack
 from timeveil.attack.pattern_breach import PatternBreach, SmallGroup
+from timeveil.attack.pattern_solving import solve_attack
 from timeveil.errors import InfeasibleError
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
 from timeveil.query.pattern_boxes import TooManyBoxesError
 from timeveil.query.pattern_cells import Channels, channels_of
+from timeveil.query.pattern_completion import known_from
 from timeveil.query.pattern_counting import Baskets
 from timeveil.query.pattern_family import Family
 from timeveil.query.pattern_original import counted_before, original_of
@@ -38,8 +41,11 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
     """Compute small groups from the original and the published counts; the ledger tells who is in them."""
     known, k = published_patterns(release), promised(release, "k")
     original = original_of(release, ledger, known)
-    after, before = known.family(), counted_before(original)
-    found = [_found(family, k, structural=known.structural) for family in (before, after)]
+    after = known.family()
+    before, follows = (
+        known_from(family, structural=known.structural).family for family in (counted_before(original), after)
+    )
+    found = [_found(family, k, structural=known.structural) for family in (before, follows)]
     bits = _lines(original.rows, original.size)
     weight = np.ones(original.rows.rows)
     sizes, traced = zip(*(_smallest(channels, bits, original.rows.rows) for channels in found), strict=True)
@@ -55,6 +61,7 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
         Risk(sizes[1], weight),
         _examples(before, found[0], k, original.known.named),
         bound_attack(after, k, adversary.seconds) if adversary.bounds else None,
+        solve_attack(after, k, adversary.seconds) if adversary.bounds and known.structural else None,
     )
 
 
@@ -130,6 +137,8 @@ def _examples(family: Family, channels: Channels, k: int, named: object) -> tupl
 
 def _terms(family: Family, present: list[int], absent: list[int]) -> list[tuple[int, int]]:
     """The counts that a group follows from, each with its sign; sets that cannot be are left out."""
+    if not absent:
+        return _rest(family, present)
     terms = []
     instants = {item // family.kinds for item in present} if family.kinds > 1 else set()
     sets: list[list[int]] = [[]]
@@ -145,3 +154,16 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[tuple[
         if number is not None:
             terms.append((1 if len(one) % 2 == 0 else -1, int(family.support[number])))
     return terms
+
+
+def _rest(family: Family, items: list[int]) -> list[tuple[int, int]]:
+    """What a set follows from: those without one of its symbols, less those with another in its place."""
+    kinds = family.kinds
+    for item in items:
+        rest = [other for other in items if other != item]
+        others = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
+        numbers = [family.find(rest), *(family.find([*rest, other]) for other in others)]
+        if None not in numbers:
+            signs = [1, *[-1] * len(others)]
+            return [(sign, int(family.support[n or 0])) for sign, n in zip(signs, numbers, strict=True)]
+    return [(1, int(family.support[family.find(items) or 0]))]

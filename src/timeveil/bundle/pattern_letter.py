@@ -18,8 +18,7 @@ _ADDS = ("additive", "tight", "clone")
 def of_patterns(guarantee: NoInferenceChannel, manifest: Mapping[str, Any]) -> list[str]:
     """The letter's paragraphs about promise, columns, reading and conclusions."""
     return [
-        f"The promise: {guarantee.sentence} by adding and subtracting those of patterns that are here. "
-        "Everybody counts once.",
+        _promise(guarantee, manifest["patterns"]),
         listed(manifest["columns"], _MEANING, {}, "Columns of the table data, one row per pattern:"),
         *files(manifest),
         _items(manifest["patterns"]),
@@ -29,8 +28,29 @@ def of_patterns(guarantee: NoInferenceChannel, manifest: Mapping[str, Any]) -> l
         "have an item, too, is the support of both together beside that of the pattern. `timeveil query "
         "FOLDER --item ITEM` and `--given ITEM --then ITEM` do so, with bounds, also for patterns that are "
         "not here.",
-        _conclusions(guarantee, manifest["patterns"]),
+        _conclusions(guarantee),
+        _made(manifest),
     ]
+
+
+def _promise(guarantee: NoInferenceChannel, patterns: Mapping[str, Any]) -> str:
+    said = (
+        f"The promise: {guarantee.sentence}. A group is all who have some items and none of some others, and "
+        "it is computed by adding and subtracting counts of patterns of these items. Everybody counts once."
+    )
+    if guarantee.counts_alone:
+        return (
+            f"{said} Readers of series do know that everybody has one symbol at every instant, so they may "
+            "compute smaller groups."
+        )
+    if patterns["kind"] == "series":
+        return (
+            f"{said} That everybody has one symbol at every instant is taken into account: what is left "
+            "for the only symbol of an instant that is not published counts as published. Not promised: what "
+            "follows only when counts of other items, too, are solved as a system of equations. Of instants "
+            "with three symbols or more that can be a smaller group."
+        )
+    return said
 
 
 def _items(patterns: Mapping[str, Any]) -> str:
@@ -74,21 +94,22 @@ def _counts(manifest: Mapping[str, Any]) -> str:
     return "How exact counts are: they are exact."
 
 
-def _conclusions(guarantee: NoInferenceChannel, patterns: Mapping[str, Any]) -> str:
-    known = ""
-    if patterns["kind"] == "series":
-        known = (
-            "Of series one knows that everybody has exactly one letter at every instant. The promise takes "
-            "into account that nobody has two; that a letter which is not here follows from all the others, "
-            "it does not. "
-            if patterns["structural"]
-            else "The promise does not take into account that nobody has two letters at one instant. "
-        )
+def _conclusions(guarantee: NoInferenceChannel) -> str:
     return (
         "What not to conclude: counts do not say who is among those counted. That no group below "
         f"{guarantee.k} follows from them by adding and subtracting does not mean that none can be bounded: "
         "whoever solves for all tables that fit may come closer, and so may whoever knows some of them. "
-        f"{known}"
         "The promise is about this release alone: with a table of the same people it can tell more than "
         "either does."
+    )
+
+
+def _made(manifest: Mapping[str, Any]) -> str:
+    """How it was made is no secret, and what that means."""
+    asked, virtual = manifest["parameters"], manifest["counts"]["virtual"]
+    number = f" and that {virtual} people were added" if asked["method"] in _ADDS else ""
+    return (
+        f"What is public besides: that the method is {asked['method']}, the smallest support "
+        f"{asked['min_support']}{number}. Whoever tries every table that the method could be given may "
+        "learn more than counts tell; where there are few people and few items, at times the table itself."
     )

@@ -87,7 +87,7 @@ def sanitize_patterns(
         bool,
         typer.Option(
             "--no-structural",
-            help="Series: do not count with two letters of one instant excluding each other: --no-structural",
+            help="Series: do not count with everybody having one letter at every instant: --no-structural",
         ),
     ] = False,
     published: Annotated[

@@ -57,6 +57,15 @@ def links(item, first, kids):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def additions(paths, drops, nodes, kinds, instants):  # type: ignore[no-untyped-def]
+    """For every node and instant, how many of its symbols can be added without leaving the family."""
+    counts = np.zeros((nodes, instants), np.uint8)
+    for q in range(len(paths)):
+        counts[drops[q], paths[q] // kinds] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def cell_counts(tree, kinds, box, cells):  # type: ignore[no-untyped-def]
     """Sizes of all cells of one box, in the mixed radix of its instants (digit 0 is none); returns how many.
 

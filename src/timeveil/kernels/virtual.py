@@ -19,15 +19,17 @@ def as_bits(bounds, members, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_fit(bounds, present, lacks, absent, items, conflicts, instant_of):  # type: ignore[no-untyped-def]
-    """Merge channels in their order, each into the first it agrees with; what each merger has, as bits.
+def first_fit(bounds, present, lacks, absent, items, kinds, instant_of):  # type: ignore[no-untyped-def]
+    """Merge channels in their order, each into the first it agrees with; what each merger has and lacks.
 
-    Two agree when neither has what the other lacks and, where `conflicts` says so, they do not have two
-    items of one instant. For each item and instant the mergers that have or lack it are bits, so that 64
-    of them are asked at once.
+    Two agree when neither has what the other lacks and, where an instant has several `kinds` of items, they
+    do not have two items of one instant, nor lack all of an instant together. For each item and instant the
+    mergers that have or lack it are bits, so that 64 of them are asked at once. Items stand in order.
     """
     channels, width = len(bounds) - 1, 1
     instants = instant_of.max() + 1 if items else 1
+    begins = np.searchsorted(instant_of, np.arange(instants + 1))
+    conflicts = kinds > 1
     having, lacking = np.zeros((items, width), np.uint64), np.zeros((items, width), np.uint64)
     busy = np.zeros((instants, width), np.uint64)
     made = 0
@@ -42,6 +44,10 @@ def first_fit(bounds, present, lacks, absent, items, conflicts, instant_of):  # 
                     against |= busy[instant_of[x], w] & ~having[x, w]
             for q in range(lacks[c], lacks[c + 1]):
                 against |= having[absent[q], w]
+            if conflicts:
+                against |= _nothing_left(
+                    absent[lacks[c] : lacks[c + 1]], lacking[:, w], begins, kinds, instant_of
+                )
             free = ~against
             if free:
                 home = 64 * w + np.int64(ones_in((free & (~free + np.uint64(1))) - np.uint64(1)))
@@ -58,7 +64,24 @@ def first_fit(bounds, present, lacks, absent, items, conflicts, instant_of):  # 
             busy[instant_of[present[q]], place] |= bit
         for q in range(lacks[c], lacks[c + 1]):
             lacking[absent[q], place] |= bit
-    return having, made
+    return having, lacking, made
+
+
+@njit(cache=True, nogil=True)
+def _nothing_left(absent, lacking, begins, kinds, instant_of):  # type: ignore[no-untyped-def]
+    """The mergers that lack all other items of an instant of which some items are lacking already."""
+    found, q = np.uint64(0), 0
+    while q < len(absent):
+        instant = instant_of[absent[q]]
+        every = begins[instant + 1] - begins[instant] == kinds
+        lack_all = ~np.uint64(0) if every else np.uint64(0)
+        for x in range(begins[instant], begins[instant + 1]):
+            if q < len(absent) and absent[q] == x:
+                q += 1
+            else:
+                lack_all &= lacking[x]
+        found |= lack_all
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -66,6 +89,47 @@ def _wider(bits):  # type: ignore[no-untyped-def]
     larger = np.zeros((bits.shape[0], 2 * bits.shape[1]), np.uint64)
     larger[:, : bits.shape[1]] = bits
     return larger
+
+
+@njit(cache=True, nogil=True)
+def together(bounds, members, weight, items):  # type: ignore[no-untyped-def]
+    """For every two items the weight of all sets that have both; of an item with itself, that have it."""
+    found = np.zeros((items, items), np.int64)
+    for v in range(len(bounds) - 1):
+        for p in range(bounds[v], bounds[v + 1]):
+            for q in range(bounds[v], bounds[v + 1]):
+                found[members[p], members[q]] += weight[v]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def cheapest(asked, costs, place, kinds):  # type: ignore[no-untyped-def]
+    """A row for each line of `asked`, one item of every instant: the one that is asked for, 1, or not -1.
+
+    Instant by instant the item that costs least beside those of the row so far, then by itself. `place` has
+    where an item stands among the costs.
+    """
+    instants = asked.shape[1] // kinds
+    found = np.full((len(asked), instants), -1, np.int64)
+    for v in range(len(asked)):
+        for x in range(asked.shape[1]):
+            if asked[v, x] > 0:
+                found[v, x // kinds] = x
+        for j in range(instants):
+            if found[v, j] >= 0:
+                continue
+            best, least, alone = -1, np.int64(0), np.int64(0)
+            for x in range(j * kinds, (j + 1) * kinds):
+                if asked[v, x] < 0:
+                    continue
+                cost, own = np.int64(0), costs[place[x], place[x]]
+                for other in found[v]:
+                    if other >= 0:
+                        cost += costs[place[x], place[other]]
+                if best < 0 or cost < least or (cost == least and own < alone):
+                    best, least, alone = x, cost, own
+            found[v, j] = best
+    return found
 
 
 @njit(cache=True, nogil=True)

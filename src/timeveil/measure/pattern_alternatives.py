@@ -2,15 +2,19 @@
 
 Both are worked out here from the original rows alone, simply and slowly. Leaving people out: all who are in
 a small group go, counts are taken again, patterns that too few are left of go, until no small group is left.
-Leaving patterns out: those at the far end of each small group go, with all that hold them, until none is.
+Leaving patterns out: those at the far end of each small group go, with all that hold them, until none is. One
+that is not there but follows, as everybody has one symbol at every instant, ends with one that it is next to.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from timeveil.query.pattern_cells import Channels, channels_of
+from timeveil.query.pattern_completion import Known, known_from
 from timeveil.query.pattern_counting import Baskets, supports
 from timeveil.query.pattern_family import Family
 
@@ -26,12 +30,13 @@ def without_people(
     if before.number > MOST_PATTERNS or rows.rows > MOST_ROWS:
         return None
     for _ in range(MOST_ROUNDS):
-        channels = channels_of(family, k, structural=structural)
+        known = known_from(family, structural=structural).family
+        channels = channels_of(known, k, structural=structural)
         if not len(channels):
             return family, rows.rows - left.rows
         if len(channels) > MOST_CHANNELS:
             return None
-        left = left.chosen(~_inside(channels, left, family.size))
+        left = left.chosen(~_inside(channels, left, known.size))
         counts = supports(family, left)
         keep = counts >= least
         keep[0] = True
@@ -45,12 +50,13 @@ def without_patterns(before: Family, k: int, *, structural: bool) -> Family | No
     if before.number > MOST_PATTERNS:
         return None
     for _ in range(MOST_ROUNDS):
-        channels = channels_of(family, k, structural=structural)
+        known = known_from(family, structural=structural)
+        channels = channels_of(known.family, k, structural=structural)
         if not len(channels):
             return family
         if len(channels) > MOST_CHANNELS:
             return None
-        family = _only(family, ~_held(family, _ends(family, channels)))
+        family = _only(family, ~_held(family, _ends(family, known, channels)))
     return None
 
 
@@ -69,7 +75,7 @@ def _inside(channels: Channels, rows: Baskets, size: int) -> Mask:
     return inside
 
 
-def _ends(family: Family, channels: Channels) -> Mask:
+def _ends(family: Family, known: Known, channels: Channels) -> Mask:
     """The sets of a group's present items and one absent item of each instant."""
     marked: Mask = np.zeros(family.number, dtype=bool)
     for present, absent in zip(channels.present, channels.absent, strict=True):
@@ -79,10 +85,30 @@ def _ends(family: Family, channels: Channels) -> Mask:
             choices = items[items // family.kinds == instant].tolist()
             sets = [[*one, choice] for one in sets for choice in choices]
         for one in sets:
-            number = family.find(one)
+            number = known.family.find(one)
             if number:
-                marked[number] = True
+                marked[_published(known, number)] = True
     return marked
+
+
+def _published(known: Known, number: int) -> int:
+    """A published set that is next to this one, by as few changes of one symbol as can be."""
+    family, seen, near = known.family, {number}, [number]
+    while not any(known.own[one] >= 0 for one in near):
+        wider = {other for one in near for other in _beside(family, family.items_of(one).tolist())} - seen
+        seen, near = seen | wider, sorted(wider)
+    return int(
+        known.own[min((one for one in near if known.own[one] >= 0), key=lambda one: family.support[one])]
+    )
+
+
+def _beside(family: Family, items: list[int]) -> Iterator[int]:
+    """The sets of a family that have another symbol in place of one."""
+    for item in items:
+        rest, first = [other for other in items if other != item], item - item % family.kinds
+        for symbol in range(first, first + family.kinds):
+            if symbol != item and (number := family.find([*rest, symbol])) is not None:
+                yield number
 
 
 def _held(family: Family, marked: Mask) -> Mask:

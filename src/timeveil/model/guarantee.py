@@ -171,16 +171,22 @@ _KP_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class NoInferenceChannel:
-    """No group of fewer than k people can be computed from the published counts.
+    """No group of fewer than k people can be computed from the published counts of its items.
 
-    Channels after Atzori et al. 2008: adding and subtracting counts of patterns never gives a number of
-    people above 0 and below k.
+    Channels after Atzori et al. 2008: a group is all who have some items and none of some others; adding and
+    subtracting counts of patterns of these items never gives a number above 0 and below k.
+
+    With `counts_alone` this is promised only towards someone who does not know that everybody has one symbol
+    at every instant, which readers of series do know.
 
     >>> NoInferenceChannel(10).sentence
-    'no group of fewer than 10 people can be computed from the published counts'
+    'no group of fewer than 10 people can be computed from the published counts of its items'
+    >>> NoInferenceChannel(10, counts_alone=True).as_dict()
+    {'name': 'no-inference-channel', 'k': 10, 'counts_alone': True}
     """
 
     k: int
+    counts_alone: bool = False
 
     def __post_init__(self) -> None:
         whole = isinstance(self.k, Integral) and not isinstance(self.k, bool)
@@ -193,15 +199,27 @@ class NoInferenceChannel:
                 hint="k is the smallest group that may be computed from the counts; 5 or 10 is usual",
                 code="bad-parameter",
             )
+        if not isinstance(self.counts_alone, bool):
+            raise ParameterError(
+                f"`counts_alone` must be true or false, got {type(self.counts_alone).__name__}",
+                hint="leave it out to promise it towards everybody who reads the counts",
+                code="bad-parameter",
+            )
 
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        return f"no group of fewer than {self.k} people can be computed from the published counts"
+        said = (
+            f"no group of fewer than {self.k} people can be computed from the published counts of its items"
+        )
+        if not self.counts_alone:
+            return said
+        return f"{said}, by someone who does not know that everybody has one symbol at every instant"
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as it stands in `release.json`."""
-        return {"name": "no-inference-channel", "k": self.k}
+        told = {"name": "no-inference-channel", "k": self.k}
+        return {**told, "counts_alone": True} if self.counts_alone else told
 
 
 Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
@@ -221,7 +239,7 @@ def _stated(described: dict[str, Any]) -> Guarantee:
         case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
             return KPAnonymity(k, p, l)
         case {"name": "no-inference-channel", "k": int(k)}:
-            return NoInferenceChannel(k)
+            return NoInferenceChannel(k, described.get("counts_alone", False))
         case _:
             raise _unknown()
 

@@ -3,8 +3,13 @@
 From the supports of all sets between I and J anyone computes how many rows have of J exactly I. That is a
 channel, and a threat if it is more than none and fewer than k. The maximal channels are the small cells of
 the maximal sets (cell theorem): no channel is left exactly if the rows, seen on any maximal set alone, are
-k-anonymous. Where items exclude each other, boxes take the place of sets, because a reader adds up what
-cannot overlap.
+k-anonymous. In series everybody has one symbol at every instant, and a reader knows that. So what follows
+from it is added first (`completing`), and boxes take the place of sets, because a reader adds up what cannot
+overlap.
+
+What is not looked for: groups of other forms than to have these items and none of those, as all or none of
+three items; and what takes a system of equations to solve, such as two rings of unknown counts that one
+unknown count alone connects.
 
 Cost: one transform per maximal box over its cells, whatever the number of rows; where a box has far more
 cells than there are rows, the rows are counted instead.
@@ -19,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeveil.errors import ParameterError
+from timeveil.patterns.completing import completed
 from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
@@ -31,7 +37,8 @@ PARTS, ALONE = 2, 20_000
 class Channels:
     """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
 
-    `boxes` are all maximal boxes, with a channel or without.
+    `boxes` are all maximal boxes of `family`, with a channel or without; it has what is `published` and what
+    follows from that.
     """
 
     present: Sets
@@ -39,6 +46,8 @@ class Channels:
     size: Ints
     box: Ints
     boxes: Sets
+    family: Family
+    published: Family
 
     def __len__(self) -> int:
         return len(self.size)
@@ -49,9 +58,13 @@ def maximal_channels(
 ) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused.
 
-    Boxes are those of F*: every way to take one item of each of a box's instants is frequent. Without
-    items that exclude each other, or if that is not to be counted with, they are the maximal itemsets.
+    Boxes are those of F*: every way to take one item of each of a box's instants is counted, or its count
+    follows. Without items that exclude each other, or if that is not to be counted with, they are the maximal
+    itemsets.
     """
+    published = family
+    if structural:
+        family = completed(published).family
     widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
     if family.kinds == 1 or not structural:
         boxes, found, wide = _of_sets(family, k, widest)
@@ -61,7 +74,7 @@ def maximal_channels(
     box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
     lengths = np.concatenate([np.diff(part[2]) for part in parts])
     have = np.concatenate([[0], np.cumsum(lengths)]), items
-    return Channels(have, _less(boxes, box, have), sizes, box, boxes)
+    return Channels(have, _less(boxes, box, have), sizes, box, boxes, family, published)
 
 
 Cells = tuple[Ints, Ints, Ints, Ints]

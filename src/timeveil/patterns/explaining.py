@@ -1,35 +1,64 @@
 """Channels in words: how anyone gets from a few counts to a few people. For the ledger only: it names items.
 
 All who have I, less those who have I and one of the items that the few lack, plus those who have I and two of
-them, and so on; what two items of one instant would add is left out, as nobody has both.
+them, and so on; what two items of one instant would add is left out, as nobody has both. A pattern of series
+that is not published may follow: all without one of its symbols, less those with another in its place.
 """
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, as_lists, chosen
 
 TOLD = 1000
-"""So many channels are kept in the ledger, the shortest ways to the smallest groups first."""
+"""So many groups are kept in the ledger, the shortest ways to the smallest groups first."""
 SHORT = 8
 """Of so many counts and fewer each is told; of more, how many there are."""
 
 
-def told(channels: Channels, family: Family, names: tuple[str, ...]) -> pa.Table:
-    """Some channels: what a few people have, what they lack, how many they are, and how anyone knows."""
-    lacks, which = _open(channels, family.kinds), different(channels, family.kinds)
-    shortest = np.lexsort(
-        [np.diff(channels.present[0])[which], channels.size[which], np.diff(lacks[0])[which]]
-    )
-    order = which[shortest[:TOLD]]
-    have, lack, people = chosen(channels.present, order), chosen(lacks, order), channels.size[order]
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Small groups, each once however many boxes it follows from: what they have, lack, and how many."""
+
+    present: Sets
+    absent: Sets
+    size: Ints
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+def groups_of(channels: Channels) -> Groups:
+    """The groups that channels are about."""
+    from timeveil.kernels.virtual import as_bits  # noqa: PLC0415
+
+    lacks = _open(channels, channels.family.kinds)
+    used, places = np.unique(np.concatenate([channels.present[1], lacks[1]]), return_inverse=True)
+    width, cut = max(1, -(-len(used) // 64)), len(channels.present[1])
+    bits = [
+        as_bits(bounds, items, width)
+        for (bounds, _), items in zip((channels.present, lacks), np.split(places, [cut]), strict=True)
+    ]
+    order = np.lexsort(np.concatenate(bits, axis=1).T)
+    same = np.ones(len(order), np.bool_)
+    same[:1] = False
+    for words in bits:
+        same[1:] &= (words[order[1:]] == words[order[:-1]]).all(axis=1)
+    first = np.sort(order[~same])
+    return Groups(chosen(channels.present, first), chosen(lacks, first), channels.size[first])
+
+
+def told(groups: Groups, family: Family, names: tuple[str, ...]) -> pa.Table:
+    """Some groups: what a few people have, what they lack, how many they are, and how anyone knows."""
+    order = np.lexsort([np.diff(groups.present[0]), groups.size, np.diff(groups.absent[0])])[:TOLD]
+    have, lack, people = chosen(groups.present, order), chosen(groups.absent, order), groups.size[order]
     texts = [
         _sentence(family, _one(have, place), _one(lack, place), int(size), names)
         for place, size in enumerate(people)
@@ -42,24 +71,6 @@ def told(channels: Channels, family: Family, names: tuple[str, ...]) -> pa.Table
             "text": pa.array(texts, pa.string()),
         }
     )
-
-
-def different(channels: Channels, kinds: int) -> Ints:
-    """Places of channels that tell of different groups; two boxes can have one cell in common.
-
-    Sets are compared by sums of numbers drawn for their items.
-    """
-    lacks = _open(channels, kinds)
-    items = int(max(channels.present[1].max(initial=0), lacks[1].max(initial=0))) + 1
-    drawn = np.random.default_rng(0).integers(2**63, size=(2, items), dtype=np.uint64)
-    marks = [_summed(sets, numbers) for sets, numbers in zip((channels.present, lacks), drawn, strict=True)]
-    return np.sort(np.unique(np.stack(marks, axis=1), axis=0, return_index=True)[1])
-
-
-def _summed(sets: Sets, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bounds, members = sets
-    until = np.concatenate([np.zeros(1, np.uint64), np.cumsum(numbers[members], dtype=np.uint64)])
-    return np.asarray(until[bounds[1:]] - until[bounds[:-1]])
 
 
 def _open(channels: Channels, kinds: int) -> Sets:
@@ -81,17 +92,38 @@ def _one(sets: Sets, place: int) -> list[int]:
 
 def _sentence(family: Family, have: list[int], lack: list[int], people: int, names: tuple[str, ...]) -> str:
     by_instant = [list(same) for _, same in itertools.groupby(lack, key=lambda x: x // family.kinds)]
-    ways = list(_ways(by_instant)) if 2 ** len(lack) <= 64 * SHORT else []
+    terms = _terms(family, have, by_instant) if lack else _rest(family, have)
     what = " and ".join(names[x] for x in have) or "nothing"
     who = "1 person has" if people == 1 else f"{people} people have"
     without = f" without {' or '.join(names[x] for x in lack)}" if lack else ""
-    number = np.prod([len(same) + 1 for same in by_instant], dtype=float)
+    number = np.prod([len(same) + 1 for same in by_instant], dtype=float) if lack else len(terms)
     said = f"from {number:,.0f} counts anyone can compute that exactly {who} {what}{without}"
-    if not 0 < len(ways) <= SHORT:
+    if not 0 < len(terms) <= SHORT:
         return said
-    terms = [(way, family.support[family.node(sorted([*have, *way]))]) for way in ways]
-    sums = "".join(f"{' - ' if len(way) % 2 else ' + '}{count}" for way, count in terms)
+    sums = "".join(f"{sign}{count}" for sign, count in terms)
     return f"{said}: {sums.removeprefix(' + ')} = {people}"
+
+
+def _terms(family: Family, have: list[int], lack: list[list[int]]) -> list[tuple[str, int]]:
+    """What is added and subtracted; nothing if it is too much to tell."""
+    if 2 ** sum(map(len, lack)) > 64 * SHORT:
+        return []
+    return [
+        (" - " if len(way) % 2 else " + ", int(family.support[family.node(sorted([*have, *way]))]))
+        for way in _ways(lack)
+    ]
+
+
+def _rest(family: Family, have: list[int]) -> list[tuple[str, int]]:
+    """What a pattern follows from: all without one of its symbols, less those with another in its place."""
+    for place, item in enumerate(have):
+        before, after, first = have[:place], have[place + 1 :], item - item % family.kinds
+        others = [x for x in range(first, first + family.kinds) if x != item]
+        nodes = [family.node([*before, x, *after]) for x in others]
+        if min(nodes) >= 0:
+            less = [(" - ", int(family.support[node])) for node in nodes]
+            return [(" + ", int(family.support[family.node([*before, *after])])), *less]
+    return []
 
 
 def _ways(by_instant: list[list[int]]) -> itertools.chain[tuple[int, ...]]:

@@ -34,7 +34,8 @@ class Family:
         return self.item, self.support, self.first, self.kids
 
     @cached_property
-    def _links(self) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    def links(self) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+        """Where each node's items begin, all items, the node without each, and who has a node above it."""
         from timeveil.kernels.boxes import links  # noqa: PLC0415
 
         return links(self.item, self.first, self.kids)  # type: ignore[no-any-return]
@@ -42,17 +43,17 @@ class Family:
     @property
     def sets(self) -> Sets:
         """The items of every node."""
-        begins, paths, _, _ = self._links
+        begins, paths, _, _ = self.links
         return begins, paths
 
     @property
     def maximal(self) -> NDArray[np.bool_]:
         """Nodes without a frequent proper superset."""
-        return ~self._links[3]
+        return ~self.links[3]
 
     def closed(self, support: Ints | None = None) -> NDArray[np.bool_]:
         """Nodes without a frequent proper superset of the same support."""
-        begins, _, drops, _ = self._links
+        begins, _, drops, _ = self.links
         supports = self.support if support is None else support
         above = np.repeat(np.arange(len(self.item)), np.diff(begins))
         closed = np.ones(len(self.item), np.bool_)
@@ -78,7 +79,7 @@ class Family:
 
     def without(self, nodes: Ints) -> Family:
         """The sets that are left when some go, and with each all that hold it."""
-        begins, _, drops, _ = self._links
+        begins, _, drops, _ = self.links
         gone = np.zeros(len(self.item), np.bool_)
         gone[nodes] = True
         lengths = np.diff(begins)

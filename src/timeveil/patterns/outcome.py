@@ -5,7 +5,7 @@ Patterns stand in the order of their length and then of their items, which tells
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.version import TOOL
 from timeveil.patterns.channels import Channels
-from timeveil.patterns.explaining import different, told
+from timeveil.patterns.explaining import Groups, groups_of, told
 from timeveil.patterns.family import Family
 from timeveil.patterns.sanitizing import Virtual
 from timeveil.patterns.settings import Settings
@@ -46,12 +46,14 @@ def assemble(
         closed[0] = True  # the empty pattern tells how many people there are
         shown = np.flatnonzero(closed)
     data = pattern_table(done.after, shown, rows.names)
-    manifest = _manifest(settings, source, least)
+    promise = replace(settings.promise, counts_alone=source.instants is not None and not settings.structural)
+    manifest = {**_manifest(settings, source, least), "guarantee": promise.as_dict()}
     manifest["counts"] = {
         "patterns": data.num_rows,
         "transactions": int(done.after.support[0]),
         "virtual": done.virtual.total,
     }
+    groups = groups_of(done.channels)
     mappings = {
         "virtual": pa.table(
             {
@@ -59,12 +61,12 @@ def assemble(
                 "copies": pa.array(done.virtual.copies, pa.int64()),
             }
         ),
-        "channels": told(done.channels, done.before, rows.names),
+        "channels": told(groups, done.channels.family, rows.names),
     }
     ledger = Ledger(
-        "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done)
+        "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done, groups)
     )
-    return Release(settings.promise, manifest, {"data": data}), ledger
+    return Release(promise, manifest, {"data": data}), ledger
 
 
 def pattern_table(family: Family, shown: Ints, names: tuple[str, ...]) -> pa.Table:
@@ -136,10 +138,9 @@ def _entries(source: Source, gone: NDArray[np.bool_] | None) -> pa.Table:
     )
 
 
-def _facts(source: Source, rows: Transactions, done: Sanitized) -> dict[str, Any]:
+def _facts(source: Source, rows: Transactions, done: Sanitized, groups: Groups) -> dict[str, Any]:
     before, after = done.before, done.after
     same = np.arange(len(before.item))[1:] if len(before.item) == len(after.item) else None
-    groups = different(done.channels, before.kinds)
     error = np.zeros(0) if same is None else (after.support[same] / before.support[same] - 1)
     return {
         "origin": source.origin,
@@ -153,7 +154,7 @@ def _facts(source: Source, rows: Transactions, done: Sanitized) -> dict[str, Any
         "worst_error": None if same is None else float(error.max()),
         "channels": len(groups),
         "cells": len(done.channels),
-        "people_in_channels": int(done.channels.size[groups].sum()),
+        "people_in_channels": int(groups.size.sum()),
         "mergers": len(done.virtual.copies),
         "virtual": done.virtual.total,
         "withheld": 0 if done.gone is None else int(np.count_nonzero(done.gone)),

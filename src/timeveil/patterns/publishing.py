@@ -6,8 +6,8 @@ that none is left; or, to compare with, rows or patterns are left out instead.
 
 Where we depart from the print
     Channels and their merging are defined (after Atzori et al. 2008); counts of all frequent patterns rise.
-    Readers know that two symbols of one instant exclude each other, so for series what follows from that is
-    closed, too.
+    Readers know that everybody has one symbol at every instant, so for series what follows from that is
+    closed, too: what `completing` derives, and what adds up as symbols of one instant exclude each other.
 Cost: mining, and what `channels` says of finding small groups.
 """
 
@@ -65,8 +65,8 @@ def sanitize_patterns(
     `source` is a table of series or of transactions with its `roles`, or a series release. `min_support` is a
     share if below 1, else a number of people, and not below k. `"additive"` raises counts by virtual rows, k
     for each small group; `"tight"` by as few as will do; `"clone"` by copies of real rows; none of them loses
-    a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from two
-    symbols of one instant excluding each other is closed, too. `published` is `"frequent"` or `"closed"`.
+    a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from
+    everybody having one symbol at every instant is closed, too. `published` is `"frequent"` or `"closed"`.
     `beside` is a series release of the same people: it is refused unless the patterns are made from it or
     `force` is set.
 
@@ -119,9 +119,9 @@ def sanitized(rows: Transactions, settings: Settings, least: int, progress: Prog
         case "additive":
             virtual = additive(channels, rows, k)
         case "tight":
-            virtual = tight(channels, rows, before, k)
+            virtual = tight(channels, rows, k)
         case "clone":
-            virtual = clone(channels, rows, before, k)
+            virtual = clone(channels, rows, k)
         case "suppressive":
             less = suppress_rows(rows, before, least, k, longest=longest, most=cap, structural=structural)
             return Sanitized(before, less.family, channels, no_rows(), less.gone, less.rounds)

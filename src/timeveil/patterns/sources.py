@@ -37,6 +37,9 @@ from timeveil.symbols.sax import (
 
 Origin = Literal["series", "release", "baskets"]
 
+_MARKS = (";", "|", ",", "[")
+"""What stands in a list that is written as text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -93,7 +96,22 @@ def _of_baskets(source: Any, roles: Roles) -> Source:
     relation = read_baskets(source, roles)
     found = gather(relation)
     rows = Transactions(found.names, 1, found.starts, found.items)
+    _refuse_written_lists(rows, str(roles.item))
     return Source("baskets", relation, rows, found.basket_of_row)
+
+
+def _refuse_written_lists(rows: Transactions, column: str) -> None:
+    """CSV has no lists: a cell such as "a;b" is one item there, and no pattern has two."""
+    if rows.rows == 0 or int(np.diff(rows.starts).max()) > 1:
+        return
+    written = sum(any(mark in name for mark in _MARKS) for name in rows.names)
+    if 2 * written >= len(rows.names) > 1:
+        raise InputError(
+            f"nobody has two items in `{column}`, and {written:,} of {len(rows.names):,} different ones look "
+            "like lists written as text",
+            hint="give one row per person and item, or a list column in Parquet",
+            code="unsupported-input",
+        )
 
 
 def _of_series(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from timeveil.errors import InfeasibleError
 from timeveil.patterns.channels import maximal_channels
+from timeveil.patterns.completing import Completed, completed
 from timeveil.patterns.family import Family, mine_family
 from timeveil.patterns.transactions import Ints, Sets, Transactions
 
@@ -52,27 +53,30 @@ def suppress_patterns(
 ) -> Suppressed:
     """Unpublish maximal patterns with a small cell until no channel is left; counts stay exact.
 
-    Of a box that holds several patterns one is taken out, the least supported, which ends the box.
+    Of a box that holds several patterns one is taken out, the least supported, which ends the box. If that
+    one is not published but follows, one goes that it follows from.
     """
     rounds, total = 0, len(family.item) - 1
     while True:
         channels = maximal_channels(family, rows, k, most, structural=structural)
         if len(channels) == 0:
             return Suppressed(family, None, rounds)
-        doomed = [_least_supported(family, channels.boxes, int(box)) for box in np.unique(channels.box)]
+        known = completed(family) if structural else Completed.only(family)
+        doomed = [_least_supported(known, channels.boxes, int(box)) for box in np.unique(channels.box)]
         left = family.without(np.array(doomed))
         rounds += 1
         family = _something(left, "pattern", total - len(left.item) + 1, total)
 
 
-def _least_supported(family: Family, boxes: Sets, box: int) -> int:
+def _least_supported(known: Completed, boxes: Sets, box: int) -> int:
     """The node of the rarest way to take one item of every instant of a box."""
+    family = known.family
     items = boxes[1][boxes[0][box] : boxes[0][box + 1]]
     nodes: Ints = np.zeros(1, np.int64)
     for instant in np.unique(items // family.kinds):
         here = items[items // family.kinds == instant]
         nodes = np.array([family.child(int(node), int(item)) for node in nodes for item in here])
-    return int(nodes[np.argmin(family.support[nodes])])
+    return known.source(int(nodes[np.argmin(family.support[nodes])]))
 
 
 def _something(family: Family, what: str, lost: int, total: int) -> Family:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.attack import PatternBreach, SmallGroup
+from timeveil.attack import PatternBreach, SmallGroup, SolveAttack
 from timeveil.report.wording import WIDTH, aligned, counted, people, quoted, share, wrapped
 
 SHORT = 8
@@ -32,10 +32,12 @@ def sentence(group: SmallGroup) -> str:
 
     >>> sentence(SmallGroup(("bread",), ("milk",), 2, ((1, 31), (-1, 29))))
     'exactly 2 people have `bread` and not `milk`: 31 - 29 = 2.'
+    >>> sentence(SmallGroup(("t0=c", "t1=a"), (), 1, ((1, 12), (-1, 7), (-1, 4))))
+    'exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1.'
     """
     have = quoted(group.present) if group.present else "anything"
     lack = quoted(group.absent) if len(group.absent) == 1 else f"none of {quoted(group.absent)}"
-    but = f"not {lack}" if len(group.absent) == 1 else lack
+    but = f" and not {lack}" if len(group.absent) == 1 else f" and {lack}" if group.absent else ""
     if len(group.counts) > SHORT:
         sums = f"from {counted(len(group.counts), 'count')}"
     else:
@@ -43,7 +45,7 @@ def sentence(group: SmallGroup) -> str:
         sums = " ".join(f"{signs[sign]} {number:,}" for sign, number in group.counts).removeprefix("+ ")
         sums += f" = {group.people:,}"
     verb = "has" if group.people == 1 else "have"
-    return f"exactly {people(group.people)} {verb} {have} and {but}: {sums}."
+    return f"exactly {people(group.people)} {verb} {have}{but}: {sums}."
 
 
 def limits(breach: PatternBreach) -> list[str]:
@@ -67,7 +69,21 @@ def limits(breach: PatternBreach) -> list[str]:
         lines.append(
             f"Solving for all data that have these counts, beyond the promise: {what}{part}; {told}."
         )
+    if breach.solved is not None:
+        lines.append(_solved(breach.solved, breach.k))
     return [*lines, "Who else releases what about the same people, and who is among those that are counted."]
+
+
+def _solved(found: SolveAttack, k: int) -> str:
+    part = "" if found.tried == found.possible else f" of {found.possible:,}, then time was up"
+    what = f"{counted(found.tried, 'set')} of at most {counted(found.instants, 'instant')}{part}"
+    verb = "follows" if found.small == 1 else "follow"
+    told = (
+        f"{counted(found.small, 'group')} of fewer than {k} people {verb}; a larger min_support leaves fewer"
+        if found.small
+        else f"no group of fewer than {k} people follows"
+    )
+    return f"Solving the counts as a system of equations, beyond the promise: {what}; {told}."
 
 
 def _found(breach: PatternBreach) -> str:

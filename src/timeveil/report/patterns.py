@@ -23,6 +23,8 @@ FEW = 5
 """Below so many, k is called small."""
 SOME = 5
 """So many small groups are told."""
+TWO = 2
+"""With so many letters a pattern tells all there is to tell of its instants."""
 
 _METHODS = {
     "additive": "virtual people are added, k for each kind of small group",
@@ -114,8 +116,9 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
         )
         if not release.manifest["patterns"]["structural"]:
             said.append(
-                "two letters of one instant exclude each other, which every reader knows; groups that follow "
-                "from that were not looked for. Leave structural on unless you only compare."
+                "everybody has one letter at every instant, which every reader knows; groups that follow "
+                "from that were not looked for, and the promise is weaker. Leave structural on unless you "
+                "only compare."
             )
     return said
 
@@ -159,7 +162,11 @@ def _small(release: Release, ledger: Ledger) -> Iterator[str]:
     if facts["channels"] == 0:
         yield f"Their true counts give no group of fewer than {k} away, so nothing had to be done."
         return
-    how = ", also by what cannot go together" if release.manifest["patterns"]["structural"] else ""
+    how = (
+        ", also as everybody has one letter at every instant"
+        if release.manifest["patterns"]["structural"]
+        else ""
+    )
     yield (
         f"From their true counts anyone could compute {counted(facts['channels'], 'group')} of fewer than "
         f"{k} people{how}."
@@ -211,11 +218,10 @@ def _limits(release: Release) -> Iterator[str]:
         "tables that fit the counts, which can bound a group closer; `timeveil attack` tries it where there "
         "are few."
     )
-    if release.manifest["patterns"]["kind"] == "series":
+    if (release.manifest["patterns"]["symbols"] or 0) > TWO:
         yield (
-            "Everybody has exactly one letter at every instant. That nobody has two is taken into account; "
-            "that a letter which is not published follows from all the others is not, and a group below "
-            f"{k} can follow from it. Publish patterns of a series release instead where that matters."
+            "With more than two letters, solving counts of many patterns as a system of equations can give a "
+            f"group below {k}; `timeveil attack` tries that, too."
         )
     yield "Who knows some of the people takes them off a count, and is nearer to the rest."
     yield "With a table of the same people, or an earlier release, the counts can tell more than either does."

@@ -1,8 +1,9 @@
 """Which groups follow from the published counts? All are computed anew, on every box there is.
 
-A cell of a box tells how many people have some items and none of others. If all cells of all maximal boxes
-are empty or of k people or more, so is every group that sums and differences of counts give (cell
-theorem). If one is below 0, there are no data at all that have these counts.
+In series everybody has one symbol at every instant: what follows from that is worked out first, and must not
+contradict itself. A cell of a box tells how many people have some items and none of others. If all cells of
+all maximal boxes are empty or of k people or more, so are those of all boxes (cell theorem). If one is below
+0, there are no data at all that have these counts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from timeveil.model.release import Release
 from timeveil.model.wording import counted
 from timeveil.query.pattern_boxes import TooManyBoxesError, boxes_of
 from timeveil.query.pattern_cells import cells_of, channels_of, pieces
+from timeveil.query.pattern_completion import known_from
 from timeveil.query.pattern_family import Family
 from timeveil.query.published import promised
 from timeveil.verify.findings import Findings
@@ -20,12 +22,22 @@ from timeveil.verify.findings import Findings
 
 def check_channels(release: Release, family: Family, findings: Findings) -> None:
     """Compute every cell."""
-    k, structural = promised(release, "k"), bool(release.manifest["patterns"]["structural"])
-    known = ", nor from symbols of one instant excluding each other" if structural else ""
+    said = release.manifest["patterns"]
+    k, structural = promised(release, "k"), bool(said["structural"])
     findings.check(
-        f"no group of fewer than {k} people follows from sums and differences of the counts{known}"
+        f"no group of fewer than {k} people follows from sums and differences of the counts of its items"
+        f"{_assumed(series=said['kind'] == 'series', structural=structural)}"
     )
     findings.check("no count contradicts another: some data have them all")
+    known = known_from(family, structural=structural)
+    if known.off:
+        findings.refuse(
+            "unlike-any-data",
+            f"{counted(known.off, 'sum')} of all symbols of an instant differ from what they are part of: no "
+            "data have these counts",
+        )
+        return
+    family = known.family
     try:
         small, below, least = _looked(family, k, structural=structural)
         if small:
@@ -43,6 +55,13 @@ def check_channels(release: Release, family: Family, findings: Findings) -> None
             "unlike-any-data",
             f"{counted(below, 'group')} would have fewer than no people: no data have these counts",
         )
+
+
+def _assumed(*, series: bool, structural: bool) -> str:
+    """What the reader is taken to know besides the counts."""
+    if structural:
+        return ", nor from everybody having one symbol at every instant"
+    return " by someone who does not know that everybody has one symbol at every instant" if series else ""
 
 
 def _looked(family: Family, k: int, *, structural: bool) -> tuple[int, int, int]:

@@ -119,14 +119,18 @@ def _virtual(
 
 
 def _check_instants(every: Baskets, known: Known, findings: Findings) -> None:
-    """A virtual person has one symbol at an instant, as everybody has."""
+    """A virtual person of series has one symbol at every instant, as everybody has."""
+    if known.kinds == 1:
+        return
+    instants = len(known.names) // known.kinds
     row = np.repeat(np.arange(every.rows), np.diff(every.starts))[every.items >= 0]
-    items = every.items[every.items >= 0]
-    instant = row * (len(known.names) + 1) + items // known.kinds
-    both = len(instant) - len(np.unique(instant))
-    if both:
+    there = np.unique(row * instants + every.items[every.items >= 0] // known.kinds)
+    fits = np.bincount(there // instants, minlength=every.rows) == instants
+    odd = int((~fits | (np.diff(every.starts) != instants)).sum())
+    if odd:
         findings.refuse(
-            "virtual", f"{counted(both, 'virtual person', 'virtual people')} with two symbols at once"
+            "virtual",
+            f"{counted(odd, 'kind')} of virtual people without one symbol at every instant",
         )
 
 

@@ -70,6 +70,11 @@ def check_statements(release: Release, findings: Findings) -> bool:
     k = release.guarantee.as_dict().get("k")
     if asked["k"] != k:
         findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
+    alone = said["kind"] == "series" and not said["structural"]
+    if release.guarantee.as_dict().get("counts_alone", False) != alone:
+        findings.refuse(
+            "guarantee", "the guarantee and `patterns.structural` do not say the same of what readers know"
+        )
     if asked["min_support"] < asked["k"]:
         findings.refuse(
             "min-support",

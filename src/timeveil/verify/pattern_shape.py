@@ -39,7 +39,9 @@ PATTERN_MANIFEST = Record(
         "format": one_of(1),
         "model": one_of("patterns"),
         "tool": TOOL_NAME,
-        "guarantee": Record({"name": one_of("no-inference-channel"), "k": COUNT}),
+        "guarantee": Record(
+            {"name": one_of("no-inference-channel"), "k": COUNT}, optional={"counts_alone": FLAG}
+        ),
         "patterns": Record({"kind": one_of("series", "baskets"), "instants": _INSTANTS, **_SHARED}),
         "columns": Each(Record({"name": TEXT, "role": one_of(PATTERN, SUPPORT), "type": TEXT})),
         "parameters": Record(

@@ -50,7 +50,7 @@ def test_everybody_of_a_small_group_is_found():
         breach = attack(oracle.release_of(case), oracle.ledger_of(case), PatternAdversary(bounds=False))
         expected = [0] * len(rows)
         for (present, absent), size in oracle.maximal_channels(
-            case.sets, 3, structural=symbols is not None
+            case.known(case.sets), 3, structural=symbols is not None
         ).items():
             for n, row in enumerate(rows):
                 if present <= row and not absent & row and size < (expected[n] or 99):
@@ -99,6 +99,37 @@ def test_each_example_is_true_of_the_original():
                 has &= (symbol[:, int(instant[1:])] == "abcd".index(letter)) == wanted
         assert int(has.sum()) == group.people < 5
         assert group.people == sum(sign * number for sign, number in group.counts)
+
+
+def test_what_follows_in_two_steps_is_found_and_told():
+    """Of the rest, 12 - 7 - 4 = 1 person, where 4 is 42 - 17 - 21."""
+    table_of = [[2, 3, 17], [0, 4, 21], [1, 7, 4]]
+    rows = [
+        frozenset({("t0", a), ("t1", b)}) for a in range(3) for b in range(3) for _ in range(table_of[a][b])
+    ]
+    case = oracle.Case(rows, k=2, least=6, symbols=3)
+    breach = attack(oracle.release_of(case), oracle.ledger_of(case))
+    assert (breach.channels_before, breach.channels_after) == (1, 0)
+    assert sentence(breach.examples[0]) == "exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1."
+    assert breach.beyond.exact == 0
+    careless = oracle.release_of(case, case.sets)
+    ledger = replace(oracle.ledger_of(case), mappings={"virtual": pa.table({"pattern": [], "copies": []})})
+    broken = attack(careless, ledger)
+    assert (broken.channels_after, broken.worst) == (1, 1.0)
+    assert broken.beyond.exact > 0
+
+
+def test_the_run_and_the_attack_count_the_same_groups():
+    """A group that follows from two boxes is one group."""
+    draw = np.random.default_rng(3)
+    values = np.cumsum(draw.normal(size=(400, 4)), axis=1)
+    walks = pa.table({f"t{place}": values[:, place] for place in range(4)})
+    release, ledger = tv.sanitize_patterns(
+        walks, tv.Roles(series=walks.column_names), k=5, min_support=12, symbols=4
+    )
+    breach = attack(release, ledger, PatternAdversary(bounds=False))
+    assert ledger.facts["channels"] == breach.channels_before > 10
+    assert breach.channels_after == 0
 
 
 def all_counts(rows, k):

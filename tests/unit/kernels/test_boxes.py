@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.oracles.patterns import Row, maximal, mined, sets_of, star, transactions
+from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
 from timeveil.patterns.channels import Channels, maximal_channels
@@ -34,7 +34,8 @@ def test_maximal_boxes_and_small_cells_of_series(seed: int) -> None:
     family = mine_family(rows, least, longest, 1 << 20)
     channels = maximal_channels(family, rows, 3, 1 << 20)
     found = sets_of(*channels.boxes)
-    meant = maximal(star(mined(some, least, longest), lambda item: item // kinds))
+    known = completed(mined(some, least, longest), kinds, len(rows.names))
+    meant = maximal(star(known, lambda item: item // kinds))
     assert len(found) == len(set(found))
     assert set(found) == meant
     check_cells(some, found, channels, 3)
@@ -109,7 +110,7 @@ def test_more_items_than_one_word_of_bits() -> None:
     found = sets_of(*channels.boxes)
     assert len(found) == len(set(found)) > 100
     check_cells(some, found, channels, 3)
-    supports = mined(some, 40, 3)
+    supports = completed(mined(some, 40, 3), 5, 120)
     for box in found[::50]:
         ways = [[x for x in box if x // 5 == j] for j in sorted({x // 5 for x in box})]
         assert all(frozenset(way) in supports for way in itertools.product(*ways))

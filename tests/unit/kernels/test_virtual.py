@@ -9,7 +9,7 @@ from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 from timeveil.kernels.virtual import as_bits, rows_of_cells
 from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import mine_family
-from timeveil.patterns.sanitizing import Virtual, mergers, raised
+from timeveil.patterns.sanitizing import WHOLE, Virtual, mergers, raised
 from timeveil.patterns.transactions import Sets
 
 
@@ -24,22 +24,41 @@ def drawn(seed: int, items: int, kinds: int, count: int) -> list[tuple[Row, Row]
     for _ in range(count):
         has = [j * kinds + int(draw.integers(kinds)) for j in range(items // kinds) if draw.random() < 0.3]
         lacks = set(np.flatnonzero(draw.random(items) < 0.2).tolist()) - set(has)
+        if kinds > 1:  # there is always something that a row can have
+            lacks -= set(range(int(draw.integers(kinds)), items, kinds))
         found.add((frozenset(has), frozenset(lacks)))
     return sorted(found, key=lambda channel: (-len(channel[0]), sorted(channel[0])))
 
 
-def first_fit(channels: list[tuple[Row, Row]], kinds: int) -> list[Row]:
+def first_fit(channels: list[tuple[Row, Row]], kinds: int, items: int, supports: dict[Row, int]) -> list[Row]:
+    """Of series, what a merger leaves open is what costs least, of the symbols that it does not lack."""
     made: list[tuple[Row, Row]] = []
     for has, lacks in channels:
         for place, (other, lacking) in enumerate(made):
             union = has | other
+            none = lacks | lacking
             alone = kinds == 1 or len({x // kinds for x in union}) == len(union)
-            if not has & lacking and not other & lacks and alone:
-                made[place] = union, lacks | lacking
+            left = kinds == 1 or all(set(range(x, x + kinds)) - none for x in range(0, items, kinds))
+            if not has & lacking and not other & lacks and alone and left:
+                made[place] = union, none
                 break
         else:
             made.append((has, lacks))
+    if kinds == 1:
+        return [has for has, _ in made]
+    for place, (has, lacks) in enumerate(made):
+        row = set(has)
+        for x in range(0, items, kinds):
+            left = [y for y in range(x, x + kinds) if y not in lacks]
+            if not row & set(range(x, x + kinds)):
+                row.add(min(left, key=lambda y: (cost(supports, y, row), cost(supports, y, {y}))))
+        made[place] = frozenset(row), lacks
     return [has for has, _ in made]
+
+
+def cost(supports: dict[Row, int], symbol: int, row: set[int]) -> int:
+    """What one more with this symbol adds to all counts, once for every item of the row that goes with it."""
+    return sum(len(some & row) * (WHOLE // n) for some, n in supports.items() if symbol in some)
 
 
 @pytest.mark.parametrize("kinds", [1, 3])
@@ -53,9 +72,11 @@ def test_first_fit(seed: int, kinds: int) -> None:
     mixed = [channels[place] for place in order]
     sizes = np.ones(len(mixed), np.int64)
     have, lack = packed([has for has, _ in mixed]), packed([lacks for _, lacks in mixed])
-    rows = transactions([range(0, items, kinds)], items, kinds)
-    found = mergers(Channels(have, lack, sizes, sizes, have), rows)
-    assert sets_of(*found) == first_fit(channels, kinds)
+    symbols = np.random.default_rng(seed).integers(kinds, size=(20, items // kinds))
+    rows = transactions((symbols + kinds * np.arange(items // kinds)).tolist(), items, kinds)
+    family = mine_family(rows, 8 if kinds > 1 else 20, 2, 1 << 12)
+    found = mergers(Channels(have, lack, sizes, sizes, have, family, family), rows)
+    assert sets_of(*found) == first_fit(channels, kinds, items, supports_of(family))
 
 
 @pytest.mark.parametrize("seed", range(30))

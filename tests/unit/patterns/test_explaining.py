@@ -50,9 +50,17 @@ def test_sums_of_series_leave_out_what_nobody_can_have() -> None:
         mine_at = {item.partition("=")[0] for item in channel["present"]}
         assert not mine_at & {item.partition("=")[0] for item in channel["absent"]}
         found = SUM.search(channel["text"])
-        if found and len(channel["absent"]) == 1:
+        if found:
+            terms = re.findall(r"([+-]?) ?(\d+)", found[4])
+            total = sum(-int(n) if sign == "-" else int(n) for sign, n in terms)
+            assert total == channel["people"]
+        if found and len(channel["absent"]) == 1 and {*map(frozenset, parts(channel))} <= set(counts):
             with_it = counts[frozenset(channel["present"] + channel["absent"])]
             assert found[4] == f"{counts[frozenset(channel['present'])]} - {with_it}"
+
+
+def parts(channel: dict[str, list[str]]) -> list[list[str]]:
+    return [channel["present"], channel["present"] + channel["absent"]]
 
 
 def test_nothing_is_left_to_tell() -> None:

@@ -101,6 +101,36 @@ def test_written_and_opened_again(tmp_path: Path) -> None:
     assert kept.original.table["has"].to_pylist() == ledger.original.table["has"].to_pylist()
 
 
+def test_the_promise_is_weaker_for_who_does_not_count_with_one_symbol_at_every_instant(
+    curves: pa.Table, tmp_path: Path
+) -> None:
+    for structural, said in ((True, "counts as published"), (False, "so they may compute smaller groups")):
+        release, _ = tv.sanitize_patterns(
+            curves, WIDE, k=5, min_support=0.1, symbols=3, structural=structural
+        )
+        assert release.guarantee.counts_alone is not structural
+        assert ("by someone who does not know" in release.guarantee.sentence) is not structural
+        folder = tv.write(release, tmp_path / str(structural))
+        letter = " ".join((folder / "README.txt").read_text().split())
+        assert said in letter
+        assert "What is public besides: that the method is additive, the smallest support 40" in letter
+        assert tv.open_release(folder).guarantee == release.guarantee
+        assert tv.verify(tv.open_release(folder))
+    baskets_only, _ = tv.sanitize_patterns(baskets(), BASKETS, k=3, min_support=6, structural=False)
+    assert not baskets_only.guarantee.counts_alone
+
+
+def test_lists_written_as_text_are_no_items() -> None:
+    rows = pa.table({"who": [*range(30)], "has": ["milk;bread", "bread;tea", "tea"] * 10})
+    with pytest.raises(tv.InputError, match="2 of 3 different ones look like lists") as refused:
+        tv.sanitize_patterns(rows, tv.Roles(respondent="who", item="has"), k=3, min_support=6)
+    assert refused.value.code == "unsupported-input"
+    assert "milk" not in str(refused.value)
+    long = pa.table({"who": [*range(30), *range(30)], "has": ["milk, cold"] * 30 + ["bread; cut"] * 30})
+    release, _ = tv.sanitize_patterns(long, tv.Roles(respondent="who", item="has"), k=3, min_support=6)
+    assert release.manifest["counts"]["patterns"] == 4
+
+
 def test_progress_tells_every_phase() -> None:
     told: list[tuple[str, float]] = []
     tv.sanitize_patterns(baskets(), BASKETS, k=3, min_support=6, progress=lambda *step: told.append(step))

@@ -121,6 +121,28 @@ def test_example_d_is_a_group_only_for_who_knows_that_symbols_exclude_each_other
     assert found(oracle.release_of(known), oracle.ledger_of(known)) == {}
 
 
+def test_what_follows_in_two_steps_is_a_group():
+    """(t1=c, t0=c) is 42 - 17 - 21 = 4, and (t0=c, t1=a) is 12 - 7 - 4 = 1 person."""
+    table = [[2, 3, 17], [0, 4, 21], [1, 7, 4]]
+    rows = [frozenset({("t0", a), ("t1", b)}) for a in range(3) for b in range(3) for _ in range(table[a][b])]
+    case = oracle.Case(rows, k=2, least=6, symbols=3)
+    assert found(oracle.release_of(case, case.sets)) == {
+        "channel": "1 group of fewer than 2 people can be computed; the smallest has 1"
+    }
+    assert found(oracle.release_of(case), oracle.ledger_of(case)) == {}
+    plain = replace(case, structural=False)
+    assert found(oracle.release_of(plain, plain.sets)) == {}
+    said = [verify(oracle.release_of(one, one.sets)).checks for one in (case, plain)]
+    assert any("nor from everybody having one symbol at every instant" in check for check in said[0])
+    assert any("someone who does not know that everybody has one symbol" in check for check in said[1])
+
+
+def test_sums_of_symbols_that_do_not_add_up_are_no_data():
+    case = oracle.Case(D * 3, k=2, least=3, symbols=3)
+    more = {**case.sets, frozenset(): len(case.rows) + 2}
+    assert set(found(oracle.release_of(case, more))) == {"unlike-any-data"}
+
+
 def test_everybody_is_a_group_too():
     case = oracle.Case([frozenset("a")] * 3, k=4, least=4)
     assert found(oracle.release_of(case, {frozenset(): 3})) == {

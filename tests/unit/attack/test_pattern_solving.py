@@ -1,0 +1,69 @@
+"""Counts of series as a system of equations, against solving for everything at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.oracles import algebra
+from tests.oracles import channels as oracle
+from tests.oracles import patterns as slow
+from tests.properties.test_pattern_algebra import drawn, made
+
+from timeveil.attack import SolveAttack, attack
+from timeveil.attack.pattern_solving import solve_attack
+from timeveil.patterns.family import mine_family
+from timeveil.query.pattern_cells import channels_of
+from timeveil.query.pattern_completion import known_from
+from timeveil.query.pattern_family import Family, family_of
+from timeveil.report.pattern_breach import described
+
+
+def family(counts: dict[frozenset[int], int], symbols: int, instants: int) -> Family:
+    sets = sorted((sorted(some) for some in counts), key=lambda items: (len(items), items))
+    support = [counts[frozenset(items)] for items in sets]
+    return family_of(sets, support, size=symbols * instants, kinds=symbols)
+
+
+@pytest.mark.parametrize(("symbols", "instants"), [(2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 2)])
+def test_instants_by_themselves_give_what_all_at_once_give(symbols: int, instants: int) -> None:
+    judged = 0
+    for seed in range(12):
+        rows, k, least = drawn(seed, symbols, instants)
+        counts = slow.supports_of(mine_family(rows, least, instants, 1 << 12))
+        found = solve_attack(family(counts, symbols, instants), k, seconds=60)
+        expected = algebra.small_groups(counts, symbols, instants, k)
+        assert found == SolveAttack(instants, 2**instants - 1, 2**instants - 1, expected), seed
+        judged += expected > 0
+    assert judged > 3
+
+
+def test_equations_can_tell_more_than_steps_do() -> None:
+    """Four symbols at two instants: the promise is kept, and two groups follow all the same."""
+    rows, k, least = drawn(78, 4, 2)
+    done = made(rows, k, least, "additive")
+    assert done is not None
+    published = family(slow.supports_of(done.after), 4, 2)
+    assert len(channels_of(known_from(published, structural=True).family, k, structural=True)) == 0
+    assert solve_attack(published, k, seconds=60) == SolveAttack(2, 3, 3, 2)
+
+
+def test_what_was_not_tried_is_told() -> None:
+    rows, k, least = drawn(3, 3, 3)
+    published = family(slow.supports_of(mine_family(rows, least, 3, 1 << 12)), 3, 3)
+    assert solve_attack(published, k, seconds=0) == SolveAttack(3, 7, 0, 0)
+    assert solve_attack(replace(published, kinds=1), k, seconds=60) is None
+    assert solve_attack(family({frozenset(): 9, frozenset({3}): 5}, 30, 2), k, seconds=60) is None
+
+
+def test_the_page_says_how_far_equations_went() -> None:
+    rows = [frozenset({("t0", s)}) for s in (0, 0, 0, 0, 0, 1, 1, 1, 1, 2)]
+    case = oracle.Case(rows, k=2, least=3, symbols=3)
+    breach = attack(oracle.release_of(case), oracle.ledger_of(case))
+    assert breach.solved == SolveAttack(1, 1, 1, 0)
+    assert breach.as_dict()["solved"]["small"] == 0
+    told = " ".join(" ".join(described(breach)).split())
+    assert "1 set of at most 1 instant; no group of fewer than 2 people follows." in told
+    some = replace(breach, solved=SolveAttack(3, 175, 20, 2))
+    told = " ".join(" ".join(described(some)).split())
+    assert "20 sets of at most 3 instants of 175, then time was up; 2 groups of fewer than 2 people" in told
