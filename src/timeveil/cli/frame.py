@@ -14,9 +14,10 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from timeveil.cli import streams
 from timeveil.cli.hints import in_keys, in_options
@@ -51,12 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing but the code of a signal is raised."""
-    from typer.main import get_command  # noqa: PLC0415
-
-    from timeveil.cli.app import app  # noqa: PLC0415
-
     streams.begin()
-    command = get_command(app)
+    command = _commands()
     try:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
@@ -72,6 +69,16 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         streams.to_stderr(f"interrupted; {streams.what_was_written()}\n")
     return code if isinstance(code, int) else 0
+
+
+@cache
+def _commands() -> Any:
+    """All commands with their options; building them takes longer than most of them."""
+    from typer.main import get_command  # noqa: PLC0415
+
+    from timeveil.cli.app import app  # noqa: PLC0415
+
+    return get_command(app)
 
 
 def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
