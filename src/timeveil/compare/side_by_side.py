@@ -11,7 +11,7 @@ from itertools import combinations
 
 from timeveil.compare.comparison import Cell, Comparison, Line, Part
 from timeveil.compare.same_data import same_data
-from timeveil.compare.told import Told, told_by_folder, told_by_judges
+from timeveil.compare.told import NONE, Told, told_by_folder, told_by_judges
 from timeveil.errors import InputError, ParameterError
 from timeveil.model.guarantee import LDiversity
 from timeveil.model.ledger import Ledger
@@ -162,9 +162,10 @@ def _lines(told: Sequence[Told], *, ranked: bool) -> Iterable[Line]:
     one_model = len({one.model for one in told}) == 1
     yield Line("promise", "model", tuple(one.model for one in told))
     yield Line("promise", "guarantee", tuple(one.guarantee for one in told))
-    for name in _common([one.parameters for one in told]):
-        cells = tuple(one.parameters[name] for one in told)
-        if len(set(cells)) > 1 and one_model:
+    every = dict.fromkeys(name for one in told for name in one.parameters) if one_model else {}
+    for name in every:
+        cells = tuple(one.parameters.get(name, NONE) for one in told)
+        if len(set(cells)) > 1:
             yield Line("parameter", name, cells)
     yield from _part_lines("size", [one.sizes for one in told], share=False, ranked=False)
     yield from _part_lines("loss", [one.losses for one in told], share=True, ranked=ranked)

@@ -20,6 +20,8 @@ _SIZES: Mapping[str, tuple[str, ...]] = {
     "patterns": ("patterns", "transactions", "virtual"),
 }
 """Counts of a manifest that tell how much was published."""
+NONE = "-"
+"""What is shown of a parameter that was not given."""
 _IN_GUARANTEE = ("k", "l", "p", "protect_slot")
 
 
@@ -93,6 +95,8 @@ def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
     chosen = {name: value for name, value in manifest["parameters"].items() if name not in _IN_GUARANTEE}
     if "granularity" in manifest:
         chosen = {"granularity": manifest["granularity"], **chosen}
+    if manifest.get("levels"):
+        chosen["levels"] = [f"{name}: {level['name']}" for name, level in manifest["levels"].items()]
     columns = [column["name"] for column in manifest["columns"]]
     if manifest["model"] != "patterns":
         chosen["columns"] = columns
@@ -102,7 +106,7 @@ def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _worded(value: Any) -> str:
     match value:
         case None:
-            return "-"
+            return NONE
         case bool():
             return "yes" if value else "no"
         case float():

@@ -11,12 +11,12 @@ from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pytest
-from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, bought, loads, made, stricter
+from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, VISITS, bought, loads, made, stricter
 
 import timeveil as tv
 from timeveil.cli.frame import run
 from timeveil.compare.side_by_side import COMPOSES, MODELS_DIFFER, TRUE_SLOT, UNLIKE, VIOLATED
-from timeveil.datasets import daily_cases
+from timeveil.datasets import clinic_visits, daily_cases
 from timeveil.report.comparison import described
 from timeveil.report.comparison_picture import comparison_svg
 
@@ -109,6 +109,16 @@ def test_two_methods_of_one_model() -> None:
     other = tv.anonymize_series(loads(), LOADS, k=4, p=2, method="kapra")
     found = tv.compare({"adaptive": made("series")[0], "kapra": other[0]})
     assert found.line("method").cells == ("adaptive", "kapra")
+
+
+def test_what_one_has_and_the_other_has_not_is_shown() -> None:
+    visits, roles = clinic_visits(rows=400, seed=1), replace(VISITS, quasi=("zip",))
+    coarse = tv.generalize_time(visits, roles, k=4, hierarchies={"zip": tv.Hierarchy.prefixes([1])})
+    plain = tv.generalize_time(visits, roles, k=2, suppress=0.5)
+    found = tv.compare({"plain": plain[0], "coarse": coarse[0]})
+    assert found.line("levels").cells == ("-", "zip: first 1")
+    packets = tv.compare({"plain": made("stream")[0], "packets": made("packets")[0]})
+    assert packets.line("spread").cells == ("-", "1")
 
 
 def test_a_release_that_is_violated_is_no_choice() -> None:
