@@ -153,6 +153,18 @@ def a_pattern_removed_from_below_another(release, ledger, chance):
     return Tampered(_less(release, n), ledger, f"{several(above, 'pattern')} of which a part is not there")
 
 
+@sabotage("patterns frequent", "recipient", "missing-part")
+def a_pattern_removed_that_no_other_begins_with(release, ledger, chance):
+    """So that what is left is still a tree."""
+    family, order = _family(release), _order(release)
+    for one, n in family.items():
+        above = [sorted(other, key=order) for other in family if len(other) == len(one) + 1 and one < other]
+        if one and above and all(frozenset(other[:-1]) != one for other in above):
+            said = f"{several(len(above), 'pattern')} of which a part is not there"
+            return Tampered(_less(release, n), ledger, said)
+    return None
+
+
 @sabotage("patterns", "recipient", "missing-part")
 def the_empty_pattern_removed(release, ledger, chance):
     return Tampered(_less(release, 0), ledger, "there is no empty pattern")

@@ -286,6 +286,14 @@ def _baskets(chance: random.Random, people: int = 30) -> pa.Table:
     )
 
 
+def _with_flat(table: pa.Table) -> pa.Table:
+    """Some people whose values are all the same, and so lie on a border of 4 symbols."""
+    rows = table.to_pylist()
+    for row in rows[:6]:
+        row.update(dict.fromkeys(_HOURS, 5.0))
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
 def _patterns(kind: str, method: str, published: str) -> Callable[..., Pair]:
     roles = {
         "baskets": tv.Roles(respondent="who", item="has"),
@@ -293,8 +301,8 @@ def _patterns(kind: str, method: str, published: str) -> Callable[..., Pair]:
     }
 
     def make(chance: random.Random, seed: int) -> Pair:
-        table = _baskets(chance) if kind == "baskets" else _curves(chance, 30)
-        given = {"symbols": 3} if kind == "series" else {}
+        table = _baskets(chance) if kind == "baskets" else _with_flat(_curves(chance, 30))
+        given = {"symbols": 4 if method == "tight" else 3} if kind == "series" else {}
         return tv.sanitize_patterns(
             table, roles[kind], k=3, min_support=4, method=method, published=published, **given
         )
