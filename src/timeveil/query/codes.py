@@ -109,7 +109,10 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
         lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
         parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
         offset += len(entry)
-    return Coded(np.concatenate(parts), distinct.values)
+    codes = np.concatenate(parts)
+    used, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # entries that no row has are no values
+    return Coded(np.argsort(order)[place], distinct.values.take(pa.array(used[order])))
 
 
 def align(left: Coded, right: Coded) -> tuple[Coded, Coded]:

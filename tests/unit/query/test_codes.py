@@ -42,6 +42,11 @@ def test_every_kind_of_value_has_codes(column):
     assert encode(column).codes.tolist() == [0, 1, 1, 2]
 
 
+def test_entries_of_a_dictionary_that_no_row_has_are_no_values():
+    coded = encode(pa.DictionaryArray.from_arrays([2, 0, 2], ["a", "b", "c"]))
+    assert (coded.codes.tolist(), coded.values.to_pylist()) == ([0, 1, 0], ["c", "a"])
+
+
 def test_a_column_of_nothing_and_an_empty_column():
     assert encode(pa.nulls(2)).codes.tolist() == [0, 0]
     assert encode(pa.chunked_array([], pa.string())).codes.tolist() == []

@@ -143,6 +143,14 @@ def test_sums_of_symbols_that_do_not_add_up_are_no_data():
     assert set(found(oracle.release_of(case, more))) == {"unlike-any-data"}
 
 
+def test_people_in_a_dictionary_with_more_entries_than_people():
+    """As Parquet files of text columns have, once rows were left out."""
+    who = pa.DictionaryArray.from_arrays([0, 0, 2, 2, 3, 3], ["ann", "bob", "cy", "di", "ed"])
+    rows = pa.table({"who": who, "has": ["a", "b"] * 3})
+    release, ledger = tv.sanitize_patterns(rows, tv.Roles(respondent="who", item="has"), k=2, min_support=2)
+    assert found(release, ledger) == {}
+
+
 def test_everybody_is_a_group_too():
     case = oracle.Case([frozenset("a")] * 3, k=4, least=4)
     assert found(oracle.release_of(case, {frozenset(): 3})) == {
