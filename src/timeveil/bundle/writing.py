@@ -25,6 +25,7 @@ from timeveil.bundle.tables import FORMULA_CELLS, Format, write_table
 from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.types import is_writable, type_name
 from timeveil.errors import BundleError, ParameterError
+from timeveil.intake.limits import own_files
 from timeveil.model.ledger import Ledger
 from timeveil.model.leftovers import LOCK, hold, sweep
 from timeveil.model.release import Release
@@ -83,7 +84,8 @@ def _checked(release: Release, place: Path, form: Format) -> Iterator[Path]:
     refuse_taken(place)
     with _partial(place) as partial:
         meant = _fill(release, partial, form)
-        _check(partial, meant)
+        with own_files():
+            _check(partial, meant)
         refuse_taken(place)
         yield partial
 

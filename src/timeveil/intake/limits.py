@@ -11,6 +11,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -46,6 +49,7 @@ class Limits:
         return max(self.unpacked, self.ratio * size)
 
 
+_OWN: ContextVar[bool] = ContextVar("own files", default=False)
 _NAMES = tuple(field.name for field in fields(Limits))
 
 
@@ -55,6 +59,8 @@ def limits() -> Limits:
     >>> limits().columns
     100000
     """
+    if _OWN.get():
+        return Limits(**dict.fromkeys(_NAMES, 1 << 60))
     told = os.environ.get(VARIABLE, "")
     found = {}
     for entry in filter(None, told.split(",")):
@@ -67,6 +73,16 @@ def limits() -> Limits:
             )
         found[match[1]] = int(match[2]) * _SIZES[match[3]]
     return replace(Limits(), **found)
+
+
+@contextmanager
+def own_files() -> Iterator[None]:
+    """What this process has just written is read back whatever it claims."""
+    token = _OWN.set(True)
+    try:
+        yield
+    finally:
+        _OWN.reset(token)
 
 
 def too_large(name: str, what: str, limit: str) -> InputError:

@@ -192,6 +192,15 @@ def test_a_bomb_of_the_right_hash(folder, monkeypatch):
     assert caught.value.code == "too-large"
 
 
+def test_what_was_just_written_is_read_back_whatever_it_claims(tmp_path, monkeypatch):
+    """A long release of few values packs well; it is the recipient who must not be surprised."""
+    monkeypatch.setenv("TIMEVEIL_LIMITS", "unpacked=1KB,ratio=1,description=100")
+    folder = write(plain_release(), tmp_path / "new")
+    assert refused(folder).code == "too-large"
+    monkeypatch.delenv("TIMEVEIL_LIMITS")
+    assert damage(folder) == ()
+
+
 def test_text_that_is_no_text(folder):
     table = alike(2, "x")
     bad = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
