@@ -22,12 +22,12 @@ def of_patterns(guarantee: NoInferenceChannel, manifest: Mapping[str, Any]) -> l
         listed(manifest["columns"], _MEANING, {}, "Columns of the table data, one row per pattern:"),
         *files(manifest),
         _items(manifest["patterns"]),
-        _family(manifest),
-        _counts(manifest),
         "How to ask: the row of a pattern says how many people have it. How many of those with one pattern "
         "have an item, too, is the support of both together beside that of the pattern. `timeveil query "
         "FOLDER --item ITEM` and `--given ITEM --then ITEM` do so, with bounds, also for patterns that are "
         "not here.",
+        _family(manifest),
+        _counts(manifest),
         _conclusions(guarantee),
         _made(manifest),
     ]

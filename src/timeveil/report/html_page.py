@@ -33,7 +33,7 @@ def html_page(report: Report) -> str:
         f"<style>\n{style()}\n{_picture_style(report)}</style>",
         "</head>",
         f'<body class="{report.kind}">',
-        *([f'<div class="strip" role="note">{escape(report.notice)}</div>'] if private else []),
+        *([f'<aside class="strip" aria-label="Notice">{escape(report.notice)}</aside>'] if private else []),
         *_header(report),
         "<main>",
     ]

@@ -107,7 +107,7 @@ footer{color:var(--soft);font-size:.88rem;padding-top:2.5rem;padding-bottom:2.5r
 h1{font-size:1.5rem}
 nav ol{columns:1}
 th,td{padding:.3rem .45rem}
-th.w,td.w{min-width:4.5rem}
+th.w,td.w{min-width:5.2rem}
 td.w:last-child{min-width:9rem}
 tbody th.w{min-width:7rem}
 }
