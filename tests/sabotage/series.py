@@ -755,6 +755,14 @@ def a_series_noted_in_a_group_and_no_subgroup(release, ledger, chance):
     return Tampered(release, told, "1 series in more than one place")
 
 
+@sabotage("series dropped", "custodian", "incomplete-rows")
+def a_dropped_person_noted_in_a_group(release, ledger, chance):
+    """Who was left out for a gap is in no group."""
+    row = next(n for n in range(ledger.table.num_rows) if ledger.original.table["h1"][n].as_py() is None)
+    told = noted(ledger, group={row: 1}, subgroup={row: 1})
+    return Tampered(release, told, "1 row of a dropped person not suppressed")
+
+
 @sabotage("series", "custodian", "person-twice")
 def two_series_of_one_person(release, ledger, chance):
     if not ledger.original.roles.series:

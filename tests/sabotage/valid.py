@@ -269,6 +269,7 @@ shape(
 )
 shape("series, adaptive, gaps, forward", _series("adaptive", fill="forward", round_outward=None))
 shape("series, naive, gaps, linear", _series("naive", fill="linear", round_outward=None))
+shape("series, kapra, gaps, dropped", _series("kapra", fill="drop"))
 shape("series, kapra, long", _series("kapra", long=True))
 
 # Patterns

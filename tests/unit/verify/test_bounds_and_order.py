@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.unit.bundle.making import plain_release
 
+from timeveil.verify.judge import is_whole
 from timeveil.verify.pattern_shape import PATTERN_MANIFEST
 from timeveil.verify.row_order import compared_rows
 from timeveil.verify.series_bounds import is_nearest_below, too_long
@@ -114,3 +116,12 @@ def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
         assert list(faults(number, kind)) == []
     for number in (least - 1, most + 1, True, "1"):
         assert len(list(faults(number, kind))) == 1
+
+
+def test_a_manifest_is_whole_with_every_section_of_its_model_and_nothing_else():
+    manifest = dict(plain_release().manifest)
+    assert is_whole(manifest)
+    assert not is_whole({**manifest, "more": 1})
+    assert not is_whole({**manifest, "model": "stream"})
+    assert not is_whole({**manifest, "model": "other"})
+    assert not is_whole({})
