@@ -62,13 +62,13 @@ def test_what_the_text_says_of_the_methods(results: Rows) -> None:
     every = [row for one in results["sets"].values() for kind in KINDS for row in one[kind]]
     assert all(row[method]["lost"] == 0 for row in every for method in pattern_tables.ADDING)
     assert all(row["tight"]["virtual"] <= row["additive"]["virtual"] for row in every)
-    assert all(row["clone"]["mean"] > row["additive"]["mean"] or not row["clone"]["mean"] for row in every)
+    assert all(row["clone"]["mean"] > row["tight"]["mean"] or not row["clone"]["mean"] for row in every)
     people = {name: nearer(results, name, "k_fixed", "suppressive") for name in pattern_tables.ORDER}
     assert people == {"Walk": [2], "Motion": [2, 5, 10], "mushroom": [], "chess": []}
     fewer = {name: nearer(results, name, "k_fixed", "itemset") for name in pattern_tables.ORDER}
     assert fewer == {"Walk": [2, 5], "Motion": [2, 5, 10], "mushroom": [], "chess": []}
     fixed = {name: nearer(results, name, "support_fixed", "itemset") for name in pattern_tables.ORDER}
-    assert fixed == {"Walk": [2], "Motion": [2, 5, 10], "mushroom": [2], "chess": [5, 10]}
+    assert fixed == {"Walk": [2, 5], "Motion": [2, 5, 10], "mushroom": [2], "chess": [5, 10]}
     assert all(row["suppressive"] is None for row in results["sets"]["chess"]["support_fixed"])
     for name in ("Walk", "Motion"):
         rows = [row for row in results["sets"][name]["k_fixed"] if row["additive"]["virtual"]]
