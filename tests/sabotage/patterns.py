@@ -511,13 +511,24 @@ def a_method_that_loses_patterns_said_to_lose_none(release, ledger, chance):
     return Tampered(told, ledger, f"that at least {least} people have not there")
 
 
+@sabotage("patterns series", "recipient", "guarantee")
+def a_weaker_promise_in_the_parameters_alone(release, ledger, chance):
+    """The guarantee says more than the manifest says of what readers know."""
+    return Tampered(_not_structural(release), ledger, "do not say the same of what readers know")
+
+
 @sabotage("patterns series", "nobody")
 def a_weaker_promise_that_also_holds(release, ledger, chance):
-    """Whoever does not know that symbols exclude each other can compute less."""
+    """Whoever does not know that everybody has one symbol at every instant can compute less."""
     if "frequent" not in str(release.manifest["patterns"]["published"]):
         return None
-    told = section(section(release, "patterns", structural=False), "parameters", structural=False)
+    weaker = replace(release.guarantee, counts_alone=True)
+    told = section(replace(_not_structural(release), guarantee=weaker), "guarantee", counts_alone=True)
     return Tampered(told, ledger)
+
+
+def _not_structural(release: tv.Release) -> tv.Release:
+    return section(section(release, "patterns", structural=False), "parameters", structural=False)
 
 
 # The ledger
