@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import BundleError
 
 if TYPE_CHECKING:
-    from timeveil.model.ledger import Ledger
     from timeveil.model.verdict import Verdict
 
 _SCOPES = {
@@ -41,14 +39,18 @@ def verify(
 
     Example: timeveil verify published
     """
+    from timeveil.bundle.judging import judged  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
-    verdict = judge(Path(folder), None if ledger is None else private_ledger(ledger, output))
-    data = {"model": _model(Path(folder)), **verdict.as_dict()}
-    output.result("\n".join(described(verdict, folder, output.width)), data)
-    if ledger is not None and not verdict and judge(Path(folder), None):
+    release, verdict = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
+    model = None if release is None else str(release.manifest.get("model"))
+    model = model if model in _MODELS else None
+    output.result(
+        "\n".join(described(verdict, folder, model, output.width)), {"model": model, **verdict.as_dict()}
+    )
+    if ledger is not None and not verdict and judged(Path(folder))[1]:
         output.say(
             "As far as a recipient can see, the release is sound: see that the ledger is the one that was "
             "made together with it."
@@ -56,12 +58,12 @@ def verify(
     return 0 if verdict else 1
 
 
-def described(verdict: Verdict, folder: str, width: int) -> list[str]:
+def described(verdict: Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     head = "holds" if verdict else "violated"
-    scope = _SCOPES[_model(Path(folder)) or "time", verdict.scope]
+    scope = _SCOPES[model or "time", verdict.scope]
     lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {scope}", width)
     for violation in verdict.violations:
         lines += wrapped(violation.message, width, "  ")
@@ -69,35 +71,3 @@ def described(verdict: Verdict, folder: str, width: int) -> list[str]:
         for number, check in enumerate(verdict.checks, start=1):
             lines += wrapped(check, width, f"{number}. ")
     return lines
-
-
-def _model(folder: Path) -> str | None:
-    from timeveil.bundle import open_release  # noqa: PLC0415
-
-    try:
-        model = str(open_release(folder, check=False).manifest.get("model"))
-    except BundleError:
-        return None
-    return model if model in _MODELS else None
-
-
-def judge(folder: Path, private: Ledger | None) -> Verdict:
-    """What is wrong with the files of a release, and with what they say."""
-    from timeveil.bundle import damage, open_release  # noqa: PLC0415
-    from timeveil.model.verdict import Verdict, Violation  # noqa: PLC0415
-    from timeveil.query.given import refuse_another  # noqa: PLC0415
-    from timeveil.verify import verify as check  # noqa: PLC0415
-
-    found = damage(folder)
-    files = ("every file is there, as release.json states it, and holds nothing beside",)
-    try:
-        release = open_release(folder, check=False)
-        verdict = check(release, private)
-        if private is not None and not verdict and check(release):
-            refuse_another(release, private)  # a mistake of who asks; the release is sound
-    except BundleError as error:
-        if error.code != "folder-damaged" or not found:
-            raise
-        scope = "recipient" if private is None else "with ledger"
-        return Verdict(scope, files, (*found, Violation("file-unreadable", error.message)))
-    return Verdict(verdict.scope, (*files, *verdict.checks), (*found, *verdict.violations))

@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from timeveil.bundle import damage, open_release
 from timeveil.bundle.folder import digest
-from timeveil.errors import BundleError, InputError
+from timeveil.bundle.judging import judged
 from timeveil.model.guarantee import LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
-from timeveil.model.verdict import Verdict, Violation
+from timeveil.model.verdict import Verdict
+from timeveil.query.given import refuse_another
 from timeveil.report.tree import Block, Numbers, Sentences
 from timeveil.report.wording import counted
 from timeveil.verify import verify
@@ -21,7 +21,6 @@ MOST_FILES = 24
 """Of more files than that one hash over all is told."""
 MOST_TOLD = 40
 """So many violations are told."""
-_FILES = "every file is there, as release.json states it, and holds nothing beside"
 _SCOPES = {
     ("time", "recipient"): "from the published table (people cannot be counted from the outside)",
     ("time", "with ledger"): "by counting the people of every group, with the ledger",
@@ -101,38 +100,18 @@ class Standing:
 def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standing:
     """Judge a release; of a folder, its files, too."""
     if isinstance(release, Release):
-        _refuse_other(release, ledger)
+        if ledger is not None:
+            refuse_another(release, ledger)
         verdict = verify(release, ledger)
         return Standing(release, _model(release), verdict, sound=_sound(release, verdict))
     place = Path(release)
-    found = damage(place)
-    hashes = tuple(_hashes(place))
-    try:
-        opened = open_release(place, check=False)
-        _refuse_other(opened, ledger)
-        verdict = verify(opened, ledger)
-    except BundleError as error:
-        if error.code != "folder-damaged" or not found:
-            raise
-        scope = "recipient" if ledger is None else "with ledger"
-        broken = Violation("file-unreadable", error.message)
-        return Standing(None, "", Verdict(scope, (_FILES,), (*found, broken)), hashes)
-    whole = Verdict(verdict.scope, (_FILES, *verdict.checks), (*found, *verdict.violations))
-    return Standing(opened, _model(opened), whole, hashes, sound=not found and _sound(opened, verdict))
+    opened, verdict = judged(place, ledger)
+    sound = ledger is not None and not verdict and bool(judged(place)[1])
+    return Standing(opened, "" if opened is None else _model(opened), verdict, tuple(_hashes(place)), sound)
 
 
 def _sound(release: Release, verdict: Verdict) -> bool:
     return not verdict and verdict.scope == "with ledger" and bool(verify(release))
-
-
-def _refuse_other(release: Release, ledger: Ledger | None) -> None:
-    """With the ledger of another model a sound release would be called violated."""
-    if ledger is not None and ledger.model != _model(release):
-        raise InputError(
-            f"this is the ledger of a {ledger.model} release, and not of a {_model(release)} release",
-            hint="give the ledger that was made together with this release",
-            code="ledger-mismatch",
-        )
 
 
 def _model(release: Release) -> str:

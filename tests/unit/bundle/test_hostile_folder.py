@@ -18,7 +18,7 @@ import pytest
 from tests.unit.bundle.making import CANARY, plain_release
 
 from timeveil.bundle import damage, open_release, write
-from timeveil.cli.verify import judge
+from timeveil.bundle.judging import judged
 from timeveil.errors import BundleError, InputError, TimeveilError
 
 Change = Callable[[Path, dict[str, Any]], None]
@@ -72,7 +72,7 @@ def test_a_linked_table_is_not_read_when_nothing_is_checked(folder, elsewhere):
     (folder / "data.csv").symlink_to(elsewhere)
     with pytest.raises(BundleError, match="not a file of its own"):
         open_release(folder, check=False).tables  # noqa: B018
-    verdict = judge(folder, None)
+    verdict = judged(folder)[1]
     assert not verdict
     assert CANARY not in str(verdict)
 
@@ -139,7 +139,7 @@ def test_absurd_numbers(folder, number):
     rewritten(folder, change)
     refused(folder)
     with contextlib.suppress(BundleError):
-        assert not judge(folder, None)
+        assert not judged(folder)[1]
 
 
 @pytest.mark.parametrize("depth", [60, 900, 100_000])
@@ -159,7 +159,7 @@ def test_a_manifest_without_end(folder, monkeypatch):
 def test_tables_of_the_right_hash_that_are_none(folder, content):
     rewritten(folder, lambda place, _: (place / "data.csv").write_bytes(content) and None)
     refused(folder)
-    assert not judge(folder, None)
+    assert not judged(folder)[1]
 
 
 def as_parquet(table: pa.Table, **options: Any) -> Change:
@@ -188,7 +188,7 @@ def test_a_bomb_of_the_right_hash(folder, monkeypatch):
     assert (folder / "data.parquet").stat().st_size < 10_000
     refused(folder)
     with pytest.raises(InputError) as caught:
-        judge(folder, None)
+        judged(folder)
     assert caught.value.code == "too-large"
 
 
@@ -206,7 +206,7 @@ def test_text_that_is_no_text(folder):
     bad = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
     rewritten(folder, as_parquet(table.set_column(0, "zip", bad), store_schema=False))
     refused(folder)
-    assert not judge(folder, None)
+    assert not judged(folder)[1]
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800"])

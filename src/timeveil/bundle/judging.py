@@ -1,0 +1,31 @@
+"""A release folder, judged: its files, and what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from timeveil.bundle.folder import damage, open_release
+from timeveil.errors import BundleError
+from timeveil.model.ledger import Ledger
+from timeveil.model.release import Release
+from timeveil.model.verdict import Verdict, Violation
+from timeveil.query.given import refuse_another
+from timeveil.verify import verify
+
+FILES = "every file is there, as release.json states it, and holds nothing beside"
+
+
+def judged(folder: Path, ledger: Ledger | None = None) -> tuple[Release | None, Verdict]:
+    """The release, if it can be read, and what is wrong with its files and with what they say."""
+    found = damage(folder)
+    try:
+        release = open_release(folder, check=False)
+        verdict = verify(release, ledger)
+        if ledger is not None and not verdict and verify(release):
+            refuse_another(release, ledger)  # a mistake of who asks; the release is sound
+    except BundleError as error:
+        if error.code != "folder-damaged" or not found:
+            raise
+        scope = "recipient" if ledger is None else "with ledger"
+        return None, Verdict(scope, (FILES,), (*found, Violation("file-unreadable", error.message)))
+    return release, Verdict(verdict.scope, (FILES, *verdict.checks), (*found, *verdict.violations))
