@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fuzz.targets import CORPUS, TARGETS, check
+from tests.fuzz.targets import CORPUS, RELEASES, TARGETS, check
+
+from timeveil.bundle.judging import judged
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -27,6 +29,12 @@ def test_sound_seeds_are_read(name: str, tmp_path: Path) -> None:
     """A corpus whose seeds are all refused would prove nothing."""
     target = name.split("/", maxsplit=1)[0]
     assert check(target, (CORPUS / name).read_bytes(), tmp_path / "place") == ""
+
+
+@pytest.mark.parametrize("folder", sorted(RELEASES.iterdir()), ids=lambda folder: folder.name)
+def test_the_small_releases_are_as_releases_are_written_now(folder: Path) -> None:
+    """Else `python -m tests.fuzz.seeds` makes them anew."""
+    assert judged(folder)[1].violations == ()
 
 
 def test_a_state_file_whose_tables_are_named_in_no_text(tmp_path: Path) -> None:
