@@ -43,7 +43,7 @@ def refused(cli: Cli, line: str, message: str) -> None:
         ("a = '\0'", "is not TOML"),
         ('in = "a\\u0000b.csv"\nout = "out"\nrespondent = "a"\ntime = "b"\nk = 2', "there is no file"),
         ('in = "visits.csv"\nout = "a\\u0000b"\nrespondent = "a"\ntime = "b"\nk = 2', "zero byte"),
-        ('in = "../../../../etc/passwd"\nout = "o"\nrespondent = "a"\ntime = "b"\nk = 2', "neither CSV nor"),
+        ('in = "../../../../../../../../../../etc/passwd"\nout = "o"\nrespondent = "a"\ntime = "b"\nk = 2', "neither CSV nor"),
     ],
 )
 def test_job_files(cli: Cli, here: Path, text: str, message: str) -> None:

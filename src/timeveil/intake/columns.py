@@ -40,6 +40,8 @@ def refuse_unsupported(
 
 def refuse_no_text(name: str, column: pa.ChunkedArray) -> None:
     """Text is UTF-8, and a code stands for a value; files and other libraries can say so of anything."""
+    if pa.types.is_primitive(column.type):
+        return  # numbers and dates are what they are; Arrow also minds a time of day in a date64
     error = InputError(
         f"column `{name}` holds bytes that are no UTF-8 text, or codes without a value",
         hint="write it again with the program that made it",
