@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[str, int]] = {
     "state that is none": ("stream-status --state private/time", 2),
     "snapshot out of order": (SERVE.replace("publish-stream inbox", "publish-stream in/late"), 2),
     "explore what nobody can": (f"explore in/visits.csv {VISITS} --k 80,90 --json", 3),
-    "verify another's ledger": ("verify time --ledger private/stream", 1),
+    "verify another's ledger": ("verify time --ledger private/stream", 2),
     "verify with a table": ("verify time --ledger in/visits.parquet", 2),
     "measure with another's ledger": ("measure series --ledger private/time", 2),
     "attack with another's ledger": ("attack stream --ledger private/series --json", 2),
