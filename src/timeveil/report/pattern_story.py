@@ -124,13 +124,15 @@ def _verdict(breach: PatternBreach) -> tuple[str, ...]:
     )
     found = breach.beyond
     if found is None or found.tried < found.possible:
-        return said, "To solve for all data that have these counts takes too long here, so it was not tried."
+        return said, "To solve for all data that have these counts takes too long here: not all was tried."
     return (said,)
 
 
 def _beyond(breach: PatternBreach) -> tuple[str, ...]:
-    found = breach.beyond
-    return tuple(limits(breach)[:-1]) if found is not None and found.tried == found.possible else ()
+    """What equations give, and bounds where all were tried or a small group was found before time was up."""
+    found, (bounds, *equations) = breach.beyond, limits(breach)[:-1]
+    told = found is not None and (found.tried == found.possible or found.pinned > 0)
+    return (bounds, *equations) if told else tuple(equations)
 
 
 def _exactness(known: Patterns) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from tests.unit.report.reports import MODELS, pair, told
 
 import timeveil as tv
+from timeveil.attack.pattern_breach import BoundAttack, SolveAttack
 from timeveil.datasets import load_curves
+from timeveil.report import pattern_story
 from timeveil.report.tree import Numbers, Report, Sentences
 from timeveil.report.wording import share
 
@@ -69,9 +72,11 @@ def test_patterns_promise_no_more_than_groups_of_their_own_items(private: bool) 
 def test_patterns_of_series_name_what_equations_give(structural: bool) -> None:
     hours = [f"h{hour:02}" for hour in range(17, 20)]
     roles = tv.Roles(respondent="household", series=hours, drop="rest")
-    release, _ = tv.sanitize_patterns(
+    release, ledger = tv.sanitize_patterns(
         load_curves(people=200), roles, k=5, min_support=0.2, symbols=3, structural=structural
     )
+    if structural:
+        assert "Solving the counts as a system of equations" in str(tv.report(release, ledger).sections[-2])
     beyond = str(tv.report(release).sections[-2])
     assert ("Systems of equations" in beyond) == structural
     assert ("they may compute smaller groups" in beyond) != structural
@@ -147,3 +152,15 @@ def test_the_letter_of_a_stream_does_not_say_that_records_were_moved(window: int
     assert "Some may have been withheld" in letter
     assert "were moved" not in letter
     assert "were withheld" not in letter
+
+
+@pytest.mark.parametrize("pinned", [0, 2])
+def test_small_groups_found_before_time_was_up_are_told(pinned: int) -> None:
+    """A report says what `attack` found, to its end or not."""
+    found = tv.attack(*pair("patterns"), tv.PatternAdversary(bounds=False))
+    asked = tv.PatternAdversary()
+    solved = SolveAttack(instants=2, possible=9, tried=4, small=1)
+    breach = replace(found, adversary=asked, beyond=BoundAttack(9, 4, pinned, 0), solved=solved)
+    told = pattern_story._beyond(breach)
+    assert told[-1].endswith("1 group of fewer than 8 people follows; a larger min_support leaves fewer.")
+    assert len(told) == 1 + (pinned > 0)
