@@ -30,7 +30,8 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         visits.csv -> 3-anonymous by time, in `out`
         1. Read 12 rows of 6 people, time counted by `day`.
         2. 2 granularities allowed, 2 tried.
-        3. Chose `month`: 2 groups, the smallest of 3 people. It is the only one that keeps the promise.
+        3. Chose `month`: 2 groups, the smallest of 3 people. It is the only one allowed that keeps the
+           promise.
         4. `week` would have left 3 rows in 1 group below 3 people (`--suppress 0.25` would allow it).
         5. Quasi-identifiers beside the time: `zip` published as it is.
         6. Left out: `who`, which says who. No row was withheld.

@@ -55,17 +55,19 @@ def _time(manifest: Mapping[str, Any]) -> str:
         slots = "Slots are numbered; slot n + 1 follows slot n."
     arrived = parameters.get("late") == "move"
     if not late and not arrived:
-        return f"{slots} Every record stands in its own slot."
+        return (
+            f"{slots} Every record stands in its own slot. Some may have been withheld; how many is not told."
+        )
     moved = "A record never stands in a slot before its own, but it may stand"
-    why = f"up to {late} slots later than it happened: some records were moved to keep the promise."
+    why = f"up to {late} slots later than it happened: records may have been moved to keep the promise."
     if arrived:
         why = (
-            f"in a later one: some records were moved, up to {late} slots, to keep the promise, and one that "
-            "arrived after its slot was published counts from the slot that it arrived in."
+            f"in a later one: records may have been moved, up to {late} slots, to keep the promise, and one "
+            "that arrived after its slot was published counts from the slot that it arrived in."
         )
     return (
-        f"{slots} {moved} {why} Some were withheld. Which and how many is not published. A slot without "
-        "rows had none to publish."
+        f"{slots} {moved} {why} Some may have been withheld. Which and how many is not published. A slot "
+        "without rows had none to publish."
     )
 
 

@@ -48,7 +48,7 @@ def told_by_folder(release: Release) -> Told:
     if isinstance(guarantee, LDiversity) and guarantee.true_slot is not None:
         risks["promised_true_slot"] = 1 / guarantee.true_slot
     if isinstance(guarantee, KPAnonymity):
-        risks["promised_values"] = 1 / guarantee.k
+        risks["envelopes_alone"] = 1 / guarantee.k  # no promise: patterns narrow it
     losses = _withheld(model, counts)
     return Told(
         model, _short(guarantee.as_dict()), _parameters(manifest), sizes, losses, risks, _basis(manifest)

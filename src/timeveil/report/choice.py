@@ -13,14 +13,15 @@ from timeveil.query.published import promised
 from timeveil.report.wording import counted, quoted
 
 _RULES = {
-    "groups": "Of the least general ones that keep the promise it has the most groups.",
-    "generality": "Of those that keep the promise it is the least general by the measure of the paper.",
+    "groups": "Of the least general ones{allowed} that keep the promise it has the most groups.",
+    "generality": "Of those{allowed} that keep the promise it is the least general by the measure of "
+    "the paper.",
 }
 
 _BY_RULE = {
-    "groups": "Of all that keep the promise it has the most groups left after withholding",
-    "generality": "Of all that keep the promise it is the least general by the measure of the paper, "
-    "after withholding",
+    "groups": "Of all{allowed} that keep the promise it has the most groups left after withholding",
+    "generality": "Of all{allowed} that keep the promise it is the least general by the measure of the "
+    "paper, after withholding",
 }
 
 
@@ -62,18 +63,30 @@ def chosen(release: Release) -> Iterator[str]:
         yield f"{others[0].upper()}{others[1:]}."
 
 
+def limited(release: Release) -> Iterator[str]:
+    """How many granularities were allowed, where not all were."""
+    named = release.manifest["parameters"]["granularities"]
+    if named is not None:
+        yield f"Only {counted(len(named), 'granularity', 'granularities')} allowed."
+
+
 def _why(release: Release) -> str:
+    """Why this one; where granularities were named, a finer one may keep the promise, too."""
     manifest, allowed = release.manifest, _allowed(release)
-    frontier = manifest["frontier"]
-    if manifest["parameters"]["choose"] not in _RULES:
+    frontier, stated = manifest["frontier"], manifest["parameters"]
+    named, rule = stated["granularities"], stated["choose"]
+    if rule not in _RULES:
         return "It was asked for by name."
+    if named is not None and len(named) == 1 and "nodes" not in manifest:
+        return "No other was allowed."
+    some = "" if named is None else " allowed"
     least = {name for kept in frontier for name in (kept, *allowed[kept]["aliases"])}
     if manifest["granularity"] not in least:
-        return f"{_BY_RULE[manifest['parameters']['choose']]}, though {quoted(frontier)} would be finer."
+        return f"{_BY_RULE[rule].format(allowed=some)}, though {quoted(frontier)} would be finer."
     if len(manifest.get("nodes", frontier)) > 1:
-        return _RULES[manifest["parameters"]["choose"]]
+        return _RULES[rule].format(allowed=some)
     alone = sum(counts["feasible"] for counts in allowed.values()) == 1 < len(allowed)
-    return f"It is the {'only' if alone else 'least general'} one that keeps the promise."
+    return f"It is the {'only' if alone else 'least general'} one{some} that keeps the promise."
 
 
 def _others(release: Release) -> Iterator[str]:

@@ -19,7 +19,7 @@ _NAMES = {
     "mean": "mean chance found",
     "worst_true_slot": "worst chance (true slot)",
     "mean_true_slot": "mean chance (true slot)",
-    "promised_values": "chance promised (values)",
+    "envelopes_alone": "chance by envelopes alone",
     "worst_values": "worst chance (few values)",
     "mean_values": "mean chance (few values)",
     "transactions": "people counted",

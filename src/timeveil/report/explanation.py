@@ -13,7 +13,7 @@ from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
 from timeveil.query.published import promised
-from timeveil.report.choice import chosen, considered
+from timeveil.report.choice import chosen, considered, limited
 from timeveil.report.combinations import combinations
 from timeveil.report.exposure import Exposure
 from timeveil.report.pattern_run import PatternRun
@@ -105,6 +105,7 @@ def told_to_all(release: Release) -> list[str]:
     withheld = _withheld(release) if counts["withheld"] else "No row was withheld."
     return [
         read,
+        *limited(release),
         *chosen(release),
         *combinations(release),
         *_quasi(release),

@@ -33,8 +33,9 @@ def pattern_story(release: Release, ledger: Ledger | None, progress: Progress) -
     public = Story(
         what="patterns",
         promise=(
-            f"Whoever adds and subtracts the published counts, in any way, never gets a number of people "
-            f"above 0 and below {k}: no small group follows from what frequent patterns have in common.",
+            "A group is all who have some items and none of some others. Whoever adds and subtracts the "
+            f"published counts of patterns of these items never gets a group of somebody and fewer than {k} "
+            "people.",
         ),
         figures=(
             ("patterns published, the empty one included", f"{counts['patterns']:,}"),
@@ -45,7 +46,10 @@ def pattern_story(release: Release, ledger: Ledger | None, progress: Progress) -
         done=tuple(told_to_all(release)),
         risk=(
             Sentences(
-                (f"No group of fewer than {k} people can be computed from the counts.", WITHOUT_LEDGER)
+                (
+                    f"No group of fewer than {k} people can be computed from the counts of its items.",
+                    WITHOUT_LEDGER,
+                )
             ),
         ),
         loss=(*_exactness(known), *_picture(known, release), *_lengths(known)),
@@ -120,13 +124,15 @@ def _verdict(breach: PatternBreach) -> tuple[str, ...]:
     )
     found = breach.beyond
     if found is None or found.tried < found.possible:
-        return said, "To solve for all data that have these counts takes too long here, so it was not tried."
+        return said, "To solve for all data that have these counts takes too long here: not all was tried."
     return (said,)
 
 
 def _beyond(breach: PatternBreach) -> tuple[str, ...]:
-    found = breach.beyond
-    return tuple(limits(breach)[:-1]) if found is not None and found.tried == found.possible else ()
+    """What equations give, and bounds where all were tried or a small group was found before time was up."""
+    found, (bounds, *equations) = breach.beyond, limits(breach)[:-1]
+    told = found is not None and (found.tried == found.possible or found.pinned > 0)
+    return (bounds, *equations) if told else tuple(equations)
 
 
 def _exactness(known: Patterns) -> list[Block]:
@@ -171,12 +177,13 @@ def _for_all(k: int) -> tuple[Block, ...]:
     return (
         Sentences(
             (
-                f"The bound: no sum or difference of counts gives a group of somebody and fewer than {k} "
-                "people. Every recipient can try that with `timeveil verify`, which computes every such "
-                "group.",
+                "The bound: no sum or difference of the counts of a group's own items gives somebody and "
+                f"fewer than {k} people. Every recipient can try that with `timeveil verify`, which computes "
+                "every such group.",
                 "Whoever has the release alone cannot tell which counts were raised, nor what could be "
                 "computed before: the true counts are in the ledger.",
-                "For an outsider who solves for all tables that fit the counts nothing is promised.",
+                "For an outsider who solves for all tables that fit the counts, or adds up counts of other "
+                "items, nothing is promised.",
             )
         ),
     )

@@ -31,7 +31,7 @@ def _own(promise: Guarantee, release: Release) -> list[str]:
         case KPAnonymity():
             return _of_series(promise, release)
         case NoInferenceChannel():
-            return _of_patterns(promise.k, release)
+            return _of_patterns(promise, release)
 
 
 def _of_times(k: int) -> list[str]:
@@ -92,6 +92,8 @@ def _of_series(promise: KPAnonymity, release: Release) -> list[str]:
         "shape."
     )
     return [
+        f"Knowing some values. {promise.k} or more share an envelope, but whoever knows values can also ask "
+        f"which patterns they leave possible. What is promised to them is 1 in {promise.p}.",
         f"One value for all. Where the {promise.p} or more who share a pattern have the same sensitive "
         f"value, it is known of each of them.{near}",
         f"Exact values. {bounds}",
@@ -103,20 +105,24 @@ def _of_series(promise: KPAnonymity, release: Release) -> list[str]:
     ]
 
 
-def _of_patterns(k: int, release: Release) -> list[str]:
+def _of_patterns(promise: NoInferenceChannel, release: Release) -> list[str]:
     series = release.manifest["patterns"]["kind"] == "series"
     letters = (
-        "Everybody has a letter. Readers of series know that everybody has one letter at every instant. That "
-        "nobody has two is taken into account; whether what is left for the last letter of an instant is, "
-        "too, `README.txt` says."
-        if release.manifest["patterns"]["structural"]
-        else "Everybody has a letter. Readers of series know that everybody has one letter at every instant, "
+        "Everybody has a letter. Readers of series know that everybody has one letter at every instant, "
         "and the promise does not take that into account: they may compute smaller groups."
+        if promise.counts_alone
+        else "Systems of equations. That everybody has one letter at every instant is taken into account. "
+        "Where instants have three letters or more, a smaller group may follow all the same when counts of "
+        "other letters, too, are solved as a system of equations."
     )
     return [
         "Bounds. Adding and subtracting is not all one can do: whoever solves for all tables that have these "
-        f"counts may bound a group below {k}.",
+        f"counts may bound a group below {promise.k}.",
         *([letters] if series else []),
+        "Other sums. Not every number of people is a group. How many have all or none of some items, for "
+        f"example, may follow from the counts and be below {promise.k}.",
+        "The method run backwards. Method, support and the number of virtual people are published. On tiny "
+        "tables only one true table may lead to what is published.",
         "Members. Whoever knows some of the people takes them off a count, and is nearer to the rest.",
         "A table of the same people. With a series release or a table of them the counts can tell more than "
         "either does.",

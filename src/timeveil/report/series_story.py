@@ -10,6 +10,7 @@ import numpy as np
 from timeveil.attack import SeriesAdversary, SeriesBreach, attack
 from timeveil.attack.series_picture import series_svg as attack_svg
 from timeveil.measure import SeriesLoss, measure
+from timeveil.measure.judge import QUERIES
 from timeveil.measure.series_loss import widths
 from timeveil.model.ledger import Ledger
 from timeveil.model.progress import Progress
@@ -43,9 +44,10 @@ def series_story(release: Release, ledger: Ledger | None, progress: Progress) ->
     public = Story(
         what="series",
         promise=(
-            f"Whoever knows all values of somebody's series, or its shape, finds at least {p} rows that "
-            f"could be theirs; whoever knows some of the values, at least {k}. Naming one blindly is right "
-            f"with a chance of at most 1 in {p}, or 1 in {k}.",
+            f"Whoever knows values of somebody's series, some or all, or its shape, finds at least {p} rows "
+            f"that could be theirs. Naming one blindly is right with a chance of at most 1 in {p}.",
+            f"By envelopes alone it is {k} rows or more, which is not promised: who knows values may rule "
+            "out patterns, too.",
         ),
         figures=(
             ("series published", f"{counts['rows']:,}"),
@@ -101,10 +103,10 @@ def _whom(breach: SeriesBreach) -> str:
 
 
 def _others(release: Release, ledger: Ledger) -> list[Attempt]:
-    shown, k, p = release.manifest["series"], promised(release, "k"), promised(release, "p")
+    shown, p = release.manifest["series"], promised(release, "p")
     some, found = len(shown["instants"]) // 4, []
     if some and shown["values"]:
-        found.append(_attempt(attack(release, ledger, SeriesAdversary(some, sample=SAMPLE)), k))
+        found.append(_attempt(attack(release, ledger, SeriesAdversary(some, sample=SAMPLE)), p))
     if shown["pattern"]:
         shape = SeriesAdversary(None, pattern=True, sample=SAMPLE)
         found.append(_attempt(attack(release, ledger, shape), p))
@@ -169,11 +171,12 @@ def _lost(loss: SeriesLoss) -> tuple[Block, ...]:
         Bar(row[0], (found.mean,), (share(found.mean),))
         for row, found in zip(rows, loss.query_errors, strict=True)
     ]
-    below = "Mean error of the counts that random questions ask for, relative to the true count."
+    below = f"Mean error of {QUESTIONS:,} random counts of each kind, relative to the true count."
     return (
         said,
         Picture(bars_svg("How far off answers are", below, bars)),
         Numbers(asked(loss), head, tuple(rows)),
+        Sentences((f"`timeveil measure` asks {QUERIES:,} of each kind, so its numbers differ a little.",)),
     )
 
 
@@ -181,8 +184,9 @@ def _for_all(k: int, p: int) -> tuple[Block, ...]:
     return (
         Sentences(
             (
-                f"The bound is 1 in {p} for an outsider who knows the pattern, and 1 in {k} for one who "
-                "knows some values only. Every recipient can count that so many rows share each.",
+                f"The bound is 1 in {p}, for an outsider who knows values, the pattern, or both. Every "
+                f"recipient can count that {p} rows or more share every pattern, and {k} or more every "
+                "envelope.",
                 "Whoever has the release alone cannot try the attack on everybody: it takes the ledger to "
                 "know whose series is whose.",
             )

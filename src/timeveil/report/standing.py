@@ -8,7 +8,6 @@ from pathlib import Path
 
 from timeveil.bundle.folder import digest
 from timeveil.bundle.judging import judged
-from timeveil.model.guarantee import LDiversity, NoInferenceChannel
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
@@ -24,7 +23,7 @@ MOST_TOLD = 40
 _SCOPES = {
     ("time", "recipient"): "from the published table (people cannot be counted from the outside)",
     ("time", "with ledger"): "by counting the people of every group, with the ledger",
-    ("stream", "recipient"): "from the published tables",
+    ("stream", "recipient"): "from the published tables (whose record is whose cannot be seen)",
     ("stream", "with ledger"): "by following every record, with the ledger",
     ("series", "recipient"): "from the published table (whose series a row is cannot be seen)",
     ("series", "with ledger"): "by following every series, with the ledger",
@@ -54,19 +53,12 @@ class Standing:
             return ("The guarantee is VIOLATED.", f"Checked {scope}: {found}. Do not rely on this release.")
         promise = "" if self.release is None else self.release.guarantee.sentence
         return (
-            "The guarantee holds." if self._seen else "The guarantee holds, as far as a recipient can see.",
+            "The guarantee holds."
+            if self.verdict.scope == "with ledger"
+            else "The guarantee holds, as far as a recipient can see.",
             f"{promise[:1].upper()}{promise[1:]}.",
             f"Checked {scope}, by code that shares nothing with the method that made it.",
         )
-
-    @property
-    def _seen(self) -> bool:
-        """Whether all that is promised was checked; without the ledger not every promise can be."""
-        if self.verdict.scope == "with ledger":
-            return True
-        promise = None if self.release is None else self.release.guarantee
-        whole = isinstance(promise, LDiversity) and promise.true_slot is None
-        return whole or isinstance(promise, NoInferenceChannel)
 
     def blocks(self) -> list[Block]:
         """What was checked, what was violated, and the hashes."""

@@ -73,6 +73,16 @@ def _rows(name: str, breach: StreamBreach, sizes: tuple[int, ...]) -> list[tuple
 
 
 def _row(name: str, found: Posterior, sizes: tuple[int, ...]) -> tuple[str, ...]:
-    above = [share(found.share_above(1 / size)) for size in sizes]
-    whole = f"{round(found.people):,}" if found.people >= 0.5 or not found.people else "under 1"
-    return name, whole, share(found.mean), share(found.worst), *above
+    return name, *cells(found, sizes)
+
+
+def cells(found: Posterior, sizes: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """How many people, the mean and the worst chance, and who stands above 1 in each of `sizes`.
+
+    Of nobody there is no chance, which is not a chance of 0.
+    """
+    if not found.people:
+        return "0", *["–"] * (2 + len(sizes))
+    whole = f"{round(found.people):,}" if found.people >= 0.5 else "under 1"
+    above = (share(found.share_above(1 / size)) for size in sizes)
+    return whole, share(found.mean), share(found.worst), *above

@@ -20,6 +20,7 @@ from timeveil.query.slots import line_of
 from timeveil.report.bars import Bar, bars_svg, by_size, columns_svg
 from timeveil.report.story import WITHOUT_LEDGER, Attempt, Story, attempts, typed_roles
 from timeveil.report.stream import explain_stream, told_to_all
+from timeveil.report.stream_breach import cells
 from timeveil.report.stream_loss import packets, sentences, table
 from timeveil.report.stream_run import StreamRun
 from timeveil.report.tree import Block, Numbers, Picture, Sentences
@@ -156,10 +157,7 @@ def _compared(breach: StreamBreach) -> Numbers:
 
 
 def _fates(breach: StreamBreach) -> Numbers:
-    rows = tuple(
-        (name, f"{round(part.people):,}", share(part.mean), share(part.worst))
-        for name, part in breach.parts.items()
-    )
+    rows = tuple((name, *cells(part)) for name, part in breach.parts.items())
     head = ("what became of the record", "people", "mean chance", "worst chance")
     return Numbers("To whoever knows the slot it happened in, by what became of the record", head, rows)
 
@@ -187,7 +185,7 @@ def _for_all(l: int, size: int | None) -> tuple[Block, ...]:  # noqa: E741
         Sentences(
             (
                 f"The bound is 1 in {l}, for an outsider who knows the quasi-identifiers and the published "
-                "slot. Every recipient can see that it holds, for both tables are here.",
+                "slot. Every recipient can count that, though not whether somebody stands in a slot twice.",
                 f"For an outsider who knows the slot that a record belongs to, {known}. Whoever has the "
                 "release alone cannot try that attack: what was moved and withheld is in the ledger.",
                 "For an outsider who follows a person over several slots nothing is promised.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from timeveil.attack import Adversary, Breach, attack
 from timeveil.attack.picture import breach_svg
@@ -26,6 +27,8 @@ from timeveil.report.wording import share
 
 SAMPLE = 2_000
 """So many people are tried by the outsiders beside the one that the promise is about."""
+_SEVERAL = (2, 3)
+"""So many visits are known to outsiders to whom nothing is promised."""
 _MOST = 40
 
 
@@ -110,9 +113,18 @@ def _for_all(k: int) -> tuple[Block, ...]:
 
 def _others(release: Release, ledger: Ledger) -> list[Attempt]:
     near = 1 if release.manifest["time"]["kind"] == "relative" else 86_400
-    known = Adversary(tolerance=near, sample=SAMPLE), Adversary(visits=2, sample=SAMPLE)
-    found = [attack(release, ledger, adversary) for adversary in known]
-    return [_attempt(found[0], release, found[0].k), _attempt(found[1], release, None)]
+    close = attack(release, ledger, Adversary(tolerance=near, sample=SAMPLE))
+    several = [visits for visits in _SEVERAL if visits <= max(2, _most_rows(ledger))]
+    found = [attack(release, ledger, Adversary(visits=visits, sample=SAMPLE)) for visits in several]
+    return [_attempt(close, release, close.k), *(_attempt(breach, release, None) for breach in found)]
+
+
+def _most_rows(ledger: Ledger) -> int:
+    """How many rows the person with the most has."""
+    original = ledger.original
+    people = pa.Table.from_batches(original.batches([original.respondent]))
+    found = people.group_by(original.respondent).aggregate([([], "count_all")])["count_all"]
+    return int(np.asarray(found).max(initial=0))
 
 
 def _attempt(breach: Breach, release: Release, bound: int | None) -> Attempt:

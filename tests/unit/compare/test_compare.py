@@ -49,7 +49,7 @@ def test_two_settings_of_one_method(kind: str) -> None:
     assert found.same_data == "agrees"
     assert names(found, "loss") == LOSSES[MODELS[kind]]
     assert {"promised", "worst", "mean"} <= set(names(found, "risk"))
-    promised = "promised_values" if kind == "series" else "promised"
+    promised = "envelopes_alone" if kind == "series" else "promised"
     assert promised in found.best_in("strict")
     assert promised not in found.best_in("loose")
     assert found.notes == (COMPOSES,)
@@ -75,7 +75,7 @@ def test_without_ledgers_the_folders_speak(kind: str) -> None:
     assert found.same_data == "assumed"
     assert {verdict.scope for verdict in found.verdicts} == {"recipient"}
     assert names(found, "loss") == (["withheld"] if kind in ("time", "series") else [])
-    assert all(name.startswith("promised") for name in names(found, "risk"))
+    assert all(name.startswith(("promised", "envelopes")) for name in names(found, "risk"))
     assert "the same data is assumed" in "\n".join(described(found))
 
 

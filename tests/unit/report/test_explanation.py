@@ -41,8 +41,8 @@ def test_the_whole() -> None:
     assert said(granularities=["day", "week", "month", "year"]).sentences == (
         "Read 10 rows of 3 people, time counted by `day`.",
         "4 granularities allowed, 4 tried.",
-        "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one that keeps the "
-        "promise.",
+        "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one allowed that keeps "
+        "the promise.",
         "`year` would have done, more general than needed; `week` would have left 1 row in 1 group below "
         "3 people (`--suppress 0.1` would allow it).",
         "Quasi-identifiers beside the time: `zip` published as it is.",
@@ -79,19 +79,19 @@ def test_why_this_one() -> None:
 
 def test_the_paper_skips_what_need_not_be_tried() -> None:
     explanation = said(choose="generality", granularities=["day", "week", "month", "quarter", "year"])
-    assert "not tried because a finer one already sufficed" in sentence(explanation, "allowed")
+    assert "not tried because a finer one already sufficed" in sentence(explanation, "tried")
 
 
 def test_granularities_left_out_are_told() -> None:
-    assert "left out" not in sentence(said(), "allowed")
-    text = sentence(said(visits(day=[f"2024-01-{day:02} 00:00" for day in range(1, 11)])), "allowed")
+    assert "left out" not in sentence(said(), "tried")
+    text = sentence(said(visits(day=[f"2024-01-{day:02} 00:00" for day in range(1, 11)])), "tried")
     assert "`hour` and `6-hours` left out as finer than the data" in text
     assert "cut the data as another does" in text
     skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
-    assert "skipped" not in sentence(skipped, "allowed")
+    assert "skipped" not in sentence(skipped, "tried")
     weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
     assert "`business-day` skipped because rows lie in its gaps" in sentence(
-        said(weekend, granularities=["business-day", "month"], gaps="skip"), "allowed"
+        said(weekend, granularities=["business-day", "month"], gaps="skip"), "tried"
     )
 
 
@@ -107,7 +107,7 @@ def test_generalised_quasi_identifiers() -> None:
     assert (
         sentence(explanation, "Quasi") == "Quasi-identifiers beside the time: `zip` generalised to `first 1`."
     )
-    assert "each with 3 combinations of levels" in sentence(explanation, "allowed")
+    assert "each with 3 combinations of levels" in sentence(explanation, "tried")
     every = visits(zip=[f"{n}" for n in range(10)])
     assert "`zip` generalised to one value for all" in sentence(
         said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "Quasi"
