@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "not a Parquet file, or not a whole one",
         "again",
     ),
-    "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
+    "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` holds zero bytes", "UTF-8"),
     "junk as Parquet": (junk_parquet, f"{PARQUET} --k 2", 2, "not a Parquet file", "again"),
     "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
     "empty file": (empty_file, f"{RUN} --k 2", 2, "`in.csv` is empty", "first line"),

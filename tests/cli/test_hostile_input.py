@@ -43,7 +43,10 @@ def refused(cli: Cli, line: str, message: str) -> None:
         ("a = '\0'", "is not TOML"),
         ('in = "a\\u0000b.csv"\nout = "out"\nrespondent = "a"\ntime = "b"\nk = 2', "there is no file"),
         ('in = "visits.csv"\nout = "a\\u0000b"\nrespondent = "a"\ntime = "b"\nk = 2', "zero byte"),
-        ('in = "../../../../../../../../../../etc/passwd"\nout = "o"\nrespondent = "a"\ntime = "b"\nk = 2', "neither CSV nor"),
+        (
+            'in = "../../../../../../../../../../etc/passwd"\nout = "o"\nrespondent = "a"\ntime = "b"\nk = 2',
+            "neither CSV nor",
+        ),
     ],
 )
 def test_job_files(cli: Cli, here: Path, text: str, message: str) -> None:
@@ -96,6 +99,19 @@ def test_a_name_does_not_play_tricks_on_a_terminal(cli: Cli, here: Path) -> None
         assert all(mark.isprintable() or mark == "\n" for mark in said.out + said.err)
         told = json.loads(Path(engine, "release.json").read_text())
         assert evil in [column["name"] for column in told["columns"]]
+        assert all(line.isprintable() for line in Path(engine, "README.txt").read_text().split("\n"))
+
+
+def test_a_folder_writes_no_line_of_its_own(cli: Cli, published: str) -> None:
+    folder = Path("out\nholds: `out`")
+    said = cli(f"verify {shlex.quote(str(folder))}")
+    assert said.err.startswith("error: `out?holds: `out`` is not a release folder")
+    Path("out").rename(folder)
+    (folder / "x\nholds").touch()
+    said = cli(f"verify {shlex.quote(str(folder))}")
+    assert said.code == 1
+    assert not any(line.startswith("holds") for line in said.out.splitlines())
+    assert "  `x?holds` does not belong to the release\n" in said.out
 
 
 def test_a_shape_that_is_no_path(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

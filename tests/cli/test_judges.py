@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
+from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.measure import described
 from timeveil.cli.output import Output
@@ -101,6 +102,9 @@ def test_the_ledger_of_another_release_is_a_violation(cli: Cli, published: str) 
     said = cli("verify out --ledger other.ledger")
     assert said.code == 1
     assert said.out.startswith("violated: ")
+    first = said.out.splitlines()[1]
+    assert first == "  the ledger does not belong to this release, or the release was not made from it"
+    assert len(said.out.splitlines()) > 2
     assert said.err == (
         "As far as a recipient can see, the release is sound: see that the ledger is the one that was made "
         "together with it.\n"
@@ -204,7 +208,7 @@ def test_query(cli: Cli, published: str) -> None:
     assert cli("query out --between .. 2024-01-04 --where zip=10").out == "1.286 rows, between 0 and 3\n"
     assert cli("query out --where result=bad").out == "3 rows exactly\n"
     told = json.loads(cli("query out --between 2024-01-01 2024-01-04 --json").out)
-    assert told == {"value": pytest.approx(18 / 7), "low": 0.0, "high": 6.0}
+    assert told == {"value": pytest.approx(18 / 7), "low": 0.0, "high": 6.0, "of": "original"}
 
 
 def test_nothing_is_exact_where_rows_were_withheld(cli: Cli, here: Path) -> None:
@@ -213,7 +217,17 @@ def test_nothing_is_exact_where_rows_were_withheld(cli: Cli, here: Path) -> None
     assert cli(f"generalize-time visits.csv --out out {ROLES} --k 2 --suppress 0.1 --quiet").code == 0
     said = cli("query out --between 2024-01-01 2024-01-08")
     assert said.out == "6 rows, between 6 and 7, as a row was withheld\n"
-    assert json.loads(cli("query out --json").out) == {"value": 12.0, "low": 12.0, "high": 13.0}
+    told = json.loads(cli("query out --json").out)
+    assert told == {"value": 12.0, "low": 12.0, "high": 13.0, "of": "original"}
+
+
+def test_of_a_stream_published_rows_are_counted_and_nothing_is_called_exact(cli: Cli) -> None:
+    """Records were moved and withheld, so a number of them is no number of what happened."""
+    said = cli(f"query {RELEASES / 'stream'}")
+    assert said.out.endswith(" published rows; how many were moved or withheld is not published\n")
+    assert "exactly" not in said.out
+    told = json.loads(cli(f"query {RELEASES / 'stream'} --json").out)
+    assert (told["low"], told["of"]) == (told["high"], "published")
 
 
 def test_a_range_of_text_is_compared_as_text(cli: Cli, published: str) -> None:

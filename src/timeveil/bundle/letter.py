@@ -9,7 +9,7 @@ from typing import Any
 from timeveil.bundle.pattern_letter import of_patterns
 from timeveil.bundle.series_letter import of_series
 from timeveil.bundle.stream_letter import of_stream
-from timeveil.bundle.wording import clocks, files, listed
+from timeveil.bundle.wording import clocks, files, listed, shown
 from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 
 _MEANING = {
@@ -62,7 +62,7 @@ def _of_times(guarantee: KAnonymity, manifest: Mapping[str, Any]) -> list[str]:
 def _time(manifest: Mapping[str, Any]) -> list[str]:
     if "granularity" not in manifest or "time" not in manifest:
         return []
-    return [f"Time was generalised to: {manifest['granularity']}. {clocks(manifest['time'])}"]
+    return [f"Time was generalised to: {shown(manifest['granularity'])}. {clocks(manifest['time'])}"]
 
 
 def _withheld(manifest: Mapping[str, Any]) -> str:

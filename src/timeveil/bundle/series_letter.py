@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.bundle.wording import files, listed
+from timeveil.bundle.wording import files, listed, shown
 from timeveil.model.guarantee import KPAnonymity
 
 _MEANING = {
@@ -97,9 +97,9 @@ def _perturbed(guarantee: KPAnonymity, manifest: Mapping[str, Any]) -> str:
     if not changed:
         return ""
     return (
-        f"Some values of {', '.join(changed)} were exchanged for others nearby, drawn at random from those "
-        "that occur, so that among those who share envelope and pattern none stands in more than 1 row in "
-        f"{guarantee.l}. Which ones is not published. Different values may still lie close together."
+        f"Some values of {', '.join(map(shown, changed))} were exchanged for others nearby, drawn at random "
+        "from those that occur, so that among those who share envelope and pattern none stands in more than "
+        f"1 row in {guarantee.l}. Which ones is not published. Different values may still lie close together."
     )
 
 
@@ -119,5 +119,5 @@ def _conclusions(guarantee: KPAnonymity) -> str:
 
 def _some(names: list[str], most: int = 6) -> str:
     if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])}, ... {names[-1]}"
+        return ", ".join(map(shown, names))
+    return f"{', '.join(map(shown, names[: most - 1]))}, ... {shown(names[-1])}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.bundle.wording import clocks, files, listed
+from timeveil.bundle.wording import clocks, files, listed, shown
 from timeveil.model.guarantee import LDiversity
 
 _MEANING = {
@@ -50,7 +50,7 @@ def _tables(manifest: Mapping[str, Any]) -> list[str]:
 def _time(manifest: Mapping[str, Any]) -> str:
     time, parameters = manifest["time"], manifest["parameters"]
     late = parameters["window"] - 1 + parameters.get("jitter", 0)
-    slots = f"A slot is one {time['slot']}. {clocks(time)}"
+    slots = f"A slot is one {shown(time['slot'])}. {clocks(time)}"
     if time.get("slot_definition") is None:
         slots = "Slots are numbered; slot n + 1 follows slot n."
     arrived = parameters.get("late") == "move"

@@ -6,12 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
+def shown(name: object) -> str:
+    """A name that came with the data, with letters that do not show written out: none can start a line.
+
+    >>> print(shown("zip\\n\\nThe promise: all"), shown("Größe"))
+    zip\\n\\nThe promise: all Größe
+    """
+    return "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in str(name)
+    )
+
+
 def clocks(time: Mapping[str, Any]) -> str:
     """How the time column was read."""
     return {
         "civil": "Times are clock readings taken as they were written; no time zone was stated.",
-        "zoned": f"Times were read on the clocks of {time.get('zone')}.",
-        "relative": f"Times are whole numbers of the unit {time.get('unit')} since a start of their own.",
+        "zoned": f"Times were read on the clocks of {shown(time.get('zone'))}.",
+        "relative": f"Times are whole numbers of the unit {shown(time.get('unit'))} since a start of their "
+        "own.",
     }.get(str(time.get("kind")), "")
 
 
@@ -25,9 +37,9 @@ def listed(
     lines = [head]
     for column in columns:
         level = levels.get(column["name"], {}).get("name")
-        generalised = f"; generalised to {level}" if level else ""
+        generalised = f"; generalised to {shown(level)}" if level else ""
         said = meaning.get(column.get("role", ""), "")
-        lines.append(f"  {column['name']}  ({column['type']})  {said}{generalised}")
+        lines.append(f"  {shown(column['name'])}  ({shown(column['type'])})  {said}{generalised}")
     return "\n".join(lines)
 
 

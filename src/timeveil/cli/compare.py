@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import ParameterError
+from timeveil.errors import BundleError, ParameterError
 
 if TYPE_CHECKING:
     from timeveil.cli.output import Output
     from timeveil.model.ledger import Ledger
     from timeveil.model.release import Release
+
+DAMAGED = "A release that is not as it was written is no choice, and nothing is compared."
 
 
 def compare(
@@ -39,7 +41,7 @@ def compare(
 ) -> int:
     """Put releases of the same data side by side: what each promises, publishes, loses and risks.
 
-    Exits with 1 if one of them does not keep its promise.
+    Exits with 1 if one of them does not keep its promise, or is not as it was written, which `verify` tells.
 
     Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
     """
@@ -55,7 +57,10 @@ def compare(
         _refuse_inside(Path(out), folders)
         refuse_taken(Path(out))
     _refuse_twice(folders)
-    names, releases = _named(folders), _opened(folders)
+    names = _named(folders)
+    releases = _opened(folders)
+    if releases is None:
+        return _told_damaged(names, folders, output)
     private = None if not ledger else _ledgers(ledger, names, output)
     with output.progress() as progress:
         found = put(dict(zip(names, releases, strict=True)), private, progress=progress)
@@ -67,10 +72,30 @@ def compare(
     return 0 if found.holds else 1
 
 
-def _opened(folders: Sequence[str]) -> list[Release]:
+def _opened(folders: Sequence[str]) -> list[Release] | None:
+    """The releases; None if a folder is not as it was written."""
     from timeveil.bundle import open_release  # noqa: PLC0415
 
-    return [open_release(folder) for folder in folders]
+    try:
+        return [open_release(folder) for folder in folders]
+    except BundleError as error:
+        if error.code != "folder-damaged":
+            raise
+    return None
+
+
+def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) -> int:
+    """What is wrong, as `verify` says it, and no number that rests on such files."""
+    from timeveil.bundle.judging import judged  # noqa: PLC0415
+    from timeveil.compare.comparison import Comparison  # noqa: PLC0415
+    from timeveil.report.comparison import described  # noqa: PLC0415
+
+    found = [judged(Path(folder)) for folder in folders]
+    models = tuple("" if release is None else str(release.manifest["model"]) for release, _ in found)
+    verdicts = tuple(verdict for _, verdict in found)
+    told = Comparison(tuple(names), models, verdicts, (), "assumed", (DAMAGED,))
+    output.result("\n".join(described(told, output.width)), told.as_dict())
+    return 1
 
 
 def _ledgers(paths: Sequence[str], names: Sequence[str], output: Output) -> dict[str, Ledger]:

@@ -72,7 +72,7 @@ class Output:
             told = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
                 to_stdout(_as_json({"error": told}))
-        words = printable(f"error: {error.message}\n\nhint: {error.hint}\n")
+        words = f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n"
         if not _has_colour(sys.stderr):
             to_stderr(words)
             return
@@ -146,6 +146,15 @@ def printable(text: str) -> str:
     'column ?[31m`a`\\n'
     """
     return "".join(mark if mark.isprintable() or mark == "\n" else "?" for mark in text)
+
+
+def one_line(text: str) -> str:
+    """The text without control characters and without line breaks: names in it start no line of their own.
+
+    >>> one_line("`out\\nholds: `out` ")
+    '`out?holds: `out` '
+    """
+    return printable(text).replace("\n", "?")
 
 
 def _as_json(data: Any) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from timeveil.cli.output import Output
     from timeveil.cli.pattern_query import Asked as AskedOfPatterns
     from timeveil.cli.series_query import Asked
+    from timeveil.model.estimate import Estimate
     from timeveil.model.release import Release
 
 OPEN = ".."
@@ -166,14 +167,22 @@ def _of_rows(release: Release, between: tuple[str, str], where: list[str], outpu
     wanted = _conditions(where, release, output)
     low, high = (_bound(text, release) for text in between)
     count = answer(release, WindowCount(between=(low, high), where=wanted))
-    withheld = release.manifest["counts"].get("withheld", 0)
+    of = "published" if release.manifest["model"] == "stream" else "original"
+    data = {"value": count.value, "low": count.low, "high": count.high, "of": of}
+    output.result(_rows_told(count, of, release.manifest["counts"].get("withheld", 0)), data)
+    return 0
+
+
+def _rows_told(count: Estimate, of: str, withheld: int) -> str:
+    """The count in words; of a stream it is about what was published, not about what happened."""
     exact = count.low == count.high
-    text = f"{count.value:,.4g} rows" if not exact else f"{count.value:,.0f} rows exactly"
+    number = f"{count.value:,.0f}" if exact else f"{count.value:,.4g}"
     span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
+    if of == "published":
+        return f"{number} published rows{span}; how many were moved or withheld is not published"
     if withheld and not exact:
         span += f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
-    output.result(text + span, {"value": count.value, "low": count.low, "high": count.high})
-    return 0
+    return f"{number} rows exactly" if exact else f"{number} rows{span}"
 
 
 def _bound(text: str, release: Release) -> str | int | None:

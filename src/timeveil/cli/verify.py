@@ -60,13 +60,14 @@ def verify(
 
 def described(verdict: Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
+    from timeveil.cli.output import one_line  # noqa: PLC0415
     from timeveil.report.wording import wrapped  # noqa: PLC0415
 
     head = "holds" if verdict else "violated"
     scope = _SCOPES[model or "time", verdict.scope]
-    lines = wrapped(f"{head}: `{Path(folder).resolve().name}`, {scope}", width)
+    lines = wrapped(f"{head}: `{one_line(Path(folder).resolve().name)}`, {scope}", width)
     for violation in verdict.violations:
-        lines += wrapped(violation.message, width, "  ")
+        lines += wrapped(one_line(violation.message), width, "  ")
     if verdict:
         for number, check in enumerate(verdict.checks, start=1):
             lines += wrapped(check, width, f"{number}. ")

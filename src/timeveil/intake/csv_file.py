@@ -26,6 +26,7 @@ from timeveil.intake.refusals import (
     not_text,
     other_separator,
     unreadable,
+    zero_bytes,
 )
 from timeveil.model.wording import counted
 
@@ -175,7 +176,7 @@ class CountedQuotes:
         if self._allowed is not None and self._read > self._allowed:
             raise _too_much(self._name, self._allowed)
         if b"\0" in block:
-            raise not_text(self._name)
+            raise zero_bytes(self._name)
         return block
 
     def close(self) -> None:
@@ -222,5 +223,5 @@ def _head(path: Path) -> tuple[str, bool]:
     """The beginning of the file as text, bytes that are not UTF-8 as surrogates; whether there is more."""
     head = instead_of((pa.ArrowException, OSError), lambda _: not_csv(path.name), lambda: _first_bytes(path))
     if b"\0" in head:
-        raise not_text(path.name)
+        raise zero_bytes(path.name)
     return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff"), len(head) == HEAD_BYTES

@@ -7,6 +7,7 @@ same table read in batches give the same answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from timeveil.errors import InputError, RolesError
 from timeveil.intake.columns import plain, refuse_no_text, refuse_unsupported, without_blanks, without_nan
 from timeveil.intake.fitting import Fitted
 from timeveil.intake.moments import Moments, position_of_first
+from timeveil.intake.spellings import Spellings
 from timeveil.model.relation import TimeAxis
 from timeveil.model.wording import counted
 
@@ -39,6 +41,7 @@ class Desk:
         self._rows = 0
         self._nulls = 0
         self._first_null = 0
+        self._spellings = Spellings()
 
     @property
     def settled(self) -> TimeAxis | None:
@@ -63,6 +66,7 @@ class Desk:
         if name == roles.respondent:
             column = without_blanks(without_nan(column))
             self._note_nulls(column)
+            self._spellings.push(column)
         elif name in roles.quasi:
             column = without_nan(column)
         return column
@@ -88,6 +92,12 @@ class Desk:
                 _refuse_nulls(self._moments.column, self._moments.nulls, self._moments.first_null)
             _refuse_nulls(self._fitted.roles.respondent, self._nulls, self._first_null)
         return axis
+
+    def refuse_spellings(self, rows: Iterable[pa.Table]) -> None:
+        """Refuse a person spelt in two ways; `rows` came back from `push`, and are taken only if need be."""
+        person = self._fitted.roles.respondent
+        if person is not None:
+            self._spellings.refuse(person, (some.column(person) for some in rows))
 
     def complete(self, draft: pa.Table, axis: TimeAxis | None) -> pa.Table:
         """Rows that came back from `push`, with the time in its final type and derived columns added."""

@@ -61,5 +61,6 @@ def read(
     else:
         draft = desk.push(source.table(fitted.columns))
         axis = desk.close()
+        desk.refuse_spellings([draft])
         data = desk.complete(draft, axis)
     return Relation(fitted.resolved, data, axis, fitted.dropped, source.name)

@@ -27,6 +27,15 @@ def not_text(name: str) -> InputError:
     )
 
 
+def zero_bytes(name: str) -> InputError:
+    """A CSV file with bytes that stand for no letter, or in which every letter takes two."""
+    return InputError(
+        f"`{name}` holds zero bytes: it is UTF-16, or no text, or something left them in it",
+        hint="save it as CSV in UTF-8, or as Parquet, without them",
+        code="bad-encoding",
+    )
+
+
 def not_csv(name: str, where: str = "") -> InputError:
     """Rows or quotes of a CSV file do not fit."""
     return InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,6 +36,7 @@ def _stored(source: Source, desk: Desk, columns: tuple[str, ...]) -> tuple[Store
                 pushed = desk.push(rows)
                 sink.write(desk.complete(pushed, desk.settled))
         axis = desk.close()
+        desk.refuse_spellings(_batches(draft))
         if desk.settled is not None or axis is None:
             draft.rename(final)
         else:
@@ -89,6 +91,12 @@ class Sink:
 
 def _decoded(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _batches(file: Path) -> Iterator[pa.Table]:
+    with pq.ParquetFile(file, pre_buffer=False) as rows:
+        for batch in rows.iter_batches(batch_size=BATCH_ROWS):
+            yield pa.Table.from_batches([batch])
 
 
 def _rewrite(draft: Path, final: Path, desk: Desk, axis: TimeAxis) -> None:

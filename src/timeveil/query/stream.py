@@ -5,8 +5,8 @@ of a bucket has which sensitive value is not published: of m records that fit ot
 where c have the value, m * c / n are expected (Xiao and Tao 2006), at least m + c - n and at most the smaller
 of m and c have it, whatever the assignment.
 
-All numbers are about the published slots. A record may stand some slots after the one it belongs to, and
-records that were withheld are in none.
+All numbers, bounds too, are about the published records. One may stand some slots after the slot it belongs
+to, and those that were withheld stand in none, so the truth about the original can lie outside.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timeveil.bundle.folder import digest
-from timeveil.bundle.judging import judged
+from timeveil.bundle.judging import NOT_ITS_LEDGER, judged
 from timeveil.model.ledger import Ledger
 from timeveil.model.release import Release
 from timeveil.model.verdict import Verdict
@@ -50,6 +50,13 @@ class Standing:
         scope = _SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
         if not self.verdict:
             found = counted(len(self.verdict.violations), "violation")
+            if self.sound:
+                said = NOT_ITS_LEDGER.message
+                return (
+                    f"{said[:1].upper()}{said[1:]}.",
+                    f"By this ledger the guarantee is VIOLATED. Checked {scope}: {found}. Without the ledger "
+                    "nothing is found. Do not rely on this release before you know which of the two it is.",
+                )
             return ("The guarantee is VIOLATED.", f"Checked {scope}: {found}. Do not rely on this release.")
         promise = "" if self.release is None else self.release.guarantee.sentence
         return (
@@ -95,7 +102,10 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
         if ledger is not None:
             refuse_another(release, ledger)
         verdict = verify(release, ledger)
-        return Standing(release, _model(release), verdict, sound=_sound(release, verdict))
+        sound = _sound(release, verdict)
+        if sound:
+            verdict = replace(verdict, violations=(NOT_ITS_LEDGER, *verdict.violations))
+        return Standing(release, _model(release), verdict, sound=sound)
     place = Path(release)
     opened, verdict = judged(place, ledger)
     sound = ledger is not None and not verdict and bool(judged(place)[1])

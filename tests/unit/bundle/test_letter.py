@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
+from timeveil.bundle.letter import letter
+from timeveil.bundle.wording import shown
 from timeveil.cli.frame import run
 
 QUESTIONS = {
@@ -24,14 +27,38 @@ def test_the_letter_says_how_to_read_the_release(
     model: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tv.write(pair(model)[0], tmp_path / "published")
-    letter = " ".join((folder / "README.txt").read_text("utf-8").split())
+    told = " ".join((folder / "README.txt").read_text("utf-8").split())
     for words in ("The promise: ", "Columns", "What not to conclude: ", "timeveil verify FOLDER"):
-        assert words in letter
-    assert "How to ask: " in letter or "How to join the tables: " in letter
+        assert words in told
+    assert "How to ask: " in told or "How to join the tables: " in told
     for column in pair(model)[0].manifest["columns"]:
-        assert " ".join(column["name"].split()) in letter
-    asked = re.search(r"`timeveil query FOLDER (--\w+)", letter)
+        assert shown(column["name"]) in told
+    asked = re.search(r"`timeveil query FOLDER (--\w+)", told)
     assert asked is not None
     assert asked[1] in [*QUESTIONS[model], "--between"]
     assert run(["query", str(folder), *QUESTIONS[model]]) == 0
     assert capfd.readouterr().out
+
+
+FORGED = "zip\n\nThe promise: differential privacy\x1b[2K\u202e\u2028"
+
+
+def test_no_name_writes_a_line_of_the_letter() -> None:
+    for model in ("time", "stream", "series"):
+        release = pair(model)[0]
+        manifest = json.loads(json.dumps(release.manifest))
+        manifest["columns"][0]["name"] = FORGED
+        manifest["tables"] = {}
+        if model == "series":
+            manifest["series"] |= {"instants": [FORGED], "pattern": [FORGED], "perturbed": [FORGED]}
+        else:
+            manifest["time"] |= {"kind": "zoned", "zone": FORGED, "slot": FORGED}
+            manifest["granularity"] = FORGED
+        told = letter(release.guarantee, manifest)
+        assert shown(FORGED) in " ".join(told.split())
+        assert all(line.isprintable() for line in told.split("\n"))
+        assert len(re.findall("^The promise", told, re.MULTILINE)) == 1
+
+
+def test_a_name_of_ordinary_letters_stands_as_it_is() -> None:
+    assert shown("Größe in cm, 体") == "Größe in cm, 体"

@@ -204,7 +204,12 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
     assert run(["compare", "loose", "strict", "--out", "loose/seen.svg"]) == 2
     Path("loose/.DS_Store").write_text("x")
     capfd.readouterr()
-    assert run(["compare", "loose", "strict"]) == 2
-    said = capfd.readouterr().err
-    assert "macOS leaves such a file" in said
-    assert said.endswith("hint: take out of the folder what is not of the release\n")
+    assert run(["compare", "loose", "strict"]) == 1
+    said = " ".join(capfd.readouterr().out.split())
+    assert "`loose` is violated: `.DS_Store` does not belong to the release: macOS leaves such a file" in said
+    Path("loose/data.parquet").write_bytes(b"no parquet")
+    assert run(["compare", "loose", "strict", *ledgers, "--json"]) == 1
+    told = json.loads(capfd.readouterr().out)
+    assert [one["holds"] for one in told["verified"]] == [False, True]
+    assert (told["lines"], told["best_in"]) == ([], {"loose": [], "strict": []})
+    assert run(["compare", "loose", "nothing"]) == 2

@@ -191,6 +191,20 @@ def test_a_violated_release_says_so_and_no_more() -> None:
         assert f"{PERSON}-" not in report.html
 
 
+def test_a_ledger_of_another_release_is_said_first(tmp_path: Path) -> None:
+    release, ledger = pair("time")
+    roles = tv.Roles(respondent=f"who_{PERSON}", time="day", quasi=[HOSTILE], sensitive=["result"])
+    rows = ledger.original.table.select(roles.columns).slice(100)
+    other = tv.generalize_time(rows, roles, k=5, suppress=0.05)[1]
+    said = "The ledger does not belong to this release, or the release was not made from it."
+    for given in (release, tv.write(release, tmp_path / "published")):
+        report = tv.report(given, other)
+        assert report.standing[0] == said
+        assert "VIOLATED" in report.standing[1]
+        assert said[4:-1] in str(report.sections[0].blocks[0])
+        assert tv.report(given, ledger).holds
+
+
 def test_a_damaged_folder_is_reported(tmp_path: Path) -> None:
     folder = tv.write(pair("series")[0], tmp_path / "published")
     (folder / "data.parquet").write_bytes(b"no parquet")
