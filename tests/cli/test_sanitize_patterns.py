@@ -14,6 +14,7 @@ from timeveil.bundle import open_ledger, open_release
 from timeveil.cli.job import PatternJob
 from timeveil.datasets import baskets, load_curves
 from timeveil.report.pattern_run import PatternRun
+from timeveil.report.patterns import _distorted
 from timeveil.verify import verify
 
 BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"
@@ -100,7 +101,7 @@ def test_patterns_of_a_series_release(cli: Cli) -> None:
     assert cli(made).code == 0
     said = cli(f"sanitize-patterns series --out out {PROMISE} --symbols 4")
     assert said.code == 0, said.err
-    assert "give no group of fewer than 5 away" in said.out
+    assert "No group of fewer than 5 follows from the true counts of its items" in said.out
     assert 'tv.sanitize_patterns(tv.open_release("series"), k=5' in said.out
 
 
@@ -137,6 +138,26 @@ def test_a_narrow_support_is_warned_of_with_numbers(cli: Cli) -> None:
     assert "on average" in said.err
     Path("out").rename("first")
     assert "distortion" not in cli(f"{BASKETS} --k 5 --min-support 26").err
+
+
+def test_what_is_distorted_is_warned_of_whatever_the_support() -> None:
+    facts = {"channels": 9, "mean_error": 0.02, "worst_error": 0.5, "transactions": 950, "virtual": 50}
+    assert _distorted(5, 100, facts) == []
+    for more in ({"mean_error": 0.11}, {"worst_error": 41.78}, {"virtual": 500}):
+        assert "heavy distortion: " in _distorted(5, 100, facts | more)[0]
+    assert "4,180 % at worst" in _distorted(5, 100, facts | {"worst_error": 41.78})[0]
+    assert "expect heavy distortion" in _distorted(5, 25, facts)[0]
+    nothing = {"channels": 0, "mean_error": 0.0, "worst_error": 0.0, "virtual": 0}
+    assert _distorted(5, 25, facts | nothing) == []
+
+
+def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:
+    Path("nobody.csv").write_text("basket,item\n1,tea\n,milk\n")
+    said = cli(f"{BASKETS.replace('baskets.csv', 'nobody.csv')} --k 2 --min-support 2")
+    assert said.code == 2
+    assert "column `basket` has 1 null, the first in data row 2" in said.err
+    assert "leave those rows out before reading" in said.err
+    assert "--nulls" not in said.err
 
 
 WRONG = {

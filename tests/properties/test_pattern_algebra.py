@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.effort import some
 from tests.oracles import algebra
 from tests.oracles import patterns as slow
 from tests.properties.test_patterns import METHODS, settings
@@ -17,7 +18,7 @@ from timeveil.patterns.outcome import Sanitized
 from timeveil.patterns.publishing import sanitized
 from timeveil.patterns.transactions import Transactions
 
-FORMS = {(3, 2): 300, (2, 3): 200, (3, 3): 60}
+FORMS = {(3, 2): some(300), (2, 3): some(200), (3, 3): some(60)}
 """Symbols and instants, and how many tables of each."""
 
 
@@ -57,7 +58,7 @@ def test_who_solves_finds_nobody(method: str) -> None:
                 counts = slow.supports_of(done.after)
                 assert algebra.small_groups(counts, symbols, instants, k) == 0, (symbols, instants, seed)
                 judged += len(done.channels) > 0
-    assert judged > 80
+    assert judged > sum(FORMS.values()) // 7
 
 
 def test_what_is_unpublished_again_and_again_comes_to_an_end() -> None:
@@ -98,8 +99,8 @@ def test_without_structural_who_solves_finds_some() -> None:
 def test_what_follows_is_what_follows_the_slow_way(seed: int) -> None:
     draw = np.random.default_rng(seed)
     symbols, instants = int(draw.integers(2, 5)), int(draw.integers(1, 5))
-    some = np.minimum(draw.geometric(draw.uniform(0.2, 0.8), (40, instants)) - 1, symbols - 1)
-    rows = [frozenset(t * symbols + int(s) for t, s in enumerate(row)) for row in some]
+    letters = np.minimum(draw.geometric(draw.uniform(0.2, 0.8), (40, instants)) - 1, symbols - 1)
+    rows = [frozenset(t * symbols + int(s) for t, s in enumerate(row)) for row in letters]
     table = slow.transactions(rows, symbols * instants, symbols)
     family = mine_family(table, int(draw.integers(2, 8)), int(draw.integers(1, instants + 1)), 1 << 16)
     whole = completed(family)

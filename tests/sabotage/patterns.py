@@ -134,6 +134,24 @@ def one_person_more_than_there_are(release, ledger, chance):
     return None
 
 
+@sabotage("patterns closed", "recipient", "support")
+def fewer_people_than_have_a_pattern(release, ledger, chance):
+    """Both places that tell the number of people are changed, to the smallest support."""
+    rows = lines(release)
+    least = min(row["support"] for row in rows)
+    if max(row["support"] for row in rows[1:]) == least:
+        return None
+    return Tampered(_counted(release, {0: least - rows[0]["support"]}), ledger, "more people than there are")
+
+
+@sabotage("patterns closed", "recipient", "support")
+def one_pattern_with_more_people_than_there_are(release, ledger, chance):
+    rows = lines(release)
+    n = chance.choice(_maximal(release))
+    spoilt = _counted(release, {n: rows[0]["support"] + release.guarantee.k - rows[n]["support"]})
+    return Tampered(spoilt, ledger, "more people than there are")
+
+
 @sabotage("patterns", "recipient", "counts")
 def a_number_of_people_that_the_empty_pattern_has_not(release, ledger, chance):
     stated = release.manifest["counts"]["transactions"]
@@ -364,7 +382,21 @@ entry(
     "patterns",
     "custodian",
     "virtual",
-    lambda r: None if _method(r) not in _ADDING else (counts(r, virtual=1), "the ledger"),
+    lambda r: None if _method(r) not in _ADDING[1:] else (counts(r, virtual=1), "the ledger"),
+)
+entry(
+    "virtual people of one kind more",
+    "patterns additive",
+    "custodian",
+    "virtual",
+    lambda r: (counts(r, virtual=r.guarantee.k), "the ledger"),
+)
+entry(
+    "virtual people that are not k of each kind",
+    "patterns additive",
+    "recipient",
+    "counts",
+    lambda r: (counts(r, virtual=1), "not k of each kind"),
 )
 entry(
     "virtual people of a method that adds none",

@@ -59,7 +59,8 @@ class PatternBreach:
     of the smallest such group that they are in, 0 where there is none; `traced` of the groups were looked up
     in the original. `examples` are some of those before, told in as few counts as will do. `beyond` is the
     attack by bounds, None where it was not asked for or the release is too large for it; `solved` the attack
-    by equations, None where it was not asked for or tells nothing more, as with baskets.
+    by equations, None where it was not asked for or tells nothing more, as with baskets. `broken` is whether
+    a group follows that the promise is about: one that is weaker (`counts_alone`) is not about all.
     """
 
     adversary: PatternAdversary
@@ -74,6 +75,7 @@ class PatternBreach:
     examples: tuple[SmallGroup, ...] = field(repr=False, default=())
     beyond: BoundAttack | None = None
     solved: SolveAttack | None = None
+    broken: bool = False
 
     @property
     def worst(self) -> float:
@@ -106,6 +108,7 @@ class PatternBreach:
             "k": self.k,
             "people": self.people,
             "patterns": self.patterns,
+            "broken": self.broken,
             "channels": {"before": self.channels_before, "after": self.channels_after},
             "exposed": {"before": self.exposed_before, "after": self.exposed_after},
             "before": self.before.as_dict(),

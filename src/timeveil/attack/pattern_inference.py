@@ -1,9 +1,9 @@
 """Inclusion and exclusion over everything published: which small groups can be computed, and who is in them.
 
 On the original counts this shows what a release without care would tell; on the published ones it must find
-nothing. Of series the adversary knows that everybody has one symbol at every instant, and works out first
-what follows from that. All maximal groups are found by computing every cell of every maximal box; a group
-that is not maximal is a sum of such cells.
+nothing. Of series the adversary knows that everybody has one symbol at every instant, as every reader does,
+whatever the release promises, and works out first what follows from that. All maximal groups are found by
+computing every cell of every maximal box; a group that is not maximal is a sum of such cells.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
     known, k = published_patterns(release), promised(release, "k")
     original = original_of(release, ledger, known)
     after = known.family()
+    series = bool(known.instants)
     before, follows = (
-        known_from(family, structural=known.structural).family for family in (counted_before(original), after)
+        known_from(family, structural=series).family for family in (counted_before(original), after)
     )
-    found = [_found(family, k, structural=known.structural) for family in (before, follows)]
+    found = [_found(family, k, structural=series) for family in (before, follows)]
+    against = found[1] if known.structural == series else _found(after, k, structural=known.structural)
     bits = _lines(original.rows, original.size)
     weight = np.ones(original.rows.rows)
     sizes, traced = zip(*(_smallest(channels, bits, original.rows.rows) for channels in found), strict=True)
@@ -61,7 +63,8 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
         Risk(sizes[1], weight),
         _examples(before, found[0], k, original.known.named),
         bound_attack(after, k, adversary.seconds) if adversary.bounds else None,
-        solve_attack(after, k, adversary.seconds) if adversary.bounds and known.structural else None,
+        solve_attack(after, k, adversary.seconds) if adversary.bounds else None,
+        broken=len(against) > 0,
     )
 
 

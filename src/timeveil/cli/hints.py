@@ -62,6 +62,7 @@ _NAMES = {
         "structural",
         "suppress",
         "symbols",
+        "then",
         "time",
         "tolerance",
         "unit",

@@ -138,7 +138,7 @@ def sanitize_patterns(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Publish frequent patterns with counts from which no group below k can be computed.
+    """Publish frequent patterns so that no group below k follows from counts of its items.
 
     Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
     of a series release. Has the result checked, and writes a folder that appears whole or not at all.

@@ -53,7 +53,9 @@ def read_baskets(table: Any, roles: Roles) -> Relation:
             hint="name respondent and item only, and drop the other columns (--drop, --drop-rest)",
             code="bad-parameter",
         )
-    return table if isinstance(table, Relation) else read(table, roles, needs=("item",))
+    if isinstance(table, Relation):
+        return table
+    return read(table, roles, nulls="withhold", needs=("item",))  # what is missing is refused when gathered
 
 
 def gather(relation: Relation) -> Baskets:

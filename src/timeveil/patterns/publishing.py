@@ -60,7 +60,7 @@ def sanitize_patterns(
     force: bool = False,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
-    """Publish frequent patterns with counts from which no group of fewer than k people can be computed.
+    """Publish frequent patterns so that no group of fewer than k people follows from counts of its items.
 
     `source` is a table of series or of transactions with its `roles`, or a series release. `min_support` is a
     share if below 1, else a number of people, and not below k. `"additive"` raises counts by virtual rows, k

@@ -40,7 +40,7 @@ class RuleConfidence:
         for name in ("given", "then"):
             object.__setattr__(self, name, listed(name, getattr(self, name)))
         if not self.then:
-            raise _bad("a rule says nothing: `then` has no items", "name at least one item in then=[...]")
+            raise _bad("a rule says nothing: `then` has no items", "name at least one item: then=[...]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ _PATTERNS = {
     "min_support": "people who must have a pattern, at least",
     "method": "how small groups are closed",
     "symbols": "letters to an instant",
-    "structural": "whether letters of one instant are known to exclude each other",
+    "structural": "whether groups are looked for that follow as everybody has one letter at every instant",
     "max_len": "items to a pattern, at most",
     "published": "which of the frequent patterns are published",
 }

@@ -87,12 +87,24 @@ def _solved(found: SolveAttack, k: int) -> str:
 
 
 def _found(breach: PatternBreach) -> str:
+    few = f"of fewer than {breach.k} people"
     if breach.channels_after:
-        return (
-            f"From the release {counted(breach.channels_after, 'group')} of fewer than {breach.k} people can "
-            "be computed: the promise is broken."
+        how = (
+            "the promise is broken"
+            if breach.broken
+            else "every reader knows that everybody has one symbol at every instant, and the promise leaves "
+            "that out"
         )
-    return f"From the release no group of fewer than {breach.k} people can be computed."
+        return f"From the release {counted(breach.channels_after, 'group')} {few} can be computed: {how}."
+    small = 0 if breach.solved is None else breach.solved.small
+    pinned = 0 if breach.beyond is None else breach.beyond.pinned
+    if not small and not pinned:
+        return f"From the release no group {few} can be computed."
+    ways = [
+        *([f"equations give {counted(small, 'group')}"] if small else []),
+        *([f"bounds leave {counted(pinned, 'group')}"] if pinned else []),
+    ]
+    return f"No sum that the promise is about gives a group {few}. Beyond it, {' and '.join(ways)} {few}."
 
 
 def compared(breach: PatternBreach) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.measure import PatternError, PatternLoss
+from timeveil.measure import PatternError, PatternLoss, pattern_alternatives
 from timeveil.report.wording import WIDTH, aligned, counted, people, share, wrapped
 
 _WAYS = {
@@ -30,12 +30,19 @@ def described(loss: PatternLoss, width: int = WIDTH) -> list[str]:
 
 def sentences(loss: PatternLoss) -> list[str]:
     """How many counts are others than the true ones, and by how much."""
-    return [
+    told = [
         f"{counted(loss.patterns, 'pattern')} of {people(loss.people)}: {loss.changed:,} published with "
         f"another count ({share(loss.changed / max(loss.patterns, 1))}), {loss.lost:,} not at all.",
         f"Counts are off by {share(loss.mean_error)} on average and by {share(loss.worst_error)} at worst; "
         f"{people(loss.virtual)} who do not exist were added, {loss.withheld:,} left out.",
     ]
+    missing = [_WAYS[way] for way in ("without people", "without patterns") if loss.alternative(way) is None]
+    if loss.patterns >= pattern_alternatives.MOST_PATTERNS:
+        most = pattern_alternatives.MOST_PATTERNS
+        told.append(f"Not compared with {' or '.join(missing)}: more than {most:,} patterns.")
+    elif missing:
+        told.append(f"Not compared with {' or '.join(missing)}: that would take too long.")
+    return told
 
 
 def table(loss: PatternLoss) -> list[tuple[str, ...]]:

@@ -19,6 +19,8 @@ from timeveil.report.wording import counted, people, quoted, share
 
 NARROW = 5
 """At so many times k and below, counts are raised by much of themselves."""
+HEAVY = 0.1
+"""Above so much, as an error on average or as a share of virtual people, distortion is called heavy."""
 FEW = 5
 """Below so many, k is called small."""
 SOME = 5
@@ -54,10 +56,10 @@ def explain_patterns(
         *(f"Warning: {warning}" for warning in warned),
         *(_told(ledger) if run is not None and run.told else []),
     ]
-    source = ledger.original.source or "the table"
+    source, k = ledger.original.source or "the table", promised(release, "k")
     where = "" if run is None else f", in `{run.out}`"
     return Explanation(
-        title=f"{source} -> patterns that give no group below {promised(release, 'k')} away{where}",
+        title=f"{source} -> patterns that give no group below {k} away by counts of its items{where}",
         sentences=tuple(sentences),
         limits=tuple(_limits(release)),
         facts=_facts(release, ledger, warned, verdict, run),
@@ -85,16 +87,7 @@ def told_to_all(release: Release) -> list[str]:
 def warnings(release: Release, ledger: Ledger) -> list[str]:
     """What a custodian should think of before the release leaves the building."""
     k, parameters, facts = promised(release, "k"), release.manifest["parameters"], ledger.facts
-    least, said = parameters["min_support"], []
-    if least <= NARROW * k:
-        cost = ""
-        if facts["mean_error"] is not None:
-            mean, worst = share(facts["mean_error"]), share(facts["worst_error"])
-            cost = f" Here counts rose by {mean} on average and by {worst} at worst."
-        said.append(
-            f"the smallest support is {least:,}, {least / k:.3g} times k: expect heavy distortion.{cost} "
-            f"The more it is, the less has to change; from {20 * k:,} on it is often little."
-        )
+    said = _distorted(k, parameters["min_support"], facts)
     if facts["lost"]:
         said.append(
             f"{counted(facts['lost'], 'pattern')} of {facts['patterns']:,} were lost; the method additive "
@@ -121,6 +114,29 @@ def warnings(release: Release, ledger: Ledger) -> list[str]:
                 "only compare."
             )
     return said
+
+
+def _distorted(k: int, least: int, facts: Mapping[str, Any]) -> list[str]:
+    """That counts are far from true ones, where much had to change or a narrow support made it likely."""
+    if not facts["channels"]:
+        return []
+    mean, worst = facts["mean_error"] or 0.0, facts["worst_error"] or 0.0
+    added = facts["virtual"] / max(facts["transactions"] + facts["virtual"], 1)
+    cost = ""
+    if worst > 0:
+        cost = f" Here counts rose by {share(mean)} on average and by {share(worst)} at worst."
+    more = f"The more it is, the less has to change; from {20 * k:,} on it is often little."
+    if least <= NARROW * k:
+        return [
+            f"the smallest support is {least:,}, {least / k:.3g} times k: expect heavy distortion.{cost} "
+            f"{more}"
+        ]
+    if mean > HEAVY or worst > 1 or added > HEAVY:
+        return [
+            f"heavy distortion: {share(added)} of the people counted are virtual.{cost} A larger min_support "
+            "leaves more as it is."
+        ]
+    return []
 
 
 def _read(ledger: Ledger) -> Iterator[str]:
@@ -160,7 +176,10 @@ def _found(release: Release, ledger: Ledger) -> Iterator[str]:
 def _small(release: Release, ledger: Ledger) -> Iterator[str]:
     k, facts = promised(release, "k"), ledger.facts
     if facts["channels"] == 0:
-        yield f"Their true counts give no group of fewer than {k} away, so nothing had to be done."
+        yield (
+            f"No group of fewer than {k} follows from the true counts of its items, so nothing had to be "
+            "done."
+        )
         return
     how = (
         ", also as everybody has one letter at every instant"
@@ -220,8 +239,8 @@ def _limits(release: Release) -> Iterator[str]:
     )
     if (release.manifest["patterns"]["symbols"] or 0) > TWO:
         yield (
-            "With more than two letters, solving counts of many patterns as a system of equations can give a "
-            f"group below {k}; `timeveil attack` tries that, too."
+            "With more than two letters, plus and minus over counts of other letters can give a group of "
+            f"some letters at an instant that is below {k}; `timeveil attack` tries that, too."
         )
     yield "Who knows some of the people takes them off a count, and is nearer to the rest."
     yield "With a table of the same people, or an earlier release, the counts can tell more than either does."

@@ -37,8 +37,8 @@ def quoted(names: Iterable[str], most: int = 12) -> str:
 def share(part: float) -> str:
     """A share in percent; never 0 or 100 unless it is.
 
-    >>> share(0.0), share(0.00004), share(0.0048), share(0.5), share(0.9999), share(1.0), share(1.5)
-    ('0 %', 'under 0.01 %', '0.48 %', '50 %', 'over 99.9 %', '100 %', '150 %')
+    >>> share(0.0), share(0.00004), share(0.0048), share(0.5), share(0.9999), share(1.0), share(41.78)
+    ('0 %', 'under 0.01 %', '0.48 %', '50 %', 'over 99.9 %', '100 %', '4,180 %')
     """
     percent = 100 * part
     if percent in (0, 100):
@@ -47,6 +47,8 @@ def share(part: float) -> str:
         return "under 0.01 %"
     if 99.9 < percent < 100:
         return "over 99.9 %"
+    if percent >= 1000:
+        return f"{float(f'{percent:.3g}'):,.0f} %"
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
 
 

@@ -28,7 +28,8 @@ def check_channels(release: Release, family: Family, findings: Findings) -> None
         f"no group of fewer than {k} people follows from sums and differences of the counts of its items"
         f"{_assumed(series=said['kind'] == 'series', structural=structural)}"
     )
-    findings.check("no count contradicts another: some data have them all")
+    add_up = ", and letters of an instant add up" if structural else ""
+    findings.check(f"no group would have fewer than no people{add_up}")
     known = known_from(family, structural=structural)
     if known.off:
         findings.refuse(
@@ -60,7 +61,7 @@ def check_channels(release: Release, family: Family, findings: Findings) -> None
 def _assumed(*, series: bool, structural: bool) -> str:
     """What the reader is taken to know besides the counts."""
     if structural:
-        return ", nor from everybody having one symbol at every instant"
+        return ", nor with what is left for the only unpublished symbol of an instant"
     return " by someone who does not know that everybody has one symbol at every instant" if series else ""
 
 

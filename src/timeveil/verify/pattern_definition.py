@@ -142,7 +142,9 @@ def _check_supports(
     doubt: int,
     findings: Findings,
 ) -> None:
-    findings.check("every support is how many people, and virtual people, have the pattern")
+    findings.check(
+        "every support is how many people, and virtual people, have the pattern: some data have them all"
+    )
     base = supports(family, rows)
     total = base.copy()
     for copies, some in virtual:

@@ -155,6 +155,8 @@ def _check_counts(release: Release, family: Family, findings: Findings) -> None:
         )
     if counts["virtual"] > counts["transactions"]:
         findings.refuse("counts", "the manifest states more virtual people than people")
+    if asked["method"] == "additive" and counts["virtual"] % asked["k"]:
+        findings.refuse("counts", "the virtual people are not k of each kind, as the method adds them")
     findings.check(f"no pattern has a support below {asked['min_support']:,}, nor more items than stated")
     rare = int((family.support < asked["min_support"]).sum())
     if rare and family.number > 1:
@@ -212,6 +214,9 @@ def _opened(family: Family, findings: Findings) -> Family | None:
     for length, drop in enumerate(whole.drops):
         mine = whole.support[whole.offsets[length] : whole.offsets[length + 1]]
         np.maximum.at(held, drop.ravel(), np.repeat(mine, length))
+    if held[0] > family.support[0]:
+        findings.refuse("support", "a pattern has more people than there are, by the empty pattern")
+        return None
     loose = int((held[shown] >= family.support)[1:].sum())  # the empty one is always there
     if loose:
         findings.refuse(

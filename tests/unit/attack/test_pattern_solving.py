@@ -10,7 +10,7 @@ from tests.oracles import channels as oracle
 from tests.oracles import patterns as slow
 from tests.properties.test_pattern_algebra import drawn, made
 
-from timeveil.attack import SolveAttack, attack
+from timeveil.attack import BoundAttack, SolveAttack, attack
 from timeveil.attack.pattern_solving import solve_attack
 from timeveil.patterns.family import mine_family
 from timeveil.query.pattern_cells import channels_of
@@ -67,3 +67,28 @@ def test_the_page_says_how_far_equations_went() -> None:
     some = replace(breach, solved=SolveAttack(3, 175, 20, 2))
     told = " ".join(" ".join(described(some)).split())
     assert "20 sets of at most 3 instants of 175, then time was up; 2 groups of fewer than 2 people" in told
+
+
+def test_every_reader_knows_that_everybody_has_one_symbol() -> None:
+    """Ten people, five have a and four c: with a promise of counts alone, one is left for b all the same."""
+    rows = [frozenset({("t0", s)}) for s in (0, 0, 0, 0, 0, 1, 2, 2, 2, 2)]
+    case = oracle.Case(rows, k=2, least=3, symbols=3, structural=False)
+    breach = attack(oracle.release_of(case, case.sets), oracle.ledger_of(case))
+    assert (breach.channels_before, breach.channels_after, breach.broken) == (1, 1, False)
+    assert breach.solved == SolveAttack(1, 1, 1, 1)
+    told = " ".join(" ".join(described(breach)).split())
+    assert "1 group of fewer than 2 people can be computed: every reader knows" in told
+    assert "the promise is broken" not in told
+
+
+def test_what_only_solving_gives_is_in_the_headline() -> None:
+    rows = [frozenset({("t0", s)}) for s in (0, 0, 0, 0, 0, 1, 1, 1, 1, 2)]
+    case = oracle.Case(rows, k=2, least=3, symbols=3)
+    breach = attack(oracle.release_of(case), oracle.ledger_of(case))
+    nothing = "no group of fewer than 2 people can be computed."
+    for solved, pinned in ((0, 0), (2, 0), (0, 3), (2, 3)):
+        found = replace(breach, solved=SolveAttack(1, 1, 1, solved), beyond=BoundAttack(9, 9, pinned, 0))
+        told = " ".join(" ".join(described(found)).split())
+        assert (nothing in told) == (solved + pinned == 0)
+        assert ("Beyond it, equations give 2 groups" in told) == (solved > 0)
+        assert ("bounds leave 3 groups of fewer than 2 people." in told) == (pinned > 0)

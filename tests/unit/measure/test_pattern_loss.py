@@ -161,4 +161,10 @@ def test_what_would_take_too_long_is_left_out(monkeypatch):
     monkeypatch.setattr(pattern_alternatives, "MOST_PATTERNS", 3)
     loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
     assert loss.alternatives == ()
-    assert "Other ways" not in "\n".join(described(loss))
+    told = "\n".join(described(loss))
+    assert "Other ways" not in told
+    assert "Not compared with leaving people out or leaving patterns out: more than 3 patterns." in told
+    monkeypatch.setattr(pattern_alternatives, "MOST_PATTERNS", 20_000)
+    monkeypatch.setattr(pattern_alternatives, "MOST_ROWS", 3)
+    loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
+    assert "Not compared with leaving people out: that would take too long." in "\n".join(described(loss))
