@@ -231,7 +231,7 @@ def _ledger(place: Path, schema: pa.Schema, rows: int, about: Mapping[str, Any])
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
     relation = Relation(roles, data, axis, tuple(about["dropped"]), about["source"])
     mappings = {
-        name: pq.read_table(io.BytesIO(base64.b64decode(packed)))
+        name: pq.read_table(pa.BufferReader(base64.b64decode(packed)))
         for name, packed in about["mappings"].items()
     }
     return Ledger(about["model"], entries, relation, mappings, about["facts"])

@@ -57,21 +57,20 @@ class CsvFile:
         """Some columns, whole."""
         if self._header_only:
             return _texts(columns).empty_table()
-        with CountedQuotes(self._path) as stream:
-            table = self._guarded(lambda: self._read(pcsv.read_csv, stream, columns))
-            self._refuse_open_quote(stream)
-        return table
+        self._look_through()
+        with _opened(self._path) as stream:
+            return self._guarded(lambda: self._read(pcsv.read_csv, stream, columns))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns, a batch at a time."""
         if self._header_only:
             yield _texts(columns).empty_table()
             return
-        with CountedQuotes(self._path) as stream:
+        self._look_through()
+        with _opened(self._path) as stream:
             reader = self._guarded(lambda: self._read(pcsv.open_csv, stream, columns))
             while (batch := self._guarded(lambda: next(reader, None))) is not None:
                 yield pa.Table.from_batches([batch])
-            self._refuse_open_quote(stream)
 
     def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether that is all there is."""
@@ -92,9 +91,14 @@ class CsvFile:
         name, most = self._path.name, csv.field_size_limit()
         return long_header(name, most) if "field larger" in str(cause) else not_csv(name)
 
-    def _refuse_open_quote(self, stream: CountedQuotes) -> None:
-        """A quote that never closes makes one cell of all rows after it, and pyarrow does not mind."""
-        if stream.quotes % 2 == 0:
+    def _look_through(self) -> None:
+        """Refuse zero bytes, a packed file that goes too far, and a quote that never closes.
+
+        That makes one cell of all rows after it, and pyarrow does not mind. It is done before pyarrow reads,
+        and not on the way: where pyarrow reads from an object of Python and fails, it can hang or abort.
+        """
+        quotes = self._guarded(lambda: _quotes(self._path))
+        if quotes % 2 == 0:
             return
         row, open_quote = 0, False
         try:
@@ -150,37 +154,18 @@ class CsvFile:
         return not_csv(self._path.name)
 
 
-class CountedQuotes:
-    """A file read in blocks, its quotes counted on the way, and no further than a packed one may go."""
-
-    closed = False
-
-    def __init__(self, path: Path) -> None:
-        self.quotes = 0
-        self._name = path.name
-        self._allowed = _allowed(path)
-        self._read = 0
-        self._stream = _opened(path)
-
-    def __enter__(self) -> CountedQuotes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        block: bytes = self._stream.read(None if size < 0 else size)
-        self.quotes += block.count(b'"')
-        self._read += len(block)
-        if self._allowed is not None and self._read > self._allowed:
-            raise _too_much(self._name, self._allowed)
-        if b"\0" in block:
-            raise zero_bytes(self._name)
-        return block
-
-    def close(self) -> None:
-        """Closing is for the one who opened it."""
+def _quotes(path: Path) -> int:
+    """How many quotes a file holds, read no further than a packed one may go."""
+    allowed, read, quotes = _allowed(path), 0, 0
+    with _opened(path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            read += len(block)
+            quotes += block.count(b'"')
+            if allowed is not None and read > allowed:
+                raise _too_much(path.name, allowed)
+            if b"\0" in block:
+                raise zero_bytes(path.name)
+    return quotes
 
 
 def _texts(columns: Sequence[str]) -> pa.Schema:
