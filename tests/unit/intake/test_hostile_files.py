@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -261,3 +262,19 @@ def test_bombs_in_little_memory(tmp_path):
         timeout=60,
     )
     assert done.stdout.split() == ["too-large", "too-large"], done.stderr
+
+
+@BOTH
+def test_pyarrow_reads_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bool) -> None:
+    """It reads ahead; from an object of Python it did so at the end of the process, and hung or aborted."""
+    given = []
+    for name in ("read_csv", "open_csv"):
+        true = getattr(pcsv, name)
+        monkeypatch.setattr(
+            pcsv, name, lambda file, *rest, true=true: (given.append(file), true(file, *rest))[1]
+        )
+    path = tmp_path / "visits.csv"
+    path.write_text(f"who,at,zip\n{ROW}")
+    read(path, ROLES, stored=stored)
+    assert given
+    assert all(isinstance(file, pa.NativeFile) for file in given)
