@@ -91,7 +91,9 @@ def _before_and_after(breach: PatternBreach) -> str:
 
 def _attacks(breach: PatternBreach) -> Numbers:
     head = ("the outsider", "promised", "groups below k", "people in one", "result")
-    after = "within the bound" if not breach.channels_after else "above the bound"
+    after = "above the bound" if breach.broken else "within the bound"
+    if breach.channels_after and not breach.broken:
+        after = "beyond the promise"
     rows = [
         (
             breach.adversary.words,
@@ -117,11 +119,14 @@ def _attacks(breach: PatternBreach) -> Numbers:
 
 
 def _verdict(breach: PatternBreach) -> tuple[str, ...]:
-    said = (
-        "The attack that the promise is about found nothing."
-        if not breach.channels_after
-        else "The attack that the promise is about found small groups: do not publish this release."
-    )
+    said = "The attack that the promise is about found nothing."
+    if breach.broken:
+        said = "The attack that the promise is about found small groups: do not publish this release."
+    elif breach.channels_after:
+        said = (
+            "Small groups follow for every reader, who knows that everybody has one symbol at every instant. "
+            "The promise leaves that out: do not publish this release, it is to compare only."
+        )
     found = breach.beyond
     if found is None or found.tried < found.possible:
         return said, "To solve for all data that have these counts takes too long here: not all was tried."

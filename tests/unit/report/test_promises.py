@@ -164,3 +164,15 @@ def test_small_groups_found_before_time_was_up_are_told(pinned: int) -> None:
     told = pattern_story._beyond(breach)
     assert told[-1].endswith("1 group of fewer than 8 people follows; a larger min_support leaves fewer.")
     assert len(told) == 1 + (pinned > 0)
+
+
+def test_a_weaker_promise_is_not_called_broken_nor_fit_to_publish() -> None:
+    """Of ten people five have a, four c: whoever knows that everybody has a symbol computes one with b."""
+    values = [-1.0] * 5 + [0.0] + [1.0] * 4
+    table = pa.table({"t0": values, "t1": [-v for v in values], "t2": [0.5] * 10, "t3": [-0.5] * 10})
+    how = {"k": 2, "min_support": 3, "symbols": 3, "instants": ["t0"], "structural": False}
+    release, ledger = tv.sanitize_patterns(table, tv.Roles(series=table.column_names), **how)
+    said = str(tv.report(release, ledger))
+    assert "beyond the promise" in said
+    assert "above the bound" not in said
+    assert "do not publish this release" in " ".join(said.split())
