@@ -62,8 +62,8 @@ def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]
     return confidence_words(part, known, [*asked.given, *asked.then]), _data(part)
 
 
-def _data(found: Estimate) -> dict[str, float | None]:
-    return {"value": found.value, "low": found.low, "high": _finite(found.high)}
+def _data(found: Estimate) -> dict[str, float | str | None]:
+    return {"value": found.value, "low": found.low, "high": _finite(found.high), "of": "original"}
 
 
 def _finite(number: float) -> float | None:

@@ -157,7 +157,8 @@ def _of_series(release: Release, asked: Asked, output: Output) -> int:
     span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
     if suppressed and not exact:
         span += f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} suppressed"
-    output.result(text + span, {"value": count.value, "low": count.low, "high": count.high})
+    data = {"value": count.value, "low": count.low, "high": count.high, "of": "original"}
+    output.result(text + span, data)
     return 0
 
 
