@@ -111,7 +111,10 @@ def widths(low: Floats, high: Floats) -> Floats:
     """
     if not low.shape[1]:
         return np.zeros(0)
-    wide: Floats = np.sqrt(np.square(high - low).mean(axis=1))
+    each = high - low
+    largest = each.max(axis=1, keepdims=True)
+    part = np.divide(each, largest, out=np.zeros_like(each), where=largest > 0)  # whose squares are finite
+    wide: Floats = largest[:, 0] * np.sqrt(np.square(part).mean(axis=1))
     return wide
 
 

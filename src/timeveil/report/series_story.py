@@ -150,7 +150,7 @@ def _picture(release: Release) -> list[Block]:
 def _widths(known: Published) -> list[Block]:
     """How many series stand in envelopes of which width."""
     wide = widths(known.low, known.high)
-    if not len(wide):
+    if not len(wide) or not np.isfinite(wide).all():
         return []
     top = float(wide.max()) or 1.0
     counts, edges = np.histogram(wide, bins=_STEPS, range=(0.0, top), weights=known.rows)

@@ -15,7 +15,7 @@ from tests.oracles import series_queries as oracle
 
 from timeveil.errors import InputError
 from timeveil.measure import SeriesLoss, measure
-from timeveil.measure.series_loss import shown_of
+from timeveil.measure.series_loss import shown_of, widths
 from timeveil.measure.series_workload import Bands, Columns, Workload
 from timeveil.query import Complex, PatternRange, PatternSimilarity, RangeCount, answer
 from timeveil.query.series_records import records_of
@@ -214,3 +214,8 @@ def test_the_loss_in_words():
         assert words in text
     bare = measure(*oracle.release_of(some(values=(0,), pattern=(1,))), queries=0)
     assert not any("random" in line for line in described(bare))
+
+
+def test_widths_whose_squares_are_beyond_numbers() -> None:
+    low, high = np.array([[-1e300, 0.0], [0.0, 0.0]]), np.array([[1e300, 0.0], [0.0, 0.0]])
+    assert widths(low, high).tolist() == pytest.approx([2e300 / 2**0.5, 0.0])

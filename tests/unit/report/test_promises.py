@@ -176,3 +176,14 @@ def test_a_weaker_promise_is_not_called_broken_nor_fit_to_publish() -> None:
     assert "beyond the promise" in said
     assert "above the bound" not in said
     assert "do not publish this release" in " ".join(said.split())
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_a_report_on_readings_whose_squares_are_beyond_numbers() -> None:
+    values = [[sign * 1e300, 0.0, 1.0] for sign in (-1, 1)] * 5 + [[1.0, 1.0, 1.0]] * 5
+    table = pa.table(
+        {name: list(column) for name, column in zip("abc", zip(*values, strict=True), strict=True)}
+    )
+    release, ledger = tv.anonymize_series(table, tv.Roles(series=["a", "b", "c"]), k=5, p=5)
+    assert tv.report(release).holds
+    assert tv.report(release, ledger).holds
