@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
 import timeveil.attack.picture  # noqa: F401
-from timeveil.cli import output
+from timeveil.cli import output, stopping
 from timeveil.cli.output import printable
 
 MARK = "Zk9canary"
@@ -76,6 +79,39 @@ def test_an_interrupt_after_the_writing_says_so(cli: Cli, monkeypatch: pytest.Mo
     said = cli(f"{RUN} --ledger ledger")
     assert (said.code, said.out, said.err) == (130, "", "interrupted; `out` and `ledger` were written\n")
     assert names() == ["ledger", "out", "visits.csv"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "code", "word"),
+    [(stopping.interrupt, 130, "interrupted; nothing was written\n"), (stopping.terminate, 143, "")],
+)
+@pytest.mark.parametrize("turned_into", [SystemError, None])
+def test_a_signal_that_compiled_code_loses_ends_it_all_the_same(
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[int, None], object],
+    code: int,
+    word: str,
+    turned_into: type[Exception] | None,
+) -> None:
+    """A kernel turns what a signal raised into another error, or goes on as if nothing had been."""
+    work = sys.modules["timeveil.generalization"].generalize_time
+
+    def kernel(*given: object, **options: object) -> object:
+        with suppress(KeyboardInterrupt, SystemExit):
+            ask(signal.SIGTERM, None)
+        if turned_into is not None:
+            raise turned_into
+        return work(*given, **options)
+
+    monkeypatch.setattr("timeveil.generalization.generalize_time", kernel)
+    try:
+        said = cli(RUN)
+        told = (said.code, said.out, said.err)
+    except SystemExit as end:  # as `main` lets it pass
+        told = (end.code, "", "")
+    assert told == (code, "", word)
+    assert names() == ["visits.csv"]
 
 
 def test_an_interrupted_demo_leaves_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from timeveil.bundle import open_ledger
 from timeveil.bundle.trouble import said_plainly
 from timeveil.bundle.writing import refuse_taken
 from timeveil.cli.output import Output
+from timeveil.cli.stopping import heed
 from timeveil.cli.streams import note_written
 from timeveil.model.leftovers import hold_beside
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def write_new(path: Path, content: str, *, private: bool = False) -> None:
     """Write text to a new file, which appears whole or not at all; a private one only its owner may read."""
+    heed()
     refuse_taken(path)
     said_plainly(path.name, lambda: _write(path, content, 0o600 if private else 0o666))
 

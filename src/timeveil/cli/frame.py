@@ -16,17 +16,15 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
-from timeveil.cli import streams
+from timeveil.cli import stopping, streams
 from timeveil.cli.hints import in_keys, in_options
 from timeveil.cli.output import Output
+from timeveil.cli.stopping import INTERRUPTED
 from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError
 
-INTERRUPTED = 130
-SIGNALLED = 128
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -34,11 +32,11 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, stopping.terminate)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _terminate)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, stopping.terminate)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(signal.SIGINT, stopping.interrupt)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -53,22 +51,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing but the code of a signal is raised."""
     streams.begin()
+    stopping.begin()
     command = _command()
     try:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as cause:  # noqa: BLE001
-        if os.environ.get("TIMEVEIL_DEBUG"):
-            traceback.print_exc()
-        error = _ours(cause)
-        if error is None:
-            error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
-        Output(as_json="--json" in arguments).error(_as_typed(error, arguments))
-        return error.exit_code
+        code = stopping.asked()
+        if code is None:
+            return _failed(cause, command, arguments)
     if code == INTERRUPTED:
         streams.to_stderr(f"interrupted; {streams.what_was_written()}\n")
     return code if isinstance(code, int) else 0
+
+
+def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
+    """Tell what went wrong; the exit code for it."""
+    if os.environ.get("TIMEVEIL_DEBUG"):
+        traceback.print_exception(cause)
+    error = _ours(cause)
+    if error is None:
+        error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
+    Output(as_json="--json" in arguments).error(_as_typed(error, arguments))
+    return error.exit_code
 
 
 @cache
@@ -127,8 +133,3 @@ def _place(cause: Exception) -> str:
     inside = Path(last.filename)
     name = inside.relative_to(package.parent) if package in inside.parents else Path(inside.name)
     return f"{name.as_posix()}:{last.lineno}"
-
-
-def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """Leave by the way that removes temporary files."""
-    sys.exit(SIGNALLED + number)

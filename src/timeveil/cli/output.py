@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from timeveil.cli.stopping import heed
 from timeveil.cli.streams import to_stderr, to_stdout
 from timeveil.errors import EngineError, TimeveilError
-from timeveil.model.progress import Progress, silent
+from timeveil.model.progress import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -86,13 +87,18 @@ class Output:
     def progress(self) -> Iterator[Progress]:
         """A bar on stderr, if someone is watching and the work takes a while."""
         if self.quiet or not sys.stderr.isatty():
-            yield silent
+            yield _heeding
             return
         watched = _Watched()
         try:
             yield watched
         finally:
             watched.stop()
+
+
+def _heeding(_doing: str, _share: float, /) -> None:
+    """Nobody is watching, but somebody may have asked to stop."""
+    heed()
 
 
 class _Watched:
@@ -108,6 +114,7 @@ class _Watched:
         self._timer.start()
 
     def __call__(self, doing: str, share: float, /) -> None:
+        heed()
         with self._lock:
             self._doing, self._share = doing, share
             self._show()

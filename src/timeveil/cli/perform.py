@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from timeveil.cli.output import Output
+from timeveil.cli.stopping import heed
 from timeveil.cli.streams import note_written
 from timeveil.cli.toml import granularity_tables
 from timeveil.errors import InputError, ParameterError, PrivateArtifactError
@@ -139,6 +140,7 @@ def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, 
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.bundle.writing import write, write_pair  # noqa: PLC0415
 
+    heed()
     if run.ledger is None:
         write(release, run.out, format=run.format)  # type: ignore[arg-type]
     else:
