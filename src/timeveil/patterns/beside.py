@@ -8,8 +8,14 @@ from timeveil.errors import ParameterError
 from timeveil.model.release import Release
 
 
-def refuse_same_people(source: Any, beside: Release) -> None:
+def refuse_same_people(source: Any, beside: Any) -> None:
     """Refuse patterns of the original beside a release of it; those made from that very release may stay."""
+    if not isinstance(beside, Release):
+        raise ParameterError(
+            "`beside` takes a release",
+            hint="open its folder first: open_release(folder)",
+            code="bad-parameter",
+        )
     if isinstance(source, Release):
         if not _same(source, beside):
             raise ParameterError(

@@ -58,9 +58,9 @@ def mine(
     rows = read_source(source, roles, search, zone=zone, unit=unit).rows
     least = as_count(min_support, rows.rows)
     rows = rows.frequent(least)
-    family = mine_family(rows, least, search.max_len or rows.instants, search.cap)
-    if len(family.item) == 1:
+    if rows.largest < least:
         raise nothing_frequent(least, rows.largest, 1)
+    family = mine_family(rows, least, search.max_len or rows.instants, search.cap)
     shown = np.arange(len(family.item))
     if kind != "frequent":
         shown = np.flatnonzero(family.closed() if kind == "closed" else family.maximal)

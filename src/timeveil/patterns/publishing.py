@@ -109,9 +109,9 @@ def sanitized(rows: Transactions, settings: Settings, least: int, progress: Prog
     """Mine, find the channels, and close them by the method asked for."""
     k, cap, structural = settings.promise.k, settings.search.cap, settings.structural
     longest = settings.search.max_len or rows.instants
-    before = mine_family(rows, least, longest, cap)
-    if len(before.item) == 1:
+    if rows.largest < least:
         raise nothing_frequent(least, rows.largest, k)
+    before = mine_family(rows, least, longest, cap)
     progress("finding small groups", 0.4)
     channels = maximal_channels(before, rows, k, cap, structural=structural)
     progress("closing them", 0.6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -18,6 +18,8 @@ Published = Literal["frequent", "closed"]
 
 CAP = 5_000_000
 """So many patterns, or combinations of symbols that exclude each other, and no more."""
+MOST = 10**12, 10**6
+"""No search needs a larger cap, nor a pattern more items."""
 NARROW = 5
 """At so many times k and below, a support is raised by much of itself."""
 
@@ -74,9 +76,9 @@ def search_from(
     _refuse_support(min_support)
     meaning = "it is how many letters the values at an instant become; 6 is usual"
     _whole("symbols", symbols, 2, MOST_LEVELS, meaning)
-    _whole("cap", cap, 1, None, "it is how many patterns may be found before the search stops")
+    _whole("cap", cap, 1, MOST[0], "it is how many patterns may be found before the search stops")
     if max_len is not None:
-        _whole("max_len", max_len, 1, None, "it is how many items a pattern may have at most")
+        _whole("max_len", max_len, 1, MOST[1], "it is how many items a pattern may have at most")
     return Search(
         min_support,
         int(symbols),
@@ -153,7 +155,8 @@ def _below(least: int, k: int) -> ParameterError:
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
-    listed = not isinstance(given, str) and all(isinstance(instant, str) for instant in given)
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    listed = listed and all(isinstance(instant, str) for instant in given)
     if not listed or not given:
         raise ParameterError(
             "`instants` names no instant" if listed else "`instants` takes a list of instants",
@@ -163,13 +166,14 @@ def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-def _whole(name: str, given: Any, least: int, most: int | None, meaning: str) -> None:
+def _whole(name: str, given: Any, least: int, most: int, meaning: str) -> None:
     whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if not whole or given < least or (most is not None and given > most):
+    if not whole or not least <= given <= most:
         shown = given if whole else type(given).__name__
-        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise ParameterError(
-            f"`{name}` must be a whole number {bounds}, got {shown}", hint=meaning, code="bad-parameter"
+            f"`{name}` must be a whole number from {least} to {most:,}, got {shown}",
+            hint=meaning,
+            code="bad-parameter",
         )
 
 

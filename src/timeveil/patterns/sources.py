@@ -88,16 +88,28 @@ def read_source(
             code="role-missing",
         )
     if known.item is not None:
-        return _of_baskets(source, known)
+        return _of_baskets(source, known, search)
     return _of_series(source, known, search, k, zone, unit)
 
 
-def _of_baskets(source: Any, roles: Roles) -> Source:
+def _of_baskets(source: Any, roles: Roles, search: Search) -> Source:
+    _refuse_of_series(search, ("instants", "fill"), "transactions")
     relation = read_baskets(source, roles)
     found = gather(relation)
     rows = Transactions(found.names, 1, found.starts, found.items)
     _refuse_written_lists(rows, str(roles.item))
     return Source("baskets", relation, rows, found.basket_of_row)
+
+
+def _refuse_of_series(search: Search, names: Sequence[str], found: str) -> None:
+    """What would be asked for in vain: whoever names instants expects no others to be published."""
+    for name in names:
+        if getattr(search, name) is not None:
+            raise ParameterError(
+                f"`{name}` is about a table of series, and here are {found}",
+                hint=f"leave {name} out",
+                code="bad-parameter",
+            )
 
 
 def _refuse_written_lists(rows: Transactions, column: str) -> None:
@@ -143,6 +155,7 @@ def _of_release(release: Release, search: Search) -> Source:
             hint="give a release that anonymize_series made, or a table",
             code="unsupported-input",
         )
+    _refuse_of_series(search, ("fill",), "those of a release, with nothing missing")
     described, table = release.manifest["series"], release.table
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
     levels: Any = table["level"].to_pylist()
