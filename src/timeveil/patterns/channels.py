@@ -64,7 +64,7 @@ def maximal_channels(
     """
     published = family
     if structural:
-        family = completed(published).family
+        family = completed(published, most).family
     widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
     if family.kinds == 1 or not structural:
         boxes, found, wide = _of_sets(family, k, widest)

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeveil.errors import ParameterError
 from timeveil.patterns.family import Family
+from timeveil.patterns.settings import CAP
 from timeveil.patterns.transactions import Ints
 
 
@@ -69,10 +71,11 @@ class Completed:
         raise AssertionError("what follows, follows from something")
 
 
-def completed(family: Family) -> Completed:
+def completed(family: Family, most: int = CAP) -> Completed:
     """The family with all sets whose counts follow from everybody having one symbol at every instant.
 
     A set follows from sets of its own length and one that is shorter: lengths are done one after the other.
+    More than `most` sets are refused.
     """
     if family.kinds == 1:
         return Completed.only(family)
@@ -80,12 +83,14 @@ def completed(family: Family) -> Completed:
     depth, rank = np.diff(begins), np.zeros(len(family.item), np.int64)
     root = np.zeros(1, np.int64)
     done = [_Level(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64), family.support[:1], root, root)]
-    keys = [root]
-    for length in range(1, int(depth.max(initial=0)) + 1):
+    keys, longest = [root], int(depth.max(initial=0))
+    if family.kinds == 2 and 3**longest > most:  # of two symbols all follow, over any of the same instants
+        raise _too_many(most)
+    for length in range(1, longest + 1):
         here = np.flatnonzero(depth == length)
         at = begins[here][:, None] + np.arange(length)
         found = _Level(paths[at], rank[drops[at]], family.support[here], here, np.zeros(len(here), np.int64))
-        found = _followed(found, done[-1], keys, family.kinds, family.instants)
+        found = _followed(found, done, keys, family, most)
         key = found.less[:, -1] * (family.kinds * family.instants) + found.lines[:, -1]
         order = np.argsort(key, kind="stable")
         rank[here] = np.argsort(order)[: len(here)]
@@ -113,14 +118,19 @@ class _Level:
         return _Level(*(np.concatenate(pair) for pair in zip(mine, more, strict=True)))
 
 
-def _followed(level: _Level, above: _Level, keys: list[Ints], kinds: int, instants: int) -> _Level:
-    """The sets of a length, and all that follow from them and the sets `above`, of one item less."""
+def _followed(level: _Level, done: list[_Level], keys: list[Ints], family: Family, most: int) -> _Level:
+    """The sets of a length, and all that follow from them and the shorter ones, `done`."""
     from timeveil.kernels.boxes import additions  # noqa: PLC0415
 
-    length, turn = level.lines.shape[1], 0
+    kinds, instants = family.kinds, family.instants
+    length, turn, above = level.lines.shape[1], 0, done[-1]
+    shorter = sum(len(one.lines) for one in done)
     counts = additions(level.lines.ravel(), level.less.ravel(), len(above.lines), kinds, instants).ravel()
     while len(short := np.flatnonzero(counts == kinds - 1)):
         turn += 1
+        # a set is met once for each of its items at most
+        if shorter + len(level.lines) + len(short) // length > most:
+            raise _too_many(most)
         place = (level.less * instants + level.lines // kinds).ravel()
         hit = np.flatnonzero(counts[place] == kinds - 1)
         slot = np.searchsorted(short, place[hit])
@@ -139,6 +149,15 @@ def _followed(level: _Level, above: _Level, keys: list[Ints], kinds: int, instan
         level = level.with_more(lines, less, support, turn)
         np.add.at(counts, (less * instants + lines // kinds).ravel(), np.uint8(1))
     return level
+
+
+def _too_many(most: int) -> ParameterError:
+    return ParameterError(
+        f"everybody has one symbol at every instant, and the counts of more than {most:,} patterns follow",
+        hint="raise min_support, take fewer instants, or set max_len",
+        code="too-many-patterns",
+        facts={"cap": most},
+    )
 
 
 def _places(lines: Ints, keys: list[Ints], size: int) -> Ints:

@@ -61,7 +61,7 @@ def suppress_patterns(
         channels = maximal_channels(family, rows, k, most, structural=structural)
         if len(channels) == 0:
             return Suppressed(family, None, rounds)
-        known = completed(family) if structural else Completed.only(family)
+        known = completed(family, most) if structural else Completed.only(family)
         doomed = [_least_supported(known, channels.boxes, int(box)) for box in np.unique(channels.box)]
         left = family.without(np.array(doomed))
         rounds += 1

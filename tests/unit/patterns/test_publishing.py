@@ -185,6 +185,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str, int]] = {
     "readings of transactions": (made(fill="linear"), "bad-parameter", 2),
     "instants that are a number": (of_curves(instants=5), "bad-parameter", 2),
     "beside the name of a folder": (of_curves(beside="published"), "bad-parameter", 2),
+    "an explosion of what follows": (of_curves(cap=100, min_support=30, symbols=2), "too-many-patterns", 2),
     "an unknown method": (made(method="magic"), "bad-parameter", 2),
     "an unknown centre": (made(center="mode"), "bad-parameter", 2),
     "an unknown form": (made(published="some"), "bad-parameter", 2),
