@@ -23,7 +23,9 @@ def test_only_the_release_that_patterns_are_made_from_may_stand_beside_them(tmp_
     series = made("series")[0]
     written = tv.open_release(tv.write(series, tmp_path / "csv", format="csv"))
     assert tv.sanitize_patterns(series, **OPTIONS, beside=written)  # type: ignore[arg-type]
-    for other in (stricter("series")[0], made("time")[0], made("patterns")[0]):
+    turned = series.table.slice(1)
+    moved = tv.Release(series.guarantee, series.manifest, {"data": turned})  # the same words, another table
+    for other in (moved, stricter("series")[0], made("time")[0], made("patterns")[0]):
         with pytest.raises(tv.ParameterError, match="another release than the one that is out") as caught:
             tv.sanitize_patterns(series, **OPTIONS, beside=other)  # type: ignore[arg-type]
         assert caught.value.code == "same-people"

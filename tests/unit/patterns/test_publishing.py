@@ -13,6 +13,8 @@ import pytest
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.patterns import mine
+from timeveil.patterns.completing import completed
+from timeveil.patterns.family import Family
 
 INSTANTS = [f"h{hour:02}" for hour in range(6)]
 WIDE = tv.Roles(respondent="household", series=INSTANTS, drop="rest")
@@ -81,6 +83,27 @@ def test_closed_patterns_tell_the_rest() -> None:
     told = [(set(row["pattern"]), row["support"]) for row in closed.table.to_pylist()]
     for row in whole.table.to_pylist():
         assert row["support"] == max(count for some, count in told if set(row["pattern"]) <= some)
+
+
+def test_how_many_there_are_is_told_beside_closed_patterns_too() -> None:
+    """Everybody has a, so the empty pattern is not closed; it is there all the same."""
+    table = pa.table({"has": [["a"]] * 9 + [["a", "b"]] * 9})
+    closed, ledger = tv.sanitize_patterns(table, BASKETS, k=3, min_support=6, published="closed")
+    assert closed.table.to_pylist() == [
+        {"pattern": [], "support": 18},
+        {"pattern": ["a"], "support": 18},
+        {"pattern": ["a", "b"], "support": 9},
+    ]
+    assert tv.verify(closed, ledger)
+
+
+def test_what_follows_is_capped_as_what_is_found() -> None:
+    ints = lambda *numbers: np.array(numbers, np.int64)  # noqa: E731
+    one = Family(ints(-1, 0, 1), ints(10, 5, 4), ints(1, 3, 3), ints(2, 0, 0), 3, 1)
+    assert completed(one, 4).family.support.tolist() == [10, 5, 4, 1]
+    with pytest.raises(tv.ParameterError, match="the counts of more than 3 patterns follow") as refused:
+        completed(one, 3)
+    assert refused.value.code == "too-many-patterns"
 
 
 def test_rare_items_do_not_appear_anywhere_public() -> None:
