@@ -55,12 +55,13 @@ def groups_of(channels: Channels) -> Groups:
     return Groups(chosen(channels.present, first), chosen(lacks, first), channels.size[first])
 
 
-def told(groups: Groups, family: Family, names: tuple[str, ...]) -> pa.Table:
+def told(groups: Groups, channels: Channels, names: tuple[str, ...]) -> pa.Table:
     """Some groups: what a few people have, what they lack, how many they are, and how anyone knows."""
+    family, least = channels.family, int(channels.published.support.min())
     order = np.lexsort([np.diff(groups.present[0]), groups.size, np.diff(groups.absent[0])])[:TOLD]
     have, lack, people = chosen(groups.present, order), chosen(groups.absent, order), groups.size[order]
     texts = [
-        _sentence(family, _one(have, place), _one(lack, place), int(size), names)
+        _sentence(family, _one(have, place), _one(lack, place), int(size), names, least)
         for place, size in enumerate(people)
     ]
     return pa.table(
@@ -90,14 +91,18 @@ def _one(sets: Sets, place: int) -> list[int]:
     return found
 
 
-def _sentence(family: Family, have: list[int], lack: list[int], people: int, names: tuple[str, ...]) -> str:
+def _sentence(
+    family: Family, have: list[int], lack: list[int], people: int, names: tuple[str, ...], least: int
+) -> str:
     by_instant = [list(same) for _, same in itertools.groupby(lack, key=lambda x: x // family.kinds)]
     terms = _terms(family, have, by_instant) if lack else _rest(family, have)
     what = " and ".join(names[x] for x in have) or "nothing"
     who = "1 person has" if people == 1 else f"{people} people have"
     without = f" without {' or '.join(names[x] for x in lack)}" if lack else ""
     number = np.prod([len(same) + 1 for same in by_instant], dtype=float) if lack else len(terms)
-    said = f"from {number:,.0f} counts anyone can compute that exactly {who} {what}{without}"
+    follow = sum(count < least for _, count in terms)
+    some = f", {follow} of which follow{'' if follow > 1 else 's'} from others," if follow else ""
+    said = f"from {number:,.0f} counts{some} anyone can compute that exactly {who} {what}{without}"
     if not 0 < len(terms) <= SHORT:
         return said
     sums = "".join(f"{sign}{count}" for sign, count in terms)

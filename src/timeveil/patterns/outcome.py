@@ -61,7 +61,7 @@ def assemble(
                 "copies": pa.array(done.virtual.copies, pa.int64()),
             }
         ),
-        "channels": told(groups, done.channels.family, rows.names),
+        "channels": told(groups, done.channels, rows.names),
     }
     ledger = Ledger(
         "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done, groups)

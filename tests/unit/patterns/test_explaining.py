@@ -46,6 +46,7 @@ def test_sums_of_series_leave_out_what_nobody_can_have() -> None:
     }
     channels = ledger.mappings["channels"].to_pylist()
     assert channels
+    assert any("of which follow" in channel["text"] for channel in channels)
     for channel in channels:
         mine_at = {item.partition("=")[0] for item in channel["present"]}
         assert not mine_at & {item.partition("=")[0] for item in channel["absent"]}
@@ -54,6 +55,9 @@ def test_sums_of_series_leave_out_what_nobody_can_have() -> None:
             terms = re.findall(r"([+-]?) ?(\d+)", found[4])
             total = sum(-int(n) if sign == "-" else int(n) for sign, n in terms)
             assert total == channel["people"]
+            follow = sum(int(n) < 20 for _, n in terms)  # fewer than are published
+            aside = re.match(r"from \d+ counts, (\d+) of which follows? from others, anyone", channel["text"])
+            assert follow == (int(aside[1]) if aside else 0)
         if found and len(channel["absent"]) == 1 and {*map(frozenset, parts(channel))} <= set(counts):
             with_it = counts[frozenset(channel["present"] + channel["absent"])]
             assert found[4] == f"{counts[frozenset(channel['present'])]} - {with_it}"
