@@ -63,6 +63,7 @@ def release():
         (PatternSimilarity([1, 2, 3], 0.1), "3 numbers", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, float("inf")], 0.1), "3 are finite", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, 4], "near"), "tolerance is not a number", "bad-parameter"),
+        (PatternSimilarity([1, 2, 3, 4], -0.1), "`tolerance` is below 0", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, 4], 0.1, features="slope"), "single number", "bad-parameter"),
         (Complex(pattern=RangeCount({}), range=RangeCount({})), "one about shapes", "bad-parameter"),
         (WindowCount(), "cannot be asked", "bad-parameter"),
@@ -122,12 +123,14 @@ def test_an_instant_without_values_and_symbol_is_named():
     release, _ = oracle.release_of(case)
     for ask in (
         lambda: answer(release, PatternRange({("t3", "t1"): (0, 1)})),
+        lambda: answer(release, PatternSimilarity([1, 2, 3, 4], 0.1)),
         lambda: estimate_patterns(release),
     ):
         with pytest.raises(ParameterError) as caught:
             ask()
         assert caught.value.code == "not-published"
         assert "t3" in caught.value.message
+        assert "t0" not in caught.value.message  # it has values, from which a symbol can be estimated
     assert answer(release, RangeCount({"t3": (0, 1)})).high <= 40
 
 
