@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -153,6 +154,34 @@ def test_estimates_of_a_customised_release_hold(center, method):
     assert found.num_rows == release.table.num_rows == len(kept)
     symbols = estimate_patterns(release)
     assert symbols.column_names == ["t0_symbol", "t0_level", "t1_symbol", "t1_level"]
+
+
+def spikes(rng):
+    """Flat but for one instant: it lies further from the median than any value can from the mean."""
+    matrix = rng.random((60, 6)) * 0.05
+    matrix[np.arange(60), rng.integers(0, 6, 60)] = rng.choice([-1, 1], 60) * rng.integers(5, 9, 60)
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_about_the_median_hold_for_series_with_one_spike(seed):
+    """About the median deviations do not add up to 0, and reach further than about the mean."""
+    rng = np.random.default_rng(seed)
+    matrix, names = spikes(rng), NAMES[:6]
+    shown = [names[place] for place in sorted(rng.choice(6, 4, replace=False))]
+    table = pa.table({name: matrix[:, place] for place, name in enumerate(names)})
+    how = {"method": "kapra", "center": "median", "publish_values": shown}
+    release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, **how)
+    records = records_of(release, ledger)
+    missing, run = without_values(records.published), records.run[records.kept]
+    low, high = estimated_ranges(records.published, missing)
+    truth = records.matrix[records.kept][:, missing]
+    assert ((low[run] <= truth) & (truth <= high[run])).all()
+    for one, other in permutations(range(6), 2):
+        apart = [oracle.difference(series, "median", one, other) for series in matrix]
+        for least in (2.3, 2.45):
+            found = answer(release, PatternRange({(names[one], names[other]): (least, None)}))
+            assert found.low <= sum(each >= least for each in apart) <= found.high
 
 
 @pytest.mark.parametrize("method", ["adaptive", "kapra", "naive", "representative"])
