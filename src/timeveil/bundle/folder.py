@@ -45,6 +45,8 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     parts = {name: _table(place, name, entry, manifest) for name, entry in manifest["tables"].items()}
     if check:
         _refuse_damage(place)
+        if not is_whole(manifest):
+            raise damaged(MANIFEST, "does not describe a release; `verify` says what is wrong in it")
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
 
@@ -26,6 +27,7 @@ from timeveil.query.estimating import estimated_ranges, without_values
 from timeveil.query.series_features import FEATURES
 from timeveil.query.series_published import published_series
 from timeveil.query.series_records import records_of
+from timeveil.report.series_picture import series_svg
 
 NAMES = [f"t{place}" for place in range(8)]
 
@@ -226,6 +228,41 @@ def test_patterns_that_do_not_fit_their_level_are_refused(release):
     broken = table.set_column(table.column_names.index("level"), "level", pa.array([1] * 40, pa.int16()))
     with pytest.raises(tv.BundleError):
         answer(replace(release, parts={"data": broken}), RangeCount({}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest, table: manifest["series"].update(values=None),
+        lambda manifest, table: manifest["series"].update(values=["t0", "t0"]),
+        lambda manifest, table: manifest["series"].update(pattern=["t9"]),
+        lambda manifest, table: manifest["columns"][2].update(role="keep"),
+        lambda manifest, table: manifest["counts"].update(suppressed="none"),
+        lambda manifest, table: table.update(t0_lo=[None] * 40),
+        lambda manifest, table: table.update(t0_hi=[float("inf")] * 40),
+        lambda manifest, table: table.update(t0_hi=[-1e9] * 40),
+        lambda manifest, table: table.update(pattern=["????"] * 40),
+        lambda manifest, table: table.update(pattern=[None] * 40),
+        lambda manifest, table: table.update(level=[None] * 40),
+        lambda manifest, table: table.update(group=["one"] * 40),
+        lambda manifest, table: table.pop("t1_lo"),
+    ],
+)
+def test_a_table_that_does_not_fit_its_manifest_is_refused(change):
+    """By whoever reads it: what is wrong is for `verify` to say."""
+    release, ledger = oracle.release_of(oracle.Case(walks(40)[:, :4].tolist()))
+    manifest, table = deepcopy(dict(release.manifest)), release.table.to_pydict()
+    change(manifest, table)
+    broken = replace(release, manifest=manifest, parts={"data": pa.table(table)})
+    for read in (
+        lambda: answer(broken, RangeCount({"t0": (0, 1)})),
+        lambda: tv.measure(broken, ledger, queries=5),
+        lambda: tv.attack(broken, ledger, tv.SeriesAdversary(2)),
+        lambda: series_svg(broken),
+    ):
+        with pytest.raises(tv.BundleError) as caught:
+            read()
+        assert (caught.value.code, caught.value.__context__) == ("folder-damaged", None)
 
 
 def test_answers_come_from_the_folder_alone(tmp_path):
