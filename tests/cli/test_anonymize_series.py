@@ -491,6 +491,12 @@ WARNED = {
     "representative": ("--method representative", "representative"),
     "kept columns": ("--keep tariff --drop household --series h00..h05", "`tariff` is published as it is"),
     "k small": ("--k 3 --p 2", "k"),
+    "effort of kapra": ("--method kapra --effort 2", "`effort` changes nothing: the method kapra"),
+    "exact of naive": (
+        "--method naive --exact --no-adoption",
+        "`adoption` changes nothing: the method naive",
+    ),
+    "clocks of a wide table": ("--method naive --zone Europe/Berlin", "`zone` changes nothing: a wide table"),
 }
 
 

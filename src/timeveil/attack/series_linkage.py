@@ -50,6 +50,8 @@ def attack_series(release: Release, ledger: Ledger, adversary: SeriesAdversary) 
     collection, published = records.collection, records.published
     rng = np.random.default_rng(adversary.seed)
     known = adversary.known(collection.instants, collection.size, rng)
+    if isinstance(adversary.values, int) and known.all():
+        adversary = replace(adversary, values="all")  # however many more were asked for
     if adversary.tolerance == 0 and known.all():
         adversary = replace(adversary, pattern=True)
     before = original_side(collection, adversary, known, parameters["max_level"], published.center)

@@ -33,9 +33,9 @@ README = "README.txt"
 def open_release(folder: str | Path, *, check: bool = True) -> Release:
     """Open a release folder. Tables stay on disk and are read when looked at, in batches if asked.
 
-    With `check=False` the folder opens even if a file is not the one that was written, as long as it can
-    be read; `damage` says what is wrong with it. A folder that a stream in service publishes in opens as the
-    release of all its slots.
+    With `check=False` the folder opens even if a file is not the one that was written, or the manifest not
+    that of a release, as long as it can be read; `damage` and `verify` say what is wrong with it. A folder
+    that a stream in service publishes in opens as the release of all its slots.
     """
     place = there(folder)
     slots = slot_folders(place)
@@ -45,6 +45,8 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     parts = {name: _table(place, name, entry, manifest) for name, entry in manifest["tables"].items()}
     if check:
         _refuse_damage(place)
+        if not is_whole(manifest):
+            raise damaged(MANIFEST, "does not describe a release; `verify` says what is wrong in it")
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts)
 
 

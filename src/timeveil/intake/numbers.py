@@ -72,6 +72,8 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
             code="bad-number",
             facts={"column": name},
         )
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # Arrow's own way to a float misses the nearest one
     missing = _mask(pc.is_null(column))
     values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy()
     _refuse_long(name, said, np.asarray(values, dtype=np.float64))

@@ -170,6 +170,12 @@ def _places_asked(known: Published, query: PatternRange, asked: Feature) -> Inte
 
 def _alike(known: Published, query: PatternSimilarity) -> Fit:
     asked, tolerance = feature(query.features), number("tolerance", query.tolerance)
+    if tolerance < 0:
+        raise ParameterError(
+            "`tolerance` is below 0, and no shape is nearer than the same one",
+            hint="give a number from 0, the same shape, to 2, the opposite one",
+            code="bad-parameter",
+        )
     if asked.angle is None:
         raise ParameterError(
             f"shapes cannot be compared by `{query.features}`, which is a single number",
@@ -219,7 +225,7 @@ def _refuse_symbols(known: Published, missing: Integers) -> None:
     refuse_borrowed(known)
     neither = np.setdiff1d(missing, known.values)
     if len(neither) or not len(known.pattern):
-        names = ", ".join(known.instants[place] for place in missing[:12])
+        names = ", ".join(known.instants[place] for place in (neither if len(neither) else missing)[:12])
         raise ParameterError(
             f"symbols at {names} were not published and cannot be estimated from this release",
             hint="ask about instants whose pattern was published",

@@ -7,16 +7,16 @@ how many it stands for.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import BundleError, ParameterError
+from timeveil.errors import BundleError, ParameterError, instead_of
 from timeveil.model.release import Release
 from timeveil.query.codes import Integers
 from timeveil.query.published import columns_of
@@ -26,6 +26,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 SLACK = 1e-9
 """What rounding may have moved a z-normalised value by; a cell is taken to be wider by so much."""
+_UNFIT = "the manifest of this release and its table do not fit each other"
 _PLACE = np.full(256, -1, dtype=np.int16)
 _PLACE[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(len(LETTERS))
 
@@ -111,7 +112,15 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats
 
 
 def published_series(release: Release) -> Published:
-    """Read a series release, a batch at a time."""
+    """Read a series release, a batch at a time; one whose manifest and table do not fit is refused."""
+    return instead_of(
+        (LookupError, TypeError, ValueError, AttributeError, NotImplementedError),
+        lambda _: _damaged(_UNFIT),
+        lambda: _read(release),
+    )
+
+
+def _read(release: Release) -> Published:
     about = release.manifest["series"]
     instants = tuple(str(name) for name in about["instants"])
     place = {name: number for number, name in enumerate(instants)}
@@ -119,11 +128,15 @@ def published_series(release: Release) -> Published:
         np.array([place[name] for name in about[part]], dtype=np.int64) for part in ("values", "pattern")
     )
     names = [columns_of(release, role) for role in ("low", "high")]
+    if not _fit(about, names):
+        raise _damaged(_UNFIT)
     by_place = np.argsort(values), np.argsort(pattern)
     parts = [_of_batch(batch, names, len(pattern)) for batch in release.batches()]
     whole = parts or [_nothing(len(values), len(pattern))]
     joined = tuple(np.concatenate(found) for found in zip(*whole, strict=True))
     group, rows, low, high, symbols, levels = _runs(*joined)
+    if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
+        raise _damaged("envelopes of this release have bounds that are not finite, or a low above its high")
     return Published(
         instants,
         values[by_place[0]],
@@ -138,6 +151,13 @@ def published_series(release: Release) -> Published:
         symbols[:, by_place[1]],
         levels[:, by_place[1]],
     )
+
+
+def _fit(about: Mapping[str, Any], names: Sequence[Sequence[str]]) -> bool:
+    """Whether no instant stands twice, and every one with values has its two bounds, in order."""
+    return all(len(set(about[part])) == len(about[part]) for part in ("instants", "values", "pattern")) and [
+        list(ends) for ends in names
+    ] == [[f"{name}_{end}" for name in about["values"]] for end in ("lo", "hi")]
 
 
 _Run: TypeAlias = tuple[Integers, Integers, Floats, Floats, Symbols, Symbols]

@@ -45,7 +45,7 @@ def explain_series(
 ) -> Explanation:
     """Say what a run of `anonymize_series` did, from what it returned."""
     numbers = series_numbers(release, ledger)
-    warned = warnings(release, numbers)
+    warned = [*warnings(release, numbers), *([] if run is None else run.unused())]
     sentences = [
         *_read(release, ledger),
         *_rules(release),

@@ -27,6 +27,13 @@ _ARGUMENTS = (
     "unit",
 )
 """Parameters of `anonymize_series` that may be left out."""
+_METHODS = {
+    "shape_weight": ("adaptive", "representative"),
+    "effort": ("adaptive", "representative"),
+    "exact": ("kapra",),
+    "adoption": ("kapra",),
+}
+"""Those that only some methods use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,18 @@ class SeriesRun:
         defaults = {f.name: f.default for f in fields(self)}
         values = {name: getattr(self, name) for name in _ARGUMENTS}
         return {name: value for name, value in values.items() if value != defaults[name]}
+
+    def unused(self) -> Iterator[str]:
+        """What was given and changes nothing, and why.
+
+        >>> list(SeriesRun("a.csv", Roles(series=["h00"]), 10, 5, "out", method="kapra", effort=3).unused())
+        ['`effort` changes nothing: the method kapra does not use it.']
+        """
+        for name in self.given():
+            if self.method not in _METHODS.get(name, (self.method,)):
+                yield f"`{name}` changes nothing: the method {self.method} does not use it."
+            if name in ("zone", "unit") and self.roles.series:
+                yield f"`{name}` changes nothing: a wide table has no column of times."
 
     @property
     def again(self) -> str:

@@ -93,6 +93,11 @@ def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
 def _floats(column: pa.ChunkedArray) -> Floats:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     column = column.cast(kind)
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.string())  # which gives the nearest float; Arrow's own way may miss it
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, kind), column)
     values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
     if not pa.types.is_floating(kind):
         large = np.abs(values) >= 2.0**53

@@ -82,6 +82,7 @@ def test_who_knows_all_values_exactly_knows_the_pattern(pair):
         assert breach.after.candidates.tolist() == both.after.candidates.tolist()
         assert breach.adversary.pattern
         assert "and the pattern" in described(breach)[0]
+        assert values == instants or "all instants" in described(breach)[0]
     for less in (SeriesAdversary(instants[1:]), SeriesAdversary("all", 0.5)):
         assert not attack(*pair, less).adversary.pattern
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from tests.unit.series.making import neighbours, table_of
 
 from timeveil.bundle import damage, open_ledger, open_release, write
+from timeveil.bundle.folder import as_json
+from timeveil.errors import BundleError
 from timeveil.series import anonymize_series, publishing
 from timeveil.verify import verify
 
@@ -41,6 +44,23 @@ def test_a_release_opens_as_it_was_written(
     assert private.table.equals(ledger.table)
     assert private.original.roles == ledger.original.roles
     assert verify(opened, private).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [("parameters", "max_level", "many"), ("parameters", "fill", 3), (None, "model", "tables")],
+)
+def test_a_manifest_that_describes_no_release_opens_for_verify_alone(
+    tmp_path: Path, section: str | None, key: str, value: Any
+) -> None:
+    folder = write(published()[0], tmp_path / "out")
+    manifest = json.loads((folder / "release.json").read_text())
+    (manifest if section is None else manifest[section])[key] = value
+    (folder / "release.json").write_bytes(as_json(manifest))
+    with pytest.raises(BundleError) as caught:
+        open_release(folder)
+    assert caught.value.code == "folder-damaged"
+    assert not verify(open_release(folder, check=False))
 
 
 def letter(tmp_path: Path, **given: Any) -> str:

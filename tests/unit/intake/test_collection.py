@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,13 @@ def test_wide_is_a_matrix_in_the_order_of_the_roles() -> None:
 def test_text_that_says_numbers_is_numbers() -> None:
     found = wide({"t1": [" 1.5", "+2"], "t2": ["1e3", "-.5"]})
     assert found.matrix.tolist() == [[1.5, 1000.0], [2.0, -0.5]]
+
+
+def test_a_decimal_is_the_nearest_float() -> None:
+    said = [Decimal(cents) / 1000 for cents in range(-2000, 2000)]
+    table = pa.table({"a": pa.array(said, pa.decimal128(10, 3))})
+    found = collect(read_series(table, Roles(series=["a"])))
+    assert found.matrix[:, 0].tolist() == [float(value) for value in said]
 
 
 def test_attributes_are_one_row_per_series() -> None:

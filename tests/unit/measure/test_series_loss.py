@@ -20,6 +20,7 @@ from timeveil.measure.series_workload import Bands, Columns, Workload
 from timeveil.query import Complex, PatternRange, PatternSimilarity, RangeCount, answer
 from timeveil.query.series_records import records_of
 from timeveil.report.series_loss import described
+from timeveil.symbols.sax import z_normalised
 
 
 def some(number=60, size=5, seed=0, **how):
@@ -155,6 +156,51 @@ def test_similar_and_complex_questions_are_answered_as_by_answer(monkeypatch):
     like = PatternSimilarity(case.series[question], tolerance[question])
     values = RangeCount(_wanted(bands, question, lambda column: f"t{column}"))
     assert found.guess[question] == pytest.approx(answer(release, Complex(pattern=like, range=values)).value)
+
+
+@pytest.mark.parametrize("flat", [1, 20])
+def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, flat):
+    """Each series and question one by one: does it fit, and is its row in the answer?"""
+    case = some(40, each=True, suppressed=2)
+    case = replace(case, series=[[2.0] * 5] * flat + case.series[flat:])
+    release, ledger = oracle.release_of(case)
+    records, rng = records_of(release, ledger), np.random.default_rng(0)
+    asked = Workload(records.matrix, shown_of(records))
+    monkeypatch.setattr(asked, "_somebody", lambda questions, _: np.arange(questions) % 40)
+    bands = asked._differences.draw(np.arange(40), 3, rng)
+    monkeypatch.setattr(asked._differences, "draw", lambda *_: bands)
+    shapes, pairs = records.published.shapes(), list(zip(*np.triu_indices(5, 1), strict=True))
+    tolerance = np.full(40, 0.2)
+    ranged, alike = asked.pattern_ranges(40, rng), asked.similarities(tolerance, rng)
+    for question, like in enumerate(case.series):
+        wanted = _wanted(bands, question, lambda column: pairs[column])
+
+        def within(z, wanted=wanted):
+            return all(low <= z[one] - z[other] <= high for (one, other), (low, high) in wanted.items())
+
+        def near(series, like=like):
+            return oracle.distance(series, like) <= 0.2
+
+        z = z_normalised(case.series)
+        for found, fits, told in (
+            (ranged, [within(one) for one in z], [within(one) for one in shapes]),
+            (alike, [near(one) for one in case.series], [near(one) for one in shapes]),
+        ):
+            hits = sum(fit and run >= 0 and told[run] for fit, run in zip(fits, records.run, strict=True))
+            assert found.hits[question] == hits
+            assert found.truth[question] == sum(fits) > 0
+            assert found.told[question] == records.published.rows[told].sum()
+
+
+def test_the_paper_asks_within_1_to_10_times_the_pattern_loss(monkeypatch):
+    asked = []
+    similar = Workload.similarities
+    monkeypatch.setattr(Workload, "similarities", lambda w, t, rng: asked.append(t) or similar(w, t, rng))
+    loss = measure(*oracle.release_of(some()), queries=2000)
+    own, one = asked
+    assert 1 <= (own / loss.pattern_loss).min() < 1.1
+    assert 9.9 < (own / loss.pattern_loss).max() <= 10
+    assert set(one) == {0.1}
 
 
 def test_identical_series_lose_nothing():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,7 @@ from timeveil.query.estimating import estimated_ranges, without_values
 from timeveil.query.series_features import FEATURES
 from timeveil.query.series_published import published_series
 from timeveil.query.series_records import records_of
+from timeveil.report.series_picture import series_svg
 
 NAMES = [f"t{place}" for place in range(8)]
 
@@ -63,6 +66,7 @@ def release():
         (PatternSimilarity([1, 2, 3], 0.1), "3 numbers", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, float("inf")], 0.1), "3 are finite", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, 4], "near"), "tolerance is not a number", "bad-parameter"),
+        (PatternSimilarity([1, 2, 3, 4], -0.1), "`tolerance` is below 0", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, 4], 0.1, features="slope"), "single number", "bad-parameter"),
         (Complex(pattern=RangeCount({}), range=RangeCount({})), "one about shapes", "bad-parameter"),
         (WindowCount(), "cannot be asked", "bad-parameter"),
@@ -122,12 +126,14 @@ def test_an_instant_without_values_and_symbol_is_named():
     release, _ = oracle.release_of(case)
     for ask in (
         lambda: answer(release, PatternRange({("t3", "t1"): (0, 1)})),
+        lambda: answer(release, PatternSimilarity([1, 2, 3, 4], 0.1)),
         lambda: estimate_patterns(release),
     ):
         with pytest.raises(ParameterError) as caught:
             ask()
         assert caught.value.code == "not-published"
         assert "t3" in caught.value.message
+        assert "t0" not in caught.value.message  # it has values, from which a symbol can be estimated
     assert answer(release, RangeCount({"t3": (0, 1)})).high <= 40
 
 
@@ -150,6 +156,34 @@ def test_estimates_of_a_customised_release_hold(center, method):
     assert found.num_rows == release.table.num_rows == len(kept)
     symbols = estimate_patterns(release)
     assert symbols.column_names == ["t0_symbol", "t0_level", "t1_symbol", "t1_level"]
+
+
+def spikes(rng):
+    """Flat but for one instant: it lies further from the median than any value can from the mean."""
+    matrix = rng.random((60, 6)) * 0.05
+    matrix[np.arange(60), rng.integers(0, 6, 60)] = rng.choice([-1, 1], 60) * rng.integers(5, 9, 60)
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_about_the_median_hold_for_series_with_one_spike(seed):
+    """About the median deviations do not add up to 0, and reach further than about the mean."""
+    rng = np.random.default_rng(seed)
+    matrix, names = spikes(rng), NAMES[:6]
+    shown = [names[place] for place in sorted(rng.choice(6, 4, replace=False))]
+    table = pa.table({name: matrix[:, place] for place, name in enumerate(names)})
+    how = {"method": "kapra", "center": "median", "publish_values": shown}
+    release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, **how)
+    records = records_of(release, ledger)
+    missing, run = without_values(records.published), records.run[records.kept]
+    low, high = estimated_ranges(records.published, missing)
+    truth = records.matrix[records.kept][:, missing]
+    assert ((low[run] <= truth) & (truth <= high[run])).all()
+    for one, other in permutations(range(6), 2):
+        apart = [oracle.difference(series, "median", one, other) for series in matrix]
+        for least in (2.3, 2.45):
+            found = answer(release, PatternRange({(names[one], names[other]): (least, None)}))
+            assert found.low <= sum(each >= least for each in apart) <= found.high
 
 
 @pytest.mark.parametrize("method", ["adaptive", "kapra", "naive", "representative"])
@@ -194,6 +228,41 @@ def test_patterns_that_do_not_fit_their_level_are_refused(release):
     broken = table.set_column(table.column_names.index("level"), "level", pa.array([1] * 40, pa.int16()))
     with pytest.raises(tv.BundleError):
         answer(replace(release, parts={"data": broken}), RangeCount({}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest, table: manifest["series"].update(values=None),
+        lambda manifest, table: manifest["series"].update(values=["t0", "t0"]),
+        lambda manifest, table: manifest["series"].update(pattern=["t9"]),
+        lambda manifest, table: manifest["columns"][2].update(role="keep"),
+        lambda manifest, table: manifest["counts"].update(suppressed="none"),
+        lambda manifest, table: table.update(t0_lo=[None] * 40),
+        lambda manifest, table: table.update(t0_hi=[float("inf")] * 40),
+        lambda manifest, table: table.update(t0_hi=[-1e9] * 40),
+        lambda manifest, table: table.update(pattern=["????"] * 40),
+        lambda manifest, table: table.update(pattern=[None] * 40),
+        lambda manifest, table: table.update(level=[None] * 40),
+        lambda manifest, table: table.update(group=["one"] * 40),
+        lambda manifest, table: table.pop("t1_lo"),
+    ],
+)
+def test_a_table_that_does_not_fit_its_manifest_is_refused(change):
+    """By whoever reads it: what is wrong is for `verify` to say."""
+    release, ledger = oracle.release_of(oracle.Case(walks(40)[:, :4].tolist()))
+    manifest, table = deepcopy(dict(release.manifest)), release.table.to_pydict()
+    change(manifest, table)
+    broken = replace(release, manifest=manifest, parts={"data": pa.table(table)})
+    for read in (
+        lambda: answer(broken, RangeCount({"t0": (0, 1)})),
+        lambda: tv.measure(broken, ledger, queries=5),
+        lambda: tv.attack(broken, ledger, tv.SeriesAdversary(2)),
+        lambda: series_svg(broken),
+    ):
+        with pytest.raises(tv.BundleError) as caught:
+            read()
+        assert (caught.value.code, caught.value.__context__) == ("folder-damaged", None)
 
 
 def test_answers_come_from_the_folder_alone(tmp_path):

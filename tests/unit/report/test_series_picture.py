@@ -157,8 +157,10 @@ def test_flat_and_single_instants_are_drawn() -> None:
     table = pa.table(
         {"group": [1, 1], "a_lo": [5.0, 5.0], "a_hi": [5.0, 5.0], "pattern": ["a", "a"], "level": [1, 1]}
     )
-    series = {"instants": ["a"], "values": ["a"], "pattern": ["a"], "center": "mean"}
-    manifest = {"model": "series", "series": series, "counts": {"rows": 2, "groups": 1}, "parameters": {}}
+    series = {"instants": ["a"], "values": ["a"], "pattern": ["a"], "center": "mean", "own_patterns": True}
+    columns = [{"name": "a_lo", "role": "low"}, {"name": "a_hi", "role": "high"}]
+    counts = {"rows": 2, "groups": 1, "suppressed": 0}
+    manifest = {"model": "series", "series": series, "columns": columns, "counts": counts, "parameters": {}}
     svg = series_svg(Release(KPAnonymity(2, 2), manifest, {"data": table}))
     assert "nan" not in svg
     assert len(found(svg, "p", "circle")) == 1

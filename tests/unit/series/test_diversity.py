@@ -62,6 +62,10 @@ def test_rows_in_no_cell_stay_and_lend_nothing() -> None:
     values = [*[10] * 8, *range(30), *range(100, 130)]
     found = changed(values, [*[0] * 8, *[1] * 30, *[-1] * 30], 4)
     assert max(found[:8]) < 30
+    nearer = [10 + step / 1000 for step in range(1, 900)]  # than any value that was published
+    found = changed([*[10.0] * 8, *np.arange(30.0), *nearer], [*[0] * 8, *[1] * 30, *[-1] * 899], 4)
+    assert set(found[:8]) <= set(range(30))
+    assert max(Counter(found[:8]).values()) <= 2
 
 
 @pytest.mark.parametrize("l", [2, 5, 9])

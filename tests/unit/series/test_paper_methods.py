@@ -10,6 +10,7 @@ import pytest
 from tests.effort import some
 from tests.oracles import series as oracle
 
+from timeveil.kernels.cuts import balanced_cut
 from timeveil.series.adopting import MANY
 from timeveil.series.baselines import bfp2ka, tga, xu_groups
 from timeveil.series.formation import form_groups, presplit, ranges
@@ -155,6 +156,29 @@ def losses(matrix: np.ndarray, found: Partition) -> tuple[float, float]:
     widths = np.sqrt(np.square(np.subtract(*ranges(matrix, found.group))).mean(axis=1))
     shown = reconstructed(found.symbols, found.levels)[found.subgroup]
     return float(widths[found.group].mean()), float(pattern_distance(matrix, shown).mean())
+
+
+@pytest.mark.parametrize("walk", [True, False])
+def test_the_cut_is_the_better_of_two(walk: bool) -> None:
+    """Walks are cut best on their principal axes, unrelated numbers as they are."""
+    matrix = np.random.default_rng(0).normal(size=(600, 8))
+    matrix = matrix.cumsum(axis=1) if walk else matrix
+    centred = matrix - matrix.mean(axis=0)
+    losses = []
+    for features in (matrix, centred @ np.linalg.eigh(centred.T @ centred)[1]):
+        order, offsets, _ = balanced_cut(features, np.array([0, 600]), 5)
+        parts = np.empty(600, np.int64)
+        parts[order] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        losses.append(total_loss(matrix, parts))
+    plain, turned = losses
+    found = total_loss(matrix, presplit(matrix, np.zeros(600, np.int64), 5))
+    assert found == pytest.approx(turned if walk else min(losses), rel=1e-6)
+    assert not walk or found < plain
+
+
+def total_loss(matrix: np.ndarray, parts: np.ndarray) -> float:
+    low, high = ranges(matrix, parts)
+    return float((np.bincount(parts) * np.sqrt(np.square(high - low).mean(axis=1))).sum())
 
 
 def test_adoption_lowers_both_losses() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -302,3 +303,29 @@ def test_instants_asked_for_in_another_order_or_twice_are_stated_in_theirs():
     )
     assert release.manifest["parameters"]["publish_values"] == ["t0", "t2"]
     assert verify(release, ledger).violations == ()
+
+
+@pytest.mark.parametrize("rounded", [None, 3])
+@pytest.mark.parametrize("kind", ["blanks", "decimal", "large"])
+def test_numbers_are_read_as_the_method_reads_them(kind, rounded):
+    """Blanks around a number of a CSV file, and decimals, whose nearest float Arrow may miss."""
+    values = [f"{value / 100:.2f}" for value in range(1000, 1060)]
+    made = {
+        "blanks": pa.array([f" {value}\t" for value in values[:-1]] + [" +9.5 "]),
+        "decimal": pa.array([Decimal(value) for value in values], pa.decimal128(10, 2)),
+        "large": pa.array([f" {value}" for value in values], pa.large_string()),
+    }[kind]
+    roles = Roles(series=["a", "b"])
+    pair = anonymize_series(
+        pa.table({"a": made, "b": made.take(pa.array(range(59, -1, -1)))}), roles, k=4, p=2, method="naive",
+        round_outward=rounded,
+    )  # fmt: skip
+    assert verify(*pair).violations == ()
+
+
+def test_a_cell_of_blanks_is_a_gap():
+    """The method fills it; so does the verifier."""
+    column = pa.array([" 1", "2 ", "  ", "4", "5", "6"])
+    table = pa.table({"a": column, "b": column.take(pa.array([5, 4, 3, 1, 0, 0]))})
+    pair = anonymize_series(table, Roles(series=["a", "b"]), k=2, p=1, method="naive", fill="forward")
+    assert verify(*pair).violations == ()
