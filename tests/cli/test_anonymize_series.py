@@ -240,7 +240,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     ),
     "k of a": (wide, f"{BAD_WIDE} --k a --p 1", 2, "`--k` is not a whole number", "--k 10"),
     "no p": (wide, f"{BAD_WIDE} --k 4", 2, "`--p` is missing", "--p 5"),
-    "k above the series": (wide, f"{BAD_WIDE} --k 11 --p 2", 3, "10", "k"),
+    "k above the series": (wide, f"{BAD_WIDE} --k 11 --p 2", 2, "10", "k"),
     "l above p": (wide, f"{BAD_WIDE} {SOME} --l 3", 2, "l is 3 and p is 2", "lower l to 2"),
     "l of 1": (
         wide,

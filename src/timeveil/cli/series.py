@@ -55,6 +55,8 @@ def _published(run: SeriesRun, progress: Progress) -> tuple[Release, Ledger]:
     except InfeasibleError as error:
         if error.facts.get("people") == 0 and run.fill is None:
             raise empty(Path(run.source).name) from None
+        if error.code == "too-few-people":  # on the command line a k beyond the table is a wrong option
+            raise ParameterError(error.message, hint=error.hint, code=error.code, facts=error.facts) from None
         raise
 
 
