@@ -100,13 +100,12 @@ def refine(held: Arrangement, features: NDArray[Any], draw: np.random.Generator,
     _exchange(held, features, reach.leaf, draw)
     for number in range(reach.then):
         progress("refining", 0.3 + 0.7 * number / reach.then)
-        if _pass(held, features, held.rules, reach.leaf, draw) == 0:
-            break
+        _pass(held, features, held.rules, reach.leaf, draw)
 
 
 def _pass(
     held: Arrangement, features: NDArray[Any], rules: Rules, leaf: int, draw: np.random.Generator
-) -> int:
+) -> None:
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.refining import improve  # noqa: PLC0415
 
@@ -122,10 +121,9 @@ def _pass(
     held.done["passes"] += 1
     held.done["swaps"] += int(tally[0])
     held.done["moves"] += int(tally[1])
-    return int(tally.sum())
 
 
-def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> int:
+def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> None:
     from timeveil.kernels.arrangement import refresh_group  # noqa: PLC0415
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.exchanging import edges_of, exchange  # noqa: PLC0415
@@ -143,9 +141,7 @@ def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.ran
         exchange(places, edges, held.state.wide, held.rules.k, order, offsets, first, last, changed)
     for group in np.flatnonzero(changed):
         refresh_group(held.rows.values, places, held.state.reach, held.state.wide, group)
-    number = int(changed.sum()) // 2
-    held.done["exchanges"] += number
-    return number
+    held.done["exchanges"] += int(changed.sum()) // 2
 
 
 def turn(width: int, draw: np.random.Generator) -> NDArray[np.float32]:
