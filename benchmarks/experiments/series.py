@@ -27,6 +27,7 @@ TARGETS = ("Walk, seed 7", "Walk, given")
 COLLUSION = ("Walk", "Motion by channel, moving", "ICU")
 CUSTOMIZED = ("Walk", "Motion by channel, moving", "CDNOW")
 TIMED = {"Uniform": (1_000, 4_000, 16_000, 64_000), "Motion by channel": (1_000, 4_000, 20_352)}
+LONG = {"Walk, given": ((2.2, 40),)}
 FRONTS = ("Walk", *TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
 
 
@@ -82,7 +83,7 @@ def basics(source: Source) -> dict[str, Any]:
     }
     if source.name in FRONTS:
         found["front"] = front(source.matrix)
-        found["efforts"] = efforts(source.matrix)
+        found["efforts"] = efforts(source.matrix, LONG.get(source.name, ()))
     if source.name in TARGETS:
         found["walk"] = of_walk(source.matrix)
     if source.name in COLLUSION:

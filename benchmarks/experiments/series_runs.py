@@ -95,10 +95,10 @@ def front(matrix: Matrix) -> list[dict[str, Any]]:
     ]
 
 
-def efforts(matrix: Matrix) -> list[dict[str, Any]]:
-    """Both losses of `adaptive` by its effort, and the seconds of the processor it took."""
+def efforts(matrix: Matrix, more: Sequence[tuple[float, int]] = ()) -> list[dict[str, Any]]:
+    """Both losses of `adaptive` by weight and effort, and the seconds of the processor it took."""
     found = []
-    for weight, effort in EFFORTS:
+    for weight, effort in (*EFFORTS, *more):
         begin = time.process_time()
         partition = adaptive(matrix, K, P, shape_weight=weight, effort=effort)
         seconds = _short(time.process_time() - begin)
