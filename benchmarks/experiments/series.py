@@ -16,7 +16,7 @@ from typing import Any
 import timeveil as tv
 from benchmarks.experiments.series_collusion import collusion
 from benchmarks.experiments.series_customized import costs, customized
-from benchmarks.experiments.series_runs import front, losses, of_walk, suppressed, sweep, timed
+from benchmarks.experiments.series_runs import efforts, front, losses, of_walk, suppressed, sweep, timed
 from benchmarks.experiments.series_sources import READERS, Source, generated
 from benchmarks.experiments.stream import written
 from timeveil.datasets import uniform
@@ -27,6 +27,7 @@ TARGETS = ("Walk, seed 7", "Walk, given")
 COLLUSION = ("Walk", "Motion by channel, moving", "ICU")
 CUSTOMIZED = ("Walk", "Motion by channel, moving", "CDNOW")
 TIMED = {"Uniform": (1_000, 4_000, 16_000, 64_000), "Motion by channel": (1_000, 4_000, 20_352)}
+LONG = {"Walk, given": ((2.2, 40),)}
 FRONTS = ("Walk", *TARGETS, "Motion by channel, moving", "ICU", "CDNOW")
 
 
@@ -72,7 +73,7 @@ def run(
 
 
 def basics(source: Source) -> dict[str, Any]:
-    """What all series of a data set lose, by method and by shape weight, and what P - 1 of P find out."""
+    """What all series lose, by method, by shape weight and by effort, and what P - 1 of P find out."""
     found: dict[str, Any] = {
         "words": source.words,
         "series": len(source.matrix),
@@ -82,6 +83,7 @@ def basics(source: Source) -> dict[str, Any]:
     }
     if source.name in FRONTS:
         found["front"] = front(source.matrix)
+        found["efforts"] = efforts(source.matrix, LONG.get(source.name, ()))
     if source.name in TARGETS:
         found["walk"] = of_walk(source.matrix)
     if source.name in COLLUSION:

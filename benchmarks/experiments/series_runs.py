@@ -41,6 +41,7 @@ SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))
 EQUAL = tuple(setting for setting in SETTINGS if setting[0] == setting[1])
 SUPPRESSING = (2, 5, 10, 20, 30, 40, 50, 100)
 FRONT = (0, 0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
+EFFORTS = ((10, 0), (10, 1), (10, 3), (10, 10), (2, 1), (2, 10))
 SEED = 1
 
 
@@ -92,6 +93,19 @@ def front(matrix: Matrix) -> list[dict[str, Any]]:
         {"weight": weight, **_judged(matrix, adaptive(matrix, K, P, shape_weight=weight), K, P)}
         for weight in FRONT
     ]
+
+
+def efforts(matrix: Matrix, more: Sequence[tuple[float, int]] = ()) -> list[dict[str, Any]]:
+    """Both losses of `adaptive` by weight and effort, and the seconds of the processor it took."""
+    found = []
+    for weight, effort in (*EFFORTS, *more):
+        begin = time.process_time()
+        partition = adaptive(matrix, K, P, shape_weight=weight, effort=effort)
+        seconds = _short(time.process_time() - begin)
+        found.append(
+            {"weight": weight, "effort": effort, "seconds": seconds, **_judged(matrix, partition, K, P)}
+        )
+    return found
 
 
 def of_walk(matrix: Matrix) -> dict[str, float]:

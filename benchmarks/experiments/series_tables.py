@@ -69,6 +69,7 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "losses": losses(sets),
         "rounding": rounding(sets),
         "front": front(sets),
+        "efforts": efforts(sets),
         "walks": walks(sets),
         "collusion": collusion(sets),
         "tuning-p": tuning(sets, "p"),
@@ -159,6 +160,26 @@ def front(sets: dict[str, Any]) -> str:
         [f"{weight:g}", *(one.get(weight, "–") for one in found)] for weight in sorted(set().union(*found))
     ]
     return _table(["shape weight", *there], rows)
+
+
+def efforts(sets: dict[str, Any]) -> str:
+    there = {name: one["efforts"] for name, one in sets.items() if "efforts" in one}
+    tried = list(dict.fromkeys((row["weight"], row["effort"]) for rows in there.values() for row in rows))
+    found = {
+        name: {
+            (
+                row["weight"],
+                row["effort"],
+            ): f"{number(row['VL'])} / {number(row['PL'])} ({row['seconds']:.0f} s)"
+            for row in rows
+        }
+        for name, rows in there.items()
+    }
+    rows = [
+        [f"{weight:g}", str(effort), *(one.get((weight, effort), "–") for one in found.values())]
+        for weight, effort in tried
+    ]
+    return _table(["shape weight", "effort", *there], rows)
 
 
 def walks(sets: dict[str, Any]) -> str:

@@ -69,7 +69,7 @@ def anonymize_series(
     ] = 50.0,
     effort: Annotated[
         int,
-        typer.Option(metavar="N", help="How often groups are improved; 0 is fastest: --effort 2"),
+        typer.Option(metavar="N", help="How long groups are improved; 0 is fastest: --effort 2"),
     ] = 1,
     max_level: Annotated[
         int,

@@ -252,7 +252,7 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
             if change < least:
                 gone, new, at_bound = (r, taken, one) if side == 0 else (taken, r, two)
                 there = b if side == 0 else c
-                exact = _changed(rows, places, state, rules, gone, new, there, desk)
+                exact = changed(rows, places, state, rules, gone, new, there, desk)
                 change += rules.weight * (exact - at_bound)
         if change < least:
             least, at, kind = change, o, int(best[t, 2])
@@ -269,7 +269,7 @@ def _same(values, i, o):  # type: ignore[no-untyped-def]
 
 
 @part
-def _changed(rows, places, state, rules, gone, new, b, desk):  # type: ignore[no-untyped-def]
+def changed(rows, places, state, rules, gone, new, b, desk):  # type: ignore[no-untyped-def]
     """What block b loses exactly with one row gone and another new; -1 is no row."""
     low, high, sums = desk[0], desk[1], desk[2]
     spread = state.spread[b]

@@ -43,7 +43,7 @@ _SERIES = {
     "l": "different sensitive values among those who share a pattern, at least",
     "method": "how groups and patterns are formed",
     "shape_weight": "weight of the pattern against the values",
-    "effort": "how often groups are improved",
+    "effort": "how long groups are improved",
     "max_level": "letters to an instant, at most",
     "round_outward": "significant digits that bounds are rounded outward to",
     "adoption": "whether a series may move to any cell whose pattern is its own",

@@ -6,15 +6,17 @@ subgroup agree: still the truth about everyone, and much more of it. And groups 
 together, by one number: `value loss / unit + shape_weight * pattern loss`.
 
 1. Start: gather nearest series into groups of k, cut each by shape into subgroups of p (`starting`).
-2. Refine: swap series, move them, exchange subgroups, while the number falls (`refining`).
+2. Refine: swap series, move them, exchange subgroups, while the number falls (`refining`). With more effort,
+   shake them at random and refine again (`annealing`).
 3. Patterns: per instant, of the levels at which all members share a symbol, the one whose meaning together
    with the others comes nearest to the members' shapes. A flat pattern where constant series prevail.
 
 `shape_weight` is the knob: 2 is for values, 10 for both, 50 and up for the shape. `effort` 0 stops after the
-start, each unit adds passes: ten up to half a million numbers, down to three from 1.6 million on. Since the
-loss of a pattern is one minus a correlation, the least loss of a subgroup is its size less the length of the
-sum of its members' unit shapes, and a swap is scored in one walk over the instants. Cost: O(n log n) for the
-start and O(n) a pass, both times the instants.
+start, 1 refines: in ten passes up to half a million numbers, down to three from 1.6 million on; each further
+unit tries 300 random changes per series. Since the loss of a pattern is one minus a correlation, the least
+loss of a subgroup is its size less the length of the sum of its members' unit shapes, and a swap is scored in
+one walk over the instants. Cost: O(n log n) for the start, O(n) a pass and a unit of effort, all times the
+instants.
 """
 
 from __future__ import annotations

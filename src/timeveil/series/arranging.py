@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.model.progress import Progress
+from timeveil.series.annealing import anneal
 from timeveil.series.partition import Labels, Matrix, Partition
 from timeveil.series.refining import TRIES, Arrangement, refine, spans
 from timeveil.series.starting import AT_ONCE, Axes, Start, series_of, start
@@ -46,7 +47,11 @@ def arrange(
     if effort > 0:
         features = axes.features(series, FALLBACK_LEAN if begun.lean is None else begun.lean)
         draw = np.random.default_rng(seed)
-        refine(held, features, effort, draw, lambda doing, part: progress(doing, share + 0.65 * part))
+        whole = 0.65 if effort == 1 else 0.1
+        refine(held, features, draw, lambda doing, part: progress(doing, share + whole * part))
+        if effort > 1:
+            args = (held, features, effort - 1, draw)
+            anneal(*args, lambda doing, part: progress(doing, 0.4 + 0.55 * part))
     progress("writing patterns", 0.95)
     symbols, levels = _patterns(held)
     progress("done", 1.0)

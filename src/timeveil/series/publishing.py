@@ -65,7 +65,7 @@ def anonymize_series(
 
     `method` is `"adaptive"`, `"kapra"` or `"naive"` (both of the paper), or `"representative"`, whose
     patterns are not each member's own. `shape_weight` says what matters: 2 for values, 10 for both, 50 and
-    up for the shape; `effort` how often groups are improved. `round_outward` is how many significant digits
+    up for the shape; `effort` how long groups are improved. `round_outward` is how many significant digits
     bounds keep.
     With `l`, sensitive numbers become others nearby where one stands in more than one row in l of a cell.
     `publish_values` and `publish_pattern` name the instants to publish, all by default. `fill` says what a

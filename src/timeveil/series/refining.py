@@ -6,8 +6,8 @@ leaves differ. First passes score by the least loss a subgroup can have; later o
 loss of the pattern itself. In between whole subgroups change groups. No pass raises what it scores by, and k
 and p hold after every change.
 
-How far a unit of effort goes depends on how many numbers there are: few are looked at often and in large
-leaves, within seconds; many in fewer passes.
+How far it goes depends on how many numbers there are: few are looked at often and in large leaves, within
+seconds; many in fewer passes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from timeveil.kernels.arrangement import Places, Rows, Rules, State
 
 FEW = 500_000
-"""Up to so many numbers, series times instants, effort is at its fullest."""
+"""Up to so many numbers, series times instants, refining goes as far as it does."""
 TRIES = 2
 WORK = 40_000_000
 """Candidates times instants in one call of a kernel, a fraction of a second."""
@@ -33,7 +33,7 @@ WORK = 40_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far effort goes: the size of leaves, passes by the bound, and exact passes a unit of effort."""
+    """How far refining goes: the size of leaves, passes by the bound, and exact passes."""
 
     leaf: int
     first: int
@@ -70,40 +70,42 @@ class Arrangement:
         for first, last in spans(len(self.places.counts), len(self.rows.u) * self.rows.u.shape[1]):
             refresh(self.rows, self.places, self.state, rules, first, last)
 
+    def kept(self) -> list[NDArray[np.int64]]:
+        """The places as they are, to be put back."""
+        return [place.copy() for place in self.places]
+
+    def put_back(self, kept: list[NDArray[np.int64]]) -> None:
+        """Everybody back to where they were."""
+        for place, was in zip(self.places, kept, strict=True):
+            place[:] = was
+        self.update(self.rules)
+
     def objective(self) -> float:
         """Mean width over unit, plus weight times mean loss."""
         width = float(self.places.counts @ self.state.wide) / self.rules.unit
         return (width + self.rules.weight * float(self.state.lost.sum())) / len(self.rows.flat)
 
 
-def refine(
-    held: Arrangement, features: NDArray[Any], effort: int, draw: np.random.Generator, progress: Progress
-) -> None:
-    """Passes by the bound, then for each unit of effort an exchange of subgroups and exact passes."""
+def refine(held: Arrangement, features: NDArray[Any], draw: np.random.Generator, progress: Progress) -> None:
+    """Passes by the bound, then an exchange of subgroups and exact passes."""
     reach = reach_of(held.rows.values.size)
-    before, kept = held.objective(), [place.copy() for place in held.places]
+    before, kept = held.objective(), held.kept()
     for number in range(reach.first):
         progress("first passes", 0.3 * number / reach.first)
         _pass(held, features, held.rules._replace(tries=0), reach.leaf, draw)
     held.update(held.rules)
     if held.objective() > before:  # what the bound promised did not come true
-        for place, was in zip(held.places, kept, strict=True):
-            place[:] = was
-        held.update(held.rules)
+        held.put_back(kept)
     del kept
-    for number in range(effort):
-        progress("refining", 0.3 + 0.7 * number / effort)
-        changed = _exchange(held, features, reach.leaf, draw)
-        for step in range(reach.then):
-            changed += _pass(held, features, held.rules, reach.leaf, draw)
-            progress("refining", 0.3 + 0.7 * (number + (step + 1) / reach.then) / effort)
-        if changed == 0:
-            break
+    _exchange(held, features, reach.leaf, draw)
+    for number in range(reach.then):
+        progress("refining", 0.3 + 0.7 * number / reach.then)
+        _pass(held, features, held.rules, reach.leaf, draw)
 
 
 def _pass(
     held: Arrangement, features: NDArray[Any], rules: Rules, leaf: int, draw: np.random.Generator
-) -> int:
+) -> None:
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.refining import improve  # noqa: PLC0415
 
@@ -119,10 +121,9 @@ def _pass(
     held.done["passes"] += 1
     held.done["swaps"] += int(tally[0])
     held.done["moves"] += int(tally[1])
-    return int(tally.sum())
 
 
-def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> int:
+def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> None:
     from timeveil.kernels.arrangement import refresh_group  # noqa: PLC0415
     from timeveil.kernels.cuts import balanced_cut  # noqa: PLC0415
     from timeveil.kernels.exchanging import edges_of, exchange  # noqa: PLC0415
@@ -140,9 +141,7 @@ def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.ran
         exchange(places, edges, held.state.wide, held.rules.k, order, offsets, first, last, changed)
     for group in np.flatnonzero(changed):
         refresh_group(held.rows.values, places, held.state.reach, held.state.wide, group)
-    number = int(changed.sum()) // 2
-    held.done["exchanges"] += number
-    return number
+    held.done["exchanges"] += int(changed.sum()) // 2
 
 
 def turn(width: int, draw: np.random.Generator) -> NDArray[np.float32]:

@@ -99,7 +99,7 @@ def settings_from(
             hint="2 is for values, 10 for both, 50 and up for the shape",
             code="bad-parameter",
         )
-    _whole("effort", effort, 0, MOST_EFFORT, "it is how often groups are improved; 0 is fastest, 1 is usual")
+    _whole("effort", effort, 0, MOST_EFFORT, "it is how long groups are improved; 0 is fastest, 1 is usual")
     _whole("max_level", max_level, 2, MOST_LEVELS, "symbols are written a to z and A to Z; 20 is usual")
     if round_outward is not None:
         meaning = "it is how many digits bounds keep; to publish them exact, write round_outward=None"

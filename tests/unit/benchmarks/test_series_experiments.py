@@ -70,6 +70,7 @@ def test_the_experiments_run_on_few_series(tmp_path: Path, monkeypatch: pytest.M
     matrix = np.column_stack([table[f"q{place:02}"].to_numpy() for place in range(1, 11)])
     monkeypatch.setattr(series_runs, "SETTINGS", ((10, 2), (10, 5), (5, 5)))
     monkeypatch.setattr(series_runs, "FRONT", (2, 50))
+    monkeypatch.setattr(series_runs, "EFFORTS", ((10, 0), (10, 2)))
     monkeypatch.setattr(series_customized, "METHODS", {"KAPRA": {"method": "kapra"}})
     sources = [Source("Walk", "pieces", matrix), Source("String", "symbols", np.floor(matrix * 20))]
     series.run(sources, sample=100, questions=20, results=tmp_path / "series.json", draws=1)
@@ -115,6 +116,21 @@ def test_targets_are_met_on_a_walk_with_smaller_steps() -> None:
     found = adaptive(matrix_of(walk(seed=7), SHOTS), 10, 5, shape_weight=10)
     assert series_adaptive.value_loss(matrix_of(walk(seed=7), SHOTS), found.group) <= 0.0105
     assert series_adaptive.pattern_loss(matrix_of(walk(seed=7), SHOTS), found) <= 0.19
+
+
+def test_more_effort_reaches_on_the_given_walk_what_was_aimed_at(results: dict[str, Any]) -> None:
+    found = results["sets"]["Walk, given"]["efforts"][-1]
+    assert (found["weight"], found["effort"]) == series.LONG["Walk, given"][0]
+    assert found["VL"] <= 0.0105
+    assert found["PL"] <= 0.19
+
+
+def test_more_effort_lowers_the_loss_on_every_set(results: dict[str, Any]) -> None:
+    for one in results["sets"].values():
+        rows = {(row["weight"], row["effort"]): row for row in one.get("efforts", ())}
+        for weight, usual, more in ((10, 1, 3), (10, 3, 10), (2, 1, 10)) if rows else ():
+            assert rows[weight, more]["PL"] < rows[weight, usual]["PL"]
+            assert rows[weight, more]["VL"] < 1.02 * rows[weight, usual]["VL"]
 
 
 def test_a_broken_promise_is_seen() -> None:
