@@ -87,18 +87,6 @@ def test_a_cap_stops_the_search() -> None:
     assert caught.value.code == "too-many-patterns"
 
 
-def test_in_parts_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(60):
-        some, rows, _, least = series(seed)
-        family = mine_family(rows, least, rows.instants, 1 << 20)
-        whole = maximal_channels(family, rows, 4, 1 << 20)
-        with monkeypatch.context() as changed:
-            changed.setattr("timeveil.patterns.channels.ALONE", 0)
-            parts = maximal_channels(family, rows, 4, 1 << 20)
-        assert set(sets_of(*parts.boxes)) == set(sets_of(*whole.boxes))
-        check_cells(some, sets_of(*parts.boxes), parts, 4)
-
-
 def test_more_items_than_one_word_of_bits() -> None:
     """24 instants of 5 symbols: bits of two words; against the plain definition on a few of them."""
     draw = np.random.default_rng(5)
