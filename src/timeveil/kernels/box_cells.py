@@ -16,59 +16,53 @@ from numba import njit
 from timeveil.kernels.itemset_lookup import ONE, room
 from timeveil.kernels.itemsets import ones_in
 
+TWO = np.uint64(2)
+
 
 @njit(cache=True, nogil=True)
-def _followed(table, support, ways, begin, total, word, below, count, sizes, to):  # type: ignore[no-untyped-def]
+def _followed(table, support, ways, total, word, below, count, sizes):  # type: ignore[no-untyped-def]
     """The supports of all ways with each of some symbols, which are told by the bits below them."""
-    one, two = below[0], below[1]
-    if count == 1:
+    here, kids_at = np.uint64(2 * word), np.uint64(2 * word + 1)
+    for c in range(np.uint64(count)):
+        mine, to = below[c], c * total
         for a in range(total):
-            node = ways[begin + a]
-            kids = table[node, 2 * word + 1]
-            sizes[to + a] = support[table[node, 2 * word] + ones_in(kids & one)]
-        return
-    for a in range(total):
-        node = ways[begin + a]
-        first, kids = table[node, 2 * word], table[node, 2 * word + 1]
-        sizes[to + a] = support[first + ones_in(kids & one)]
-        sizes[to + total + a] = support[first + ones_in(kids & two)]
-        for c in range(2, count):
-            sizes[to + c * total + a] = support[first + ones_in(kids & below[c])]
+            node = ways[a]
+            sizes[to + a] = support[table[node, here] + ones_in(table[node, kids_at] & mine)]
 
 
 @njit(cache=True, nogil=True)
-def _widened(table, ways, begin, total, word, below, count):  # type: ignore[no-untyped-def]
+def _widened(table, ways, total, word, below, count):  # type: ignore[no-untyped-def]
     """The nodes of these ways, after those of all ways with none of the symbols."""
-    for a in range(begin, begin + total):
-        node = ways[a]
-        first, kids = table[node, 2 * word], table[node, 2 * word + 1]
-        ways[a + total] = node
-        for c in range(count):
-            ways[a + (c + 2) * total] = first + ones_in(kids & below[c])
+    here, kids_at = np.uint64(2 * word), np.uint64(2 * word + 1)
+    for a in range(total):
+        ways[total + a] = ways[a]
+    for c in range(np.uint64(count)):
+        mine, to = below[c], (c + TWO) * total
+        for a in range(total):
+            node = ways[a]
+            ways[to + a] = table[node, here] + ones_in(table[node, kids_at] & mine)
 
 
 @njit(cache=True, nogil=True)
-def _sum_up(sizes, begin, end, widths, depth):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
+def _sum_up(sizes, widths, depth):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
     """From supports to sizes of cells: none of an instant is all less each."""
-    unit = 1
+    unit, end = ONE, np.uint64(len(sizes))
     for d in range(depth):
-        step = unit * (widths[d] + 1)
-        if widths[d] == 1 and unit == 1:
-            for a in range(begin, end, 2):
-                sizes[a] -= sizes[a + 1]
-        elif widths[d] == 2 and unit == 1:
-            for a in range(begin, end, 3):
-                sizes[a] -= sizes[a + 1] + sizes[a + 2]
-        elif widths[d] == 1:
-            for high in range(begin, end, step):
+        width = np.uint64(widths[d])
+        step = unit * (width + ONE)
+        if d == 0 and width == ONE:
+            for a in range(np.uint64(0), end, TWO):
+                sizes[a] -= sizes[a + ONE]
+        elif width == ONE:
+            for high in range(np.uint64(0), end, step):
                 for a in range(high, high + unit):
                     sizes[a] -= sizes[a + unit]
-        elif widths[d] == 2:
-            for high in range(begin, end, step):
+        elif width == TWO:
+            for high in range(np.uint64(0), end, step):
                 for a in range(high, high + unit):
-                    sizes[a] -= sizes[a + unit] + sizes[a + 2 * unit]
+                    sizes[a] -= sizes[a + unit] + sizes[a + unit + unit]
         else:
-            for high in range(begin, end, step):
+            for high in range(np.uint64(0), end, step):
                 for a in range(high, high + unit):
                     for each in range(a + unit, a + step, unit):
                         sizes[a] -= sizes[each]
@@ -76,20 +70,18 @@ def _sum_up(sizes, begin, end, widths, depth):  # type: ignore[no-untyped-def]  
 
 
 @njit(cache=True, nogil=True)
-def _less_each(sizes, before, begin, total, count):  # type: ignore[no-untyped-def]
-    """What is left of the cells before, from `before` on, beside those with each of so many symbols."""
+def _less_each(sizes, total, count):  # type: ignore[no-untyped-def]
+    """What is left of the first cells beside those with each symbol, which come third and later."""
     if count == 1:
         for a in range(total):
-            sizes[begin + a] = sizes[before + a] - sizes[begin + total + a]
-    elif count == 2:
+            sizes[total + a] = sizes[a] - sizes[total + total + a]
+        return
+    for a in range(total):
+        sizes[total + a] = sizes[a] - sizes[total + total + a] - sizes[total + total + total + a]
+    for c in range(np.uint64(2), np.uint64(count)):
+        to = (c + TWO) * total
         for a in range(total):
-            sizes[begin + a] = sizes[before + a] - sizes[begin + total + a] - sizes[begin + 2 * total + a]
-    else:
-        for a in range(total):
-            sizes[begin + a] = sizes[before + a]
-        for c in range(1, count + 1):
-            for a in range(total):
-                sizes[begin + a] -= sizes[begin + c * total + a]
+            sizes[total + a] -= sizes[to + a]
 
 
 @njit(cache=True, nogil=True)
@@ -149,16 +141,15 @@ def small_box_cells(table, support, kinds, instants, bounds, items, least, wides
                 )
             begin = starts[d + 1]
             end = begin + totals[d + 1]
+            whole, each = np.uint64(total), sizes[begin + total : end]
             if d + 1 < depth:
-                _widened(table, ways, starts[d], total, word, below, widths[d])
+                _widened(table, ways[starts[d] :], whole, word, below, widths[d])
                 for a in range(begin + total, end):
                     sizes[a] = support[ways[a]]
             else:
-                _followed(
-                    table, support, ways, starts[d], total, word, below, widths[d], sizes, begin + total
-                )
-            _sum_up(sizes, begin + total, end, widths, d)
-            _less_each(sizes, starts[d], begin, total, widths[d])
+                _followed(table, support, ways[starts[d] :], whole, word, below, widths[d], each)
+            _sum_up(each, widths, d)
+            _less_each(sizes[starts[d] :], whole, widths[d])
         known, begin, end = max(depth - 1, 0), starts[depth], starts[depth] + totals[depth]
         hits = 0
         for a in range(begin, end):

@@ -77,21 +77,22 @@ def _runs_of(head, place, behind, bits, begin, end, where, kinds, runs):  # type
     """
     per_word, count, item = 64 // kinds, 0, -1
     word, bit, zero = 0, np.uint64(0), place[begin]
-    where[0] = begin
-    for q in range(end - 1, begin, -1):
+    where[0], here, q = begin, bits[0], np.uint64(end)
+    for _ in range(end - begin - 1):
+        q -= ONE
         before = place[q]
         where[before - zero] = q
         after = where[behind[before] - zero]
         behind[q] = after
         if head[q] != item:
             item = head[q]
-            runs[count, 0], runs[count, 2] = item, q + 1
+            runs[count, 0], runs[count, 2] = item, q + ONE
             if count:
-                runs[count - 1, 1] = q + 1
+                runs[count - 1, 1] = q + ONE
             count += 1
             word = item // kinds // per_word
-            bit = ONE << np.uint64(item - word * per_word * kinds)
-        bits[word, after] |= bit
+            here, bit = bits[word], ONE << np.uint64(item - word * per_word * kinds)
+        here[after] |= bit
     runs[count - 1, 1] = begin + 1
     return count
 
@@ -109,9 +110,9 @@ def _beaten(bits, begin, runs, count, kinds, common):  # type: ignore[no-untyped
     for c in range(count):
         some = np.uint64(0)
         for w in range(words):
-            both = shared[w]
-            for q in range(runs[c, 1], runs[c, 2]):
-                both &= bits[w, q]
+            here, both = bits[w], shared[w]
+            for q in range(np.uint64(runs[c, 1]), np.uint64(runs[c, 2])):
+                both &= here[q]
                 if both == 0:
                     break
             shared[w] = both
@@ -133,8 +134,9 @@ def _beaten(bits, begin, runs, count, kinds, common):  # type: ignore[no-untyped
 def _beside(behind, bits, begin, end, word):  # type: ignore[no-untyped-def]
     """The items that all have before what a run has behind its first item, and those that any has."""
     shared, some = ~np.uint64(0), np.uint64(0)
-    for q in range(begin + 1, end):  # the first has nothing behind it
-        before = bits[word, behind[q]]
+    here = bits[word]
+    for q in range(np.uint64(begin + 1), np.uint64(end)):  # the first has nothing behind it
+        before = here[behind[q]]
         shared &= before
         some |= before
     return shared, some
@@ -143,10 +145,12 @@ def _beside(behind, bits, begin, end, word):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _follow_one(head, place, behind, bits, begin, end, word, others, top):  # type: ignore[no-untyped-def]
     """Lay out from `top` on what may follow one symbol; `others` are the bits of those not chosen."""
-    for q in range(begin, end):
-        after, to = behind[q], top + q - begin
+    here, to = bits[word], np.uint64(top)
+    for q in range(np.uint64(begin), np.uint64(end)):
+        after = behind[q]
         head[to], place[to] = head[after], after
-        bits[word, to] = bits[word, q] | (bits[word, after] & others)
+        here[to] = here[q] | (here[after] & others)
+        to += ONE
     for w in range(len(bits)):
         if w != word:
             for q in range(begin, end):
@@ -161,49 +165,51 @@ def _follow_more(head, place, behind, bits, begin, end, run, word, own, bit, top
     Returns the end, and the symbols that all of it goes with, and any of it.
     """
     shared, some = ~np.uint64(0), np.uint64(0)
-    to, other, others = top, run, own & ~bit
-    for q in range(begin, end):
-        beside = bits[word, q]
+    here, others = bits[word], own & ~bit
+    to, other, first = np.uint64(top), np.uint64(run), np.uint64(begin)
+    for q in range(first, np.uint64(end)):
+        beside = here[q]
         if beside & bit:
             after = place[q]
             while behind[other] != after:
-                other += 1
-            if q > begin:  # the first has nothing behind it
+                other += ONE
+            if q > first:  # the first has nothing behind it
                 shared &= beside
                 some |= beside
             head[to], place[to] = head[q], after
-            bits[word, to] = (beside & bits[word, other]) | (beside & others)
-            to += 1
+            here[to] = (beside & here[other]) | (beside & others)
+            to += ONE
     for w in range(len(bits)):
         if w != word:
-            here, other = begin, run
-            for q in range(top, to):
-                while place[here] != place[q]:
-                    here += 1
+            here, other = bits[w], np.uint64(run)
+            for q in range(np.uint64(top), to):
+                while place[first] != place[q]:
+                    first += ONE
                 while behind[other] != place[q]:
-                    other += 1
-                bits[w, q] = bits[w, here] & bits[w, other]
-    return to, shared, some
+                    other += ONE
+                here[q] = here[first] & here[other]
+            first = np.uint64(begin)
+    return np.int64(to), shared, some
 
 
 @njit(cache=True, nogil=True)
 def _take_in(place, behind, bits, begin, end, run, word, own):  # type: ignore[no-untyped-def]
     """Add a symbol that goes with all of a list."""
     for w in range(len(bits)):
-        other, kept = run, own if w == word else np.uint64(0)
-        for q in range(begin, end):
+        here, other, kept = bits[w], np.uint64(run), own if w == word else np.uint64(0)
+        for q in range(np.uint64(begin), np.uint64(end)):
             while behind[other] != place[q]:
-                other += 1
-            bits[w, q] &= bits[w, other] | kept
+                other += ONE
+            here[q] &= here[other] | kept
 
 
 @njit(cache=True, nogil=True)
 def _all_have(bits, begin, end, word, own):  # type: ignore[no-untyped-def]
     """Whether an item of another instant can be added to all of a list."""
     for w in range(len(bits)):
-        both = ~own if w == word else ~np.uint64(0)
-        for q in range(begin, end):
-            both &= bits[w, q]
+        here, both = bits[w], ~own if w == word else ~np.uint64(0)
+        for q in range(np.uint64(begin), np.uint64(end)):
+            both &= here[q]
             if both == 0:
                 break
         if both:

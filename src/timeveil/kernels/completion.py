@@ -36,9 +36,9 @@ def beside(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     more = np.zeros((nodes, words), np.uint64)
     parent, depth = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
     longest = words * per_word + 1
-    without = np.zeros((longest + 1, longest), np.int64)  # the node on each depth, without each of its items
+    without = np.zeros((longest + 1, longest), np.uint64)  # the node on each depth, without each of its items
     path, turn = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
-    place, bits = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.uint64)
+    place, bits = np.zeros(longest + 1, np.uint64), np.zeros(longest + 1, np.uint64)
     word_of, bit_of = _places(kinds, words * per_word * kinds)
     top, turn[0] = 0, first[0]
     while top >= 0:
@@ -49,10 +49,12 @@ def beside(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
         turn[top] = c + 1
         word, bit = word_of[item[c]], bit_of[item[c]]
         more[v, word] |= bit
+        here, kids_at = np.uint64(2 * word), np.uint64(2 * word + 1)
+        mine, longer = without[top], without[top + 1]
         for a in range(top):
-            w = without[top, a]
-            less = np.int64(table[w, 2 * word] + ones_in(table[w, 2 * word + 1] & (bit - ONE)))
-            without[top + 1, a] = less
+            w = mine[a]
+            less = table[w, here] + ones_in(table[w, kids_at] & (bit - ONE))
+            longer[a] = less
             more[less, place[a]] |= bits[a]
         parent[c], depth[c] = v, top + 1
         if kids[c]:
@@ -125,7 +127,7 @@ def _short(more, kinds, instants):  # type: ignore[no-untyped-def]
     for v in range(len(more)):
         for w in range(more.shape[1]):
             bits, j = more[v, w], w * per_word
-            while bits:
+            while ones_in(bits) >= wanted:
                 if ones_in(bits & symbols) == wanted:
                     found = room(found, count + 1)
                     found[count] = v * instants + j
