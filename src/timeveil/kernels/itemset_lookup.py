@@ -58,7 +58,7 @@ def kid_at(table, node, word, below):  # type: ignore[no-untyped-def]
 def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     """Itemsets sorted by their items: the first item of each, and the place of the rest without it."""
     nodes, per_word = len(item), 64 // kinds
-    place, stack = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    place, stack = np.empty(nodes, np.uint32), np.empty(nodes, np.uint32)
     stack[0], top, count = 0, 1, 0
     while top > 0:
         top -= 1
@@ -68,7 +68,7 @@ def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
         for c in range(first[v] + kids[v] - 1, first[v] - 1, -1):
             stack[top] = c
             top += 1
-    begin, less = np.full(nodes, -1, np.int64), np.zeros(nodes, np.int64)
+    begin, less = np.full(nodes, -1, np.int32), np.zeros(nodes, np.uint32)
     for v in range(nodes):
         for c in range(first[v], first[v] + kids[v]):
             begin[c] = item[c] if v == 0 else begin[v]
