@@ -120,7 +120,7 @@ def _with_item(item, parent, node, x, line):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _short(more, kinds, instants):  # type: ignore[no-untyped-def]
+def short(more, kinds, instants):  # type: ignore[no-untyped-def]
     """Nodes that are short at an instant, as node times instants plus instant."""
     per_word, count, found = 64 // kinds, 0, np.empty(64, np.int64)
     symbols, wanted = (ONE << np.uint64(kinds)) - ONE, np.uint64(kinds - 1)
@@ -137,11 +137,11 @@ def _short(more, kinds, instants):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def follow(item, support, table, more, parent, depth, kinds, instants):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
+def follow(item, support, table, more, parent, depth, queue, kinds, instants):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
     """All nodes, those that follow after the others: item, support, parent, and the round in which each did.
 
     What follows has the length of what it follows from, but for one set that is shorter: lengths are done
-    one after the other, and of each as many rounds as something is short.
+    one after the other, and of each as many rounds as something is short. `queue` has what is, by length.
     """
     nodes, per_word, items = len(item), 64 // kinds, kinds * instants
     symbols, wanted = (ONE << np.uint64(kinds)) - ONE, np.uint64(kinds - 1)
@@ -149,8 +149,7 @@ def follow(item, support, table, more, parent, depth, kinds, instants):  # type:
     since, line, later = np.zeros(nodes, np.int64), np.empty(instants + 1, np.int64), np.empty(64, np.int64)
     word_of, bit_of = _places(kinds, items)
     upto = np.zeros(instants + 1, np.int64)
-    queue = _short(more, kinds, instants)
-    queue, asked = queue[np.argsort(depth[queue // instants], kind="mergesort")], 0
+    asked = 0
     while asked < len(queue):
         end, above = asked, depth[queue[asked] // instants]
         while end < len(queue) and depth[queue[end] // instants] == above:
@@ -204,13 +203,13 @@ def follow(item, support, table, more, parent, depth, kinds, instants):  # type:
 
 
 @njit(cache=True, nogil=True)
-def as_tree(item, parent, first, kids, items):  # type: ignore[no-untyped-def]
+def as_tree(item, parent, first, kids, new):  # type: ignore[no-untyped-def]
     """All nodes of a tree and more that have followed, by length and then by items.
 
-    Returns which node each is, the first of its children and how many it has.
+    `new` are those that have followed, by their parents and then by their items. Returns which node each is,
+    the first of its children and how many it has.
     """
     nodes, total = len(first), len(item)
-    new = nodes + np.argsort(parent[nodes:] * np.int64(items) + item[nodes:])
     begins = np.zeros(total + 1, np.int64)
     for v in new:
         begins[parent[v] + 1] += 1

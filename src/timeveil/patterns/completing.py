@@ -74,15 +74,21 @@ def completed(family: Family) -> Completed:
 
     A set follows from sets of its own length and one that is shorter: lengths are done one after the other.
     """
-    from timeveil.kernels.completion import as_tree, beside, follow  # noqa: PLC0415
+    from timeveil.kernels.completion import as_tree, beside, follow, short  # noqa: PLC0415
     from timeveil.kernels.itemset_lookup import kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
     if kinds == 1:
         return Completed.only(family)
     table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
-    around = beside(family.item, family.first, family.kids, table, kinds)
-    item, support, parent, since = follow(family.item, family.support, table, *around, kinds, instants)
-    which, first, kids = as_tree(item, parent, family.first, family.kids, kinds * instants)
-    origin = np.where(which < len(family.item), which, -1)
+    more, parent, depth = beside(family.item, family.first, family.kids, table, kinds)
+    queue = short(more, kinds, instants)
+    queue = queue[np.argsort(depth[queue // instants], kind="stable")]
+    item, support, parent, since = follow(
+        family.item, family.support, table, more, parent, depth, queue, kinds, instants
+    )
+    nodes = len(family.item)
+    new = nodes + np.lexsort([item[nodes:], parent[nodes:]])
+    which, first, kids = as_tree(item, parent, family.first, family.kids, new)
+    origin = np.where(which < nodes, which, -1)
     return Completed(Family(item[which], support[which], first, kids, kinds, instants), origin, since[which])
