@@ -1,15 +1,16 @@
-"""Maximal boxes of a family of itemsets over symbols, and their small cells, in one search.
+"""Maximal boxes of a family of itemsets over symbols, in one search.
 
-Instant by instant a set of symbols is chosen, or none. `shelf` holds what may still follow: patterns of later
-instants that are frequent with every way to take one item from each chosen set. Each of them carries
-bits: the items of earlier instants that are not in the box and could be without loss of that pattern. An item
-whose bit all of them carry can be added to whatever comes of this choice, so none of it is maximal. What is
-left at the end is maximal, and nothing has to be looked at twice.
+Instant by instant a set of symbols is chosen; instants may be passed over. A shelf holds what may still
+follow: patterns of later instants that are frequent with every way to take one item from each chosen set.
+Each of them carries bits: the items of earlier instants that are not in the box and could be without loss of
+that pattern. An item whose bit all of them carry can be added to whatever comes of this choice, so none of it
+is maximal. What is left at the end is maximal, and nothing has to be looked at twice.
 
-The nodes of all ways to take at most one item of each instant of the box come along, so that a finished box
-has its supports, and from them its cells, at hand.
+Patterns stand in the order of their items, so all that begin with one item stand together, a run, and what
+follows that item is what they have behind it. Sets of symbols are closed one by one: what goes with all that
+may follow is taken in, and a set that would take in a symbol before its last one has been looked at already.
 
-Cost: what may follow, summed over all choices, and the number of cells.
+Cost: what may follow, summed over all choices.
 """
 
 from __future__ import annotations
@@ -17,359 +18,367 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.itemsets import ones_in
+from timeveil.kernels.itemset_lookup import ONE, lowest, room
 
 
 @njit(cache=True, nogil=True)
-def room(shelf, needed):  # type: ignore[no-untyped-def]
-    """The array, or a larger one that begins with it."""
-    if needed <= len(shelf):
-        return shelf
-    larger = np.empty((max(needed, 2 * len(shelf)), *shelf.shape[1:]), shelf.dtype)
-    larger[: len(shelf)] = shelf
+def _more_bits(bits, size):  # type: ignore[no-untyped-def]
+    larger = np.empty((len(bits), size), np.uint64)
+    larger[:, : bits.shape[1]] = bits
     return larger
 
 
 @njit(cache=True, nogil=True)
-def kid_table(item, first, kids, kinds, words):  # type: ignore[no-untyped-def]
-    """For every node and word its children as bits, and before them the first of these children.
+def _write(items, size, path, sets, depth, kinds):  # type: ignore[no-untyped-def]
+    """Write the items of a box, and return where they end."""
+    for d in range(depth):
+        left, zero = sets[d], path[d] * kinds
+        while left:
+            items[size] = zero + lowest(left)
+            size += 1
+            left &= left - ONE
+    return size
 
-    No instant lies across two words.
+
+@njit(cache=True, nogil=True)
+def _end_of(head, bits, begin, last, instant_of, kinds):  # type: ignore[no-untyped-def]
+    """Of single items those of the last instant, which end a box; none if it is not maximal.
+
+    Returns the place before them, their instant and them.
     """
-    per_word = 64 // kinds
-    table = np.zeros((len(item), 2 * words), np.uint64)
-    for v in range(len(item)):
-        c, end = first[v], first[v] + kids[v]
-        for w in range(words):
-            table[v, 2 * w], bits = c, np.uint64(0)
-            while c < end and item[c] // kinds // per_word == w:
-                bits |= np.uint64(1) << np.uint64(item[c] - w * per_word * kinds)
-                c += 1
-            table[v, 2 * w + 1] = bits
-    return table
+    j, first, found = instant_of[head[last]], last, np.uint64(0)
+    while first > begin and instant_of[head[first]] == j:
+        found |= ONE << np.uint64(head[first] - j * kinds)
+        first -= 1
+    for w in range(len(bits)):
+        both = bits[w, last]
+        for q in range(first + 1, last):
+            both &= bits[w, q]
+        if both:
+            found = np.uint64(0)
+    return first, j, found
 
 
 @njit(cache=True, nogil=True)
-def kid_at(table, node, word, below):  # type: ignore[no-untyped-def]
-    """The child of a node, which must be there, by the word of its item and all bits below it."""
-    return np.int64(table[node, 2 * word] + ones_in(table[node, 2 * word + 1] & below))
+def _singles(place, behind, begin, end):  # type: ignore[no-untyped-def]
+    """Whether all patterns are single items: they have behind them what the first of all is, nothing."""
+    for q in range(end - 1, begin, -1):  # noqa: SIM110
+        if behind[place[q]] != place[begin]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
-def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
-    """Itemsets sorted by their items: the first item of each, and the place of the rest without it."""
-    nodes, per_word = len(item), 64 // kinds
-    place, stack = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    stack[0], top, count = 0, 1, 0
-    while top > 0:
-        top -= 1
-        v = stack[top]
-        place[v] = count
-        count += 1
-        for c in range(first[v] + kids[v] - 1, first[v] - 1, -1):
-            stack[top] = c
-            top += 1
-    begin, less = np.full(nodes, -1, np.int64), np.zeros(nodes, np.int64)
-    for v in range(nodes):
-        for c in range(first[v], first[v] + kids[v]):
-            begin[c] = item[c] if v == 0 else begin[v]
-            j = item[c] // kinds
-            below = (np.uint64(1) << np.uint64((j % per_word) * kinds + item[c] % kinds)) - np.uint64(1)
-            less[c] = 0 if v == 0 else kid_at(table, less[v], j // per_word, below)
-    head, rest = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    for v in range(nodes):
-        head[place[v]], rest[place[v]] = begin[v], place[less[v]]
-    return head, rest
+def _runs_of(head, place, behind, bits, begin, end, where, kinds, runs):  # type: ignore[no-untyped-def]
+    """Find the runs, the last item first, and what each pattern has behind its first item.
 
-
-@njit(cache=True, nogil=True)
-def _split(shelf, bits, span, instant, runs, head, rest, kinds, chosen, where, top):  # type: ignore[no-untyped-def]
-    """Lay out what may follow each symbol of an instant, and what may follow none; returns their ends.
-
-    Bits of `chosen`, the items just taken, go. Each pattern gets a bit for every symbol that it may follow.
+    Each pattern gets a bit for every item that may stand before it. Returns how many runs there are; of each
+    the item, where it begins and where it ends.
     """
-    begin, end, words = span[0], span[1], bits.shape[1]
-    per_word = 64 // kinds
-    word, low = instant // per_word, (instant % per_word) * kinds
-    symbols, q, start = 0, begin + 1, top
-    while q < end and head[shelf[q]] // kinds == instant:
-        x = head[shelf[q]]
-        runs[symbols, 0], runs[symbols, 2] = top, x - instant * kinds
-        while q < end and head[shelf[q]] == x:
-            shelf[top] = rest[shelf[q]]
-            for w in range(words):
-                bits[top, w] = bits[q, w] & ~chosen[w]
-            top += 1
-            q += 1
-        runs[symbols, 1] = top
-        symbols += 1
-    none = top
-    shelf[top], where[shelf[begin]] = shelf[begin], top
+    per_word, count, item = 64 // kinds, 0, -1
+    word, bit, zero = 0, np.uint64(0), place[begin]
+    where[0], here, q = begin, bits[0], np.uint64(end)
+    for _ in range(end - begin - 1):
+        q -= ONE
+        before = place[q]
+        where[before - zero] = q
+        after = where[behind[before] - zero]
+        behind[q] = after
+        if head[q] != item:
+            item = head[q]
+            runs[count, 0], runs[count, 2] = item, q + ONE
+            if count:
+                runs[count - 1, 1] = q + ONE
+            count += 1
+            word = item // kinds // per_word
+            here, bit = bits[word], ONE << np.uint64(item - word * per_word * kinds)
+        here[after] |= bit
+    runs[count - 1, 1] = begin + 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _beaten(bits, begin, runs, count, kinds, common):  # type: ignore[no-untyped-def]
+    """So many runs need not be looked at: an earlier item can be added to all of their patterns.
+
+    `common` gets what all patterns after the first run that is left have in common.
+    """
+    per_word, words, stop = 64 // kinds, len(common), 0
+    shared = np.empty(words, np.uint64)
     for w in range(words):
-        bits[top, w] = bits[begin, w] & ~chosen[w]
-    top += 1
-    for z in range(q, end):
-        shelf[top], where[shelf[z]] = shelf[z], top
+        common[w] = shared[w] = bits[w, begin]
+    for c in range(count):
+        some = np.uint64(0)
         for w in range(words):
-            bits[top, w] = bits[z, w] & ~chosen[w]
-        top += 1
-    for c in range(symbols):
-        bit = np.uint64(1) << np.uint64(low + runs[c, 2])
-        for b in range(runs[c, 0], runs[c, 1]):
-            bits[where[shelf[b]], word] |= bit
-    own = ((np.uint64(1) << np.uint64(kinds)) - np.uint64(1)) << np.uint64(low)
-    for b in range(start, none):
-        bits[b, word] |= bits[where[shelf[b]], word] & own
-    return symbols, none, top
+            here, both = bits[w], shared[w]
+            for q in range(np.uint64(runs[c, 1]), np.uint64(runs[c, 2])):
+                both &= here[q]
+                if both == 0:
+                    break
+            shared[w] = both
+            some |= both
+        if some == 0:
+            break
+        j = runs[c, 0] // kinds
+        if c + 1 == count or runs[c + 1, 0] // kinds != j:
+            earlier = shared[j // per_word] & ((ONE << np.uint64(j % per_word * kinds)) - ONE)
+            for w in range(j // per_word):
+                earlier |= shared[w]
+            if earlier:
+                stop = c + 1
+                common[:] = shared
+    return stop
 
 
 @njit(cache=True, nogil=True)
-def _follow(shelf, bits, span, run, word, bit, out):  # type: ignore[no-untyped-def]
-    """What may follow a set of symbols and one more, from `out` on."""
-    b, words = run[0], bits.shape[1]
-    for a in range(span[0], span[1]):
-        if bits[a, word] & bit:
-            while shelf[b] != shelf[a]:
-                b += 1
-            shelf[out] = shelf[a]
-            for w in range(words):
-                bits[out, w] = bits[a, w] & bits[b, w]
-            out += 1
-    return out
+def _beside(behind, bits, begin, end, word):  # type: ignore[no-untyped-def]
+    """The items that all have before what a run has behind its first item, and those that any has."""
+    shared, some = ~np.uint64(0), np.uint64(0)
+    here = bits[word]
+    for q in range(np.uint64(begin + 1), np.uint64(end)):  # the first has nothing behind it
+        before = here[behind[q]]
+        shared &= before
+        some |= before
+    return shared, some
 
 
 @njit(cache=True, nogil=True)
-def _shared(bits, begin, end, common):  # type: ignore[no-untyped-def]
-    """The bits that all of a run have."""
-    for w in range(len(common)):
-        both = bits[begin, w]
-        for q in range(begin + 1, end):
-            both &= bits[q, w]
+def _follow_one(head, place, behind, bits, begin, end, word, others, top):  # type: ignore[no-untyped-def]
+    """Lay out from `top` on what may follow one symbol; `others` are the bits of those not chosen."""
+    here, to = bits[word], np.uint64(top)
+    for q in range(np.uint64(begin), np.uint64(end)):
+        after = behind[q]
+        head[to], place[to] = head[after], after
+        here[to] = here[q] | (here[after] & others)
+        to += ONE
+    for w in range(len(bits)):
+        if w != word:
+            for q in range(begin, end):
+                bits[w, top + q - begin] = bits[w, q]
+    return top + end - begin
+
+
+@njit(cache=True, nogil=True)
+def _follow_more(head, place, behind, bits, begin, end, run, word, own, bit, top):  # type: ignore[no-untyped-def]
+    """Lay out from `top` on what may follow a set of symbols and one more.
+
+    Returns the end, and the symbols that all of it goes with, and any of it.
+    """
+    shared, some = ~np.uint64(0), np.uint64(0)
+    here, others = bits[word], own & ~bit
+    to, other, first = np.uint64(top), np.uint64(run), np.uint64(begin)
+    for q in range(first, np.uint64(end)):
+        beside = here[q]
+        if beside & bit:
+            after = place[q]
+            while behind[other] != after:
+                other += ONE
+            if q > first:  # the first has nothing behind it
+                shared &= beside
+                some |= beside
+            head[to], place[to] = head[q], after
+            here[to] = (beside & here[other]) | (beside & others)
+            to += ONE
+    for w in range(len(bits)):
+        if w != word:
+            here, other = bits[w], np.uint64(run)
+            for q in range(np.uint64(top), to):
+                while place[first] != place[q]:
+                    first += ONE
+                while behind[other] != place[q]:
+                    other += ONE
+                here[q] = here[first] & here[other]
+            first = np.uint64(begin)
+    return np.int64(to), shared, some
+
+
+@njit(cache=True, nogil=True)
+def _take_in(place, behind, bits, begin, end, run, word, own):  # type: ignore[no-untyped-def]
+    """Add a symbol that goes with all of a list."""
+    for w in range(len(bits)):
+        here, other, kept = bits[w], np.uint64(run), own if w == word else np.uint64(0)
+        for q in range(np.uint64(begin), np.uint64(end)):
+            while behind[other] != place[q]:
+                other += ONE
+            here[q] &= here[other] | kept
+
+
+@njit(cache=True, nogil=True)
+def _all_have(bits, begin, end, word, own):  # type: ignore[no-untyped-def]
+    """Whether an item of another instant can be added to all of a list."""
+    for w in range(len(bits)):
+        here, both = bits[w], ~own if w == word else ~np.uint64(0)
+        for q in range(np.uint64(begin), np.uint64(end)):
+            both &= here[q]
             if both == 0:
                 break
-        common[w] = both
+        if both:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
-def _widen(ways, begin, total, table, chosen, word, out):  # type: ignore[no-untyped-def]
-    """The nodes of all ways with nothing or one of the chosen items of an instant."""
-    for a in range(total):
-        node, left, to = ways[begin + a], chosen, out + a
-        start, bits = table[node, 2 * word], table[node, 2 * word + 1]
-        ways[to] = node
+def _next(every, chosen, last, shared):  # type: ignore[no-untyped-def]
+    """The symbols after the last one that may be added: none that would bring one with it from before."""
+    left = every & ~chosen & ~((np.uint64(2) << np.uint64(last)) - ONE) if last >= 0 else every & ~chosen
+    found = left
+    while left:
+        s = lowest(left)
+        if shared[s] & ((ONE << np.uint64(s)) - ONE) & ~chosen:
+            found &= ~(ONE << np.uint64(s))
+        left &= left - ONE
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _ends(bits, runs, run_of, every):  # type: ignore[no-untyped-def]
+    """Whether a box that all symbols of an instant end is maximal."""
+    for w in range(len(bits)):
+        both, left = ~np.uint64(0), every
         while left:
-            lowest = left & (~left + np.uint64(1))
-            to += total
-            ways[to] = np.int32(start + ones_in(bits & (lowest - np.uint64(1))))
-            left ^= lowest
+            both &= bits[w, runs[run_of[lowest(left)], 1]]
+            left &= left - ONE
+        if both:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
-def _fill(cells, ways, begin, total, table, support, chosen, word):  # type: ignore[no-untyped-def]
-    """The supports of those nodes."""
-    for a in range(total):
-        node, left, to = ways[begin + a], chosen, a
-        start, bits = table[node, 2 * word], table[node, 2 * word + 1]
-        cells[to] = support[node]
-        while left:
-            lowest = left & (~left + np.uint64(1))
-            to += total
-            cells[to] = support[np.int64(start + ones_in(bits & (lowest - np.uint64(1))))]
-            left ^= lowest
+def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
+    """All maximal boxes of itemsets sorted by their items: bounds and items, their number, and whether all.
 
-
-@njit(cache=True, nogil=True)
-def _sum_up(cells, total, sizes, count):  # type: ignore[no-untyped-def]
-    """From supports to sizes of cells: none of an instant is all less each."""
-    unit = 1
-    for c in range(count):
-        size = sizes[c]
-        for high in range(0, total, unit * (size + 1)):
-            for digit in range(1, size + 1):
-                for low in range(high, high + unit):
-                    cells[low] -= cells[low + digit * unit]
-        unit *= size + 1
-
-
-@njit(cache=True, nogil=True)
-def _note(here, instant, begin, end, following, top, way, total):  # type: ignore[no-untyped-def]
-    here[0], here[1], here[2], here[3] = instant, begin, end, following
-    here[4], here[5], here[6], here[7] = top, way, total, 0
-
-
-@njit(cache=True, nogil=True)
-def search(tree, kinds, instants, least, most, widest, part, parts):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
-    """All maximal boxes, and their cells of more than none and fewer than `least` rows, or fewer than none.
-
-    Returns bounds and items of the boxes; of each small cell its box, size, bounds and present items; which
-    boxes have more than `widest` cells and were not looked into; and whether `most` boxes sufficed. Of
-    `parts` parts of the work only one is done.
+    At most `most` are found, and no more than a thousand times as many choices looked at.
     """
-    item, support, first, kids = tree
-    nodes, per_word = len(item), 64 // kinds
-    words = -(-instants // per_word)
-    table = kid_table(item, first, kids, kinds, words)
-    head, rest = by_items(item, first, kids, table, kinds)
-    where = np.empty(nodes, np.int32)
-    shelf, bits = np.empty(4 * nodes + 64, np.int32), np.zeros((4 * nodes + 64, words), np.uint64)
-    shelf[:nodes] = np.arange(nodes)
-    ways, cells = np.zeros(1024, np.int32), np.empty(1024, np.int64)
-    cells[0] = support[0]
-    runs = np.zeros((instants, kinds, 3), np.int64)
-    depth = instants * (kinds + 1) + 2
-    # instant, begin, end, next symbol, top of the shelf, begin and number of ways, whether looked at
-    here, sets = np.zeros((depth, 8), np.int64), np.zeros(depth, np.uint64)
-    found_symbols, box = np.zeros(instants, np.int64), np.zeros(instants, np.uint64)
-    chosen, common = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    bounds, items, boxes, size = np.zeros(1024, np.int64), np.empty(1024, np.int64), 0, 0
-    which, sizes, ends = np.empty(256, np.int64), np.empty(256, np.int64), np.zeros(257, np.int64)
-    present, small, used = np.empty(1024, np.int64), 0, 0
-    wide, wides = np.empty(64, np.int64), 0
-    counts, looks = np.zeros(instants, np.int64), 0
-    level, entering, number, cut = -1, True, 0, min(2, instants)
-    instant, begin, end, top, way, total = 0, 0, nodes, nodes, 0, 1
-    while True:
+    nodes, per_word = len(rests), 64 // kinds
+    words, size = -(-instants // per_word), 2 * nodes + 64
+    # of each pattern on the shelf the first item, the place it was taken from, and what it has behind it
+    head, place, behind = np.empty(size, np.int32), np.empty(size, np.uint32), np.empty(size, np.uint32)
+    bits, where = np.empty((words, size), np.uint64), np.empty(nodes, np.uint32)
+    head[:nodes], place[:nodes], behind[:nodes], bits[:, :nodes] = first_items, np.arange(nodes), rests, 0
+    path, sets = np.zeros(instants + 1, np.int64), np.zeros(instants + 1, np.uint64)
+    # for each depth: begin, runs, next of them, instant, level of sets, whether all symbols end a box
+    here, masks = np.zeros((instants + 1, 6), np.int64), np.zeros((instants + 1, 2), np.uint64)
+    runs, run_of = (
+        np.empty((instants + 1, instants * kinds, 3), np.int64),
+        np.empty((instants + 1, kinds), np.int64),
+    )
+    shared, some = np.empty((instants + 1, kinds), np.uint64), np.empty((instants + 1, kinds), np.uint64)
+    lists = np.empty((instants + 1, kinds + 2, 2), np.int64)
+    states = np.empty(
+        (instants + 1, kinds + 2, 3), np.uint64
+    )  # the set, what goes with it, what is to be added
+    common, instant_of = np.empty(words, np.uint64), np.arange(instants * kinds) // kinds
+    bounds, items, boxes, size, looks = np.zeros(1024, np.int64), np.empty(1024, np.int64), 0, 0, 0
+    symbols = (ONE << np.uint64(kinds)) - ONE
+    depth, begin, end, entering = 0, 0, nodes, True
+    while depth >= 0:
         if entering:
-            entering = False
-            looks += 1
-            if instant == 0 and end - begin == 1 and part > 0:
-                break
-            if end - begin == 1 or instant == instants:
+            entering, looks = False, looks + 1
+            if end - begin == 1 or _singles(place, behind, begin, end):
+                last, longer = end - 1, depth + (end - begin > 1)
+                while True:
+                    if last > begin:
+                        last, path[depth], sets[depth] = _end_of(head, bits, begin, last, instant_of, kinds)
+                    if longer == depth or sets[depth]:
+                        if boxes == most or looks > 1000 * most:
+                            return bounds, items, boxes, False
+                        bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
+                        size = _write(items, size, path, sets, longer, kinds)
+                        boxes += 1
+                        bounds[boxes] = size
+                    if last == begin:
+                        break
+                depth -= 1
+                continue
+            here[depth, 0], here[depth, 4] = begin, -1
+            here[depth, 1] = _runs_of(head, place, behind, bits, begin, end, where, kinds, runs[depth])
+            here[depth, 2] = _beaten(bits, begin, runs[depth], here[depth, 1], kinds, common)
+            lists[depth, 0, 1], masks[depth, 1] = end, ONE
+        begin, level = here[depth, 0], here[depth, 4]
+        if level < 0:
+            at = here[depth, 2]
+            if at == here[depth, 1]:
+                depth -= 1
+                continue
+            j = instant_of[runs[depth, at, 0]]
+            word, low = j // per_word, np.uint64(j % per_word * kinds)
+            every = (bits[word, begin] >> low) & symbols
+            # what goes with all that comes after the first instant that is looked at
+            closed = (common[word] >> low) & symbols if masks[depth, 1] else np.uint64(0)
+            while at < here[depth, 1] and instant_of[runs[depth, at, 0]] == j:
+                s = runs[depth, at, 0] - j * kinds
+                one, any_of = _beside(behind, bits, runs[depth, at, 1], runs[depth, at, 2], word)
+                run_of[depth, s], shared[depth, s], some[depth, s] = (
+                    at,
+                    (one >> low) & every,
+                    (any_of >> low) & symbols,
+                )
+                at += 1
+            here[depth, 2], here[depth, 3], here[depth, 4], here[depth, 5] = at, j, 0, -1
+            masks[depth, 0], masks[depth, 1] = every, 0
+            states[depth, 0, 0], states[depth, 0, 1] = closed, closed
+            states[depth, 0, 2] = _next(every, closed, -1, shared[depth])
+            level = 0
+        j, every, first = here[depth, 3], masks[depth, 0], level == 0 and states[depth, 0, 1] != 0
+        if not first and states[depth, level, 2] == 0:
+            here[depth, 4] = level - 1
+            continue
+        word, low = j // per_word, np.uint64(j % per_word * kinds)
+        own, before = symbols << low, states[depth, level, 0]
+        if first:
+            c, states[depth, 0, 1] = lowest(before), 0
+        else:
+            c = lowest(states[depth, level, 2])
+            states[depth, level, 2] &= states[depth, level, 2] - ONE
+        bit, run = ONE << np.uint64(c), run_of[depth, c]
+        begin_of, end_of, top = runs[depth, run, 1], runs[depth, run, 2], lists[depth, level, 1]
+        alone = end_of - begin_of == 1 if level == 0 else states[depth, level, 1] & bit == 0
+        if alone:
+            if level > 0 and every & (bit - ONE) & ~before:
+                continue
+            if here[depth, 5] < 0:
+                here[depth, 5] = _ends(bits, runs[depth], run_of[depth], every)
+            if here[depth, 5]:
                 if boxes == most or looks > 1000 * most:
-                    return bounds, items, which, sizes, ends, present, wide, boxes, False
-                for j in range(instant, instants):
-                    box[j] = 0
-                if boxes + 2 > len(bounds) or size + instants * kinds > len(items):
-                    bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
-                filled = 0
-                for j in range(instants):
-                    counts[filled] = np.int64(ones_in(box[j]))
-                    filled += counts[filled] > 0
-                    for s in range(kinds):
-                        if (box[j] >> np.uint64(s)) & np.uint64(1):
-                            items[size] = j * kinds + s
-                            size += 1
+                    return bounds, items, boxes, False
+                path[depth], sets[depth] = j, every
+                bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
+                size = _write(items, size, path, sets, depth + 1, kinds)
                 boxes += 1
                 bounds[boxes] = size
-                if total < 0:
-                    wide = room(wide, wides + 1)
-                    wide[wides] = boxes - 1
-                    wides += 1
-                elif least > 0:
-                    _sum_up(cells, total, counts, filled)
-                    for a in range(total):
-                        if cells[a] == 0 or cells[a] >= least:
-                            continue
-                        which, sizes = room(which, small + 1), room(sizes, small + 1)
-                        ends, present = room(ends, small + 2), room(present, used + instants)
-                        which[small], sizes[small] = boxes - 1, cells[a]
-                        left, q = a, bounds[boxes - 1]
-                        for c in range(filled):
-                            digit = left % (counts[c] + 1)
-                            if digit:
-                                present[used] = items[q + digit - 1]
-                                used += 1
-                            left //= counts[c] + 1
-                            q += counts[c]
-                        small += 1
-                        ends[small] = used
-            else:
-                need = top + 2 * (end - begin) + 1
-                if need > len(shelf):
-                    shelf, bits = room(shelf, need), room(bits, need)
-                if instant:
-                    for w in range(words):
-                        chosen[w] = 0
-                    chosen[(instant - 1) // per_word] = box[instant - 1] << np.uint64(
-                        ((instant - 1) % per_word) * kinds
-                    )
-                symbols, none, top = _split(
-                    shelf, bits, (begin, end), instant, runs[instant], head, rest, kinds, chosen, where, top
-                )
-                found_symbols[instant] = symbols
-                level += 1
-                _note(here[level], instant, none, top, 0, top, way, total)
-                sets[level] = 0
-        if level < 0:
-            break
-        instant, begin, end, top = here[level, 0], here[level, 1], here[level, 2], here[level, 4]
-        way, total = here[level, 5], here[level, 6]
-        word, low = instant // per_word, np.uint64((instant % per_word) * kinds)
-        own = ((np.uint64(1) << np.uint64(kinds)) - np.uint64(1)) << low
-        if here[level, 7] == 0:
-            here[level, 7] = 1
-            _shared(bits, begin, end, common)
-            closed = (common[word] & own) >> low
-            # close by one: what a set is closed to must not have a symbol before the last one that it has not
-            last = here[level, 3]
-            below = np.uint64(0)
-            if last > 0:
-                below = (np.uint64(1) << np.uint64(runs[instant, last - 1, 2])) - np.uint64(1)
-            if closed & below != sets[level] & below:
-                level -= 1
+            continue
+        need = top + (end_of - begin_of if level == 0 else top - lists[depth, level, 0])
+        if need > len(head):
+            head, place, behind = room(head, need), room(place, need), room(behind, need)
+            bits = _more_bits(bits, len(head))
+        if level == 0:
+            now = before if first else shared[depth, c]
+            extra, any_of = now & ~bit, some[depth, c]
+            more = np.uint64(0) if first else _next(every, now, c, shared[depth])
+            if extra == 0 and more == 0 and _all_have(bits, begin_of, end_of, word, own):
                 continue
-            extra = closed & ~sets[level]
-            for c in range(found_symbols[instant]):
-                if (extra >> np.uint64(runs[instant, c, 2])) & np.uint64(1):
-                    bit = np.uint64(1) << (low + np.uint64(runs[instant, c, 2]))
-                    _follow(shelf, bits, (begin, end), runs[instant, c], word, bit, begin)
-            sets[level] = closed
-            if extra:
-                _shared(bits, begin, end, common)
-            common[word] &= ~own
-            wider = False
-            for w in range(words):
-                wider |= common[w] != 0
-            if wider:
+            stop = _follow_one(head, place, behind, bits, begin_of, end_of, word, own & ~(now << low), top)
+        else:
+            stop, one, any_of = _follow_more(
+                head, place, behind, bits, lists[depth, level, 0], top, begin_of, word, own, bit << low, top
+            )
+            one, any_of = (one >> low) & symbols, (any_of >> low) & symbols
+            if one & (bit - ONE) & ~before:
                 continue
-            leaf = end - begin == 1 or instant + 1 == instants
-            if instant + 1 == cut or (leaf and instant + 1 < cut):
-                number += 1
-                if number % parts != part:
-                    continue
-            box[instant] = closed
-            if total > 0 and least > 0:
-                larger = total * (np.int64(ones_in(closed)) + 1)
-                if larger > widest:
-                    total = -1
-                elif leaf:
-                    if larger > len(cells):
-                        cells = room(cells, larger)
-                    _fill(cells, ways, way, total, table, support, closed << low, word)
-                    total = larger
-                elif closed:
-                    if way + total + larger > len(ways):
-                        ways = room(ways, way + total + larger)
-                    _widen(ways, way, total, table, closed << low, word, way + total)
-                    way, total = way + total, larger
-            instant += 1
-            entering = True
-            continue
-        c = here[level, 3]
-        if c == found_symbols[instant]:
-            level -= 1
-            continue
-        here[level, 3] = c + 1
-        bit = np.uint64(1) << np.uint64(runs[instant, c, 2])
-        if sets[level] & bit:
-            continue
-        sets[level + 1] = sets[level] | bit
-        level += 1
-        if sets[level] == bit:
-            _note(here[level], instant, runs[instant, c, 0], runs[instant, c, 1], c + 1, top, way, total)
-            continue
-        if top + end - begin > len(shelf):
-            shelf, bits = room(shelf, top + end - begin), room(bits, top + end - begin)
-        stop = _follow(shelf, bits, (begin, end), runs[instant, c], word, bit << low, top)
-        _note(here[level], instant, top, stop, c + 1, stop, way, total)
-    return (
-        bounds[: boxes + 1],
-        items[:size],
-        which[:small],
-        sizes[:small],
-        ends[: small + 1],
-        present[:used],
-        wide[:wides],
-        boxes,
-        True,
-    )
+            extra, now = one & ~(before | bit), before | one
+            for q in range(top, stop if extra else top):
+                bits[word, q] &= ~(extra << low)
+            more = _next(every, now, c, shared[depth])
+        while extra:
+            _take_in(place, behind, bits, top, stop, runs[depth, run_of[depth, lowest(extra)], 1], word, own)
+            extra &= extra - ONE
+        kept = not _all_have(bits, top, stop, word, own)
+        if more:
+            here[depth, 4] = level + 1
+            lists[depth, level + 1, 0], lists[depth, level + 1, 1] = top, stop
+            states[depth, level + 1, 0], states[depth, level + 1, 1] = now, any_of
+            states[depth, level + 1, 2] = more
+        if kept:
+            path[depth], sets[depth] = j, now
+            depth, begin, end, entering = depth + 1, top, stop, True
+    return bounds[: boxes + 1], items[:size], boxes, True

@@ -4,7 +4,8 @@ A family is a tree as `kernels.itemsets` makes it; item `j * kinds + s` stands a
 most one item of an instant. A *box* names some items of some instants; it belongs to the family when every
 way to take one item from each of its instants is frequent. A box with one item per instant is an itemset.
 The *cells* of a box are what rows can have of it, one item or none of each instant; supports give their
-sizes, because none of an instant is all less each. Boxes are searched for in `kernels.box_search`.
+sizes, because none of an instant is all less each. Boxes of series are searched for in
+`kernels.box_search` and looked into in `kernels.box_cells`.
 
 Cost: `links` looks up depth - 1 nodes per itemset; `small_cells` grows with the number of cells.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.box_search import room
+from timeveil.kernels.itemset_lookup import room
 
 
 @njit(cache=True, nogil=True)
@@ -54,15 +55,6 @@ def links(item, first, kids):  # type: ignore[no-untyped-def]
                 covered[without] = True
             paths[at + length], drops[at + length] = item[c], v
     return begins, paths, drops, covered
-
-
-@njit(cache=True, nogil=True)
-def additions(paths, drops, nodes, kinds, instants):  # type: ignore[no-untyped-def]
-    """For every node and instant, how many of its symbols can be added without leaving the family."""
-    counts = np.zeros((nodes, instants), np.uint8)
-    for q in range(len(paths)):
-        counts[drops[q], paths[q] // kinds] += 1
-    return counts
 
 
 @njit(cache=True, nogil=True)

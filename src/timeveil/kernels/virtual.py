@@ -7,6 +7,8 @@ from numba import njit
 
 from timeveil.kernels.itemsets import ones_in
 
+ALL = ~np.uint64(0)
+
 
 @njit(cache=True, nogil=True)
 def as_bits(bounds, members, width):  # type: ignore[no-untyped-def]
@@ -23,32 +25,19 @@ def first_fit(bounds, present, lacks, absent, items, kinds, instant_of):  # type
     """Merge channels in their order, each into the first it agrees with; what each merger has and lacks.
 
     Two agree when neither has what the other lacks and, where an instant has several `kinds` of items, they
-    do not have two items of one instant, nor lack all of an instant together. For each item and instant the
-    mergers that have or lack it are bits, so that 64 of them are asked at once. Items stand in order.
+    do not have two items of one instant, nor lack all of an instant together. For each item the mergers that
+    have it, lack it or cannot have it are bits, so that 64 of them are asked at once. Items stand in order.
     """
-    channels, width = len(bounds) - 1, 1
-    instants = instant_of.max() + 1 if items else 1
+    instants, made, width = instant_of.max() + 1 if items else 1, 0, 1
     begins = np.searchsorted(instant_of, np.arange(instants + 1))
-    conflicts = kinds > 1
-    having, lacking = np.zeros((items, width), np.uint64), np.zeros((items, width), np.uint64)
-    busy = np.zeros((instants, width), np.uint64)
-    made = 0
-    for c in range(channels):
+    having, lacking, barred = np.zeros((3, items, width), np.uint64)
+    for c in range(len(bounds) - 1):
         home = np.int64(made)
+        has, misses = present[bounds[c] : bounds[c + 1]], absent[lacks[c] : lacks[c + 1]]
         for w in range((made + 63) // 64):
-            against = np.uint64(0)
-            for q in range(bounds[c], bounds[c + 1]):
-                x = present[q]
-                against |= lacking[x, w]
-                if conflicts:
-                    against |= busy[instant_of[x], w] & ~having[x, w]
-            for q in range(lacks[c], lacks[c + 1]):
-                against |= having[absent[q], w]
-            if conflicts:
-                against |= _nothing_left(
-                    absent[lacks[c] : lacks[c + 1]], lacking[:, w], begins, kinds, instant_of
-                )
-            free = ~against
+            free = _free(misses, having, w, _free(has, barred, w, ALL))
+            if kinds > 1 and free:
+                free &= ~_nothing_left(misses, w, lacking, free, begins, kinds, instant_of)
             if free:
                 home = 64 * w + np.int64(ones_in((free & (~free + np.uint64(1))) - np.uint64(1)))
                 break
@@ -56,30 +45,42 @@ def first_fit(bounds, present, lacks, absent, items, kinds, instant_of):  # type
             home = np.int64(made)
             made += 1
             if made > 64 * width:
-                having, lacking, busy = _wider(having), _wider(lacking), _wider(busy)
+                having, lacking, barred = _wider(having), _wider(lacking), _wider(barred)
                 width *= 2
         place, bit = home // 64, np.uint64(1) << np.uint64(home % 64)
-        for q in range(bounds[c], bounds[c + 1]):
-            having[present[q], place] |= bit
-            busy[instant_of[present[q]], place] |= bit
-        for q in range(lacks[c], lacks[c + 1]):
-            lacking[absent[q], place] |= bit
+        for x in has:
+            having[x, place] |= bit
+            for other in range(begins[instant_of[x]], begins[instant_of[x] + 1] if kinds > 1 else 0):
+                if other != x:
+                    barred[other, place] |= bit
+        for x in misses:
+            lacking[x, place] |= bit
+            barred[x, place] |= bit
     return having, lacking, made
 
 
 @njit(cache=True, nogil=True)
-def _nothing_left(absent, lacking, begins, kinds, instant_of):  # type: ignore[no-untyped-def]
-    """The mergers that lack all other items of an instant of which some items are lacking already."""
+def _free(some, against, w, free):  # type: ignore[no-untyped-def]
+    """Of one word of mergers those that no item is against."""
+    for x in some:
+        free &= ~against[x, w]
+        if free == 0:
+            break
+    return free
+
+
+@njit(cache=True, nogil=True)
+def _nothing_left(absent, w, lacking, asked, begins, kinds, instant_of):  # type: ignore[no-untyped-def]
+    """Of the mergers asked for those that lack all items of an instant but some that are absent anyway."""
     found, q = np.uint64(0), 0
     while q < len(absent):
         instant = instant_of[absent[q]]
-        every = begins[instant + 1] - begins[instant] == kinds
-        lack_all = ~np.uint64(0) if every else np.uint64(0)
+        lack_all = asked if begins[instant + 1] - begins[instant] == kinds else np.uint64(0)
         for x in range(begins[instant], begins[instant + 1]):
             if q < len(absent) and absent[q] == x:
                 q += 1
-            else:
-                lack_all &= lacking[x]
+            elif lack_all:
+                lack_all &= lacking[x, w]
         found |= lack_all
     return found
 
@@ -92,22 +93,42 @@ def _wider(bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def together(bounds, members, weight, items):  # type: ignore[no-untyped-def]
-    """For every two items the weight of all sets that have both; of an item with itself, that have it."""
+def together(item, first, kids, weight, items):  # type: ignore[no-untyped-def]
+    """For every two items the weight of all sets of a tree that have both; of an item with itself, of it.
+
+    What lies below a node has all that the node has.
+    """
     found = np.zeros((items, items), np.int64)
-    for v in range(len(bounds) - 1):
-        for p in range(bounds[v], bounds[v + 1]):
-            for q in range(bounds[v], bounds[v + 1]):
-                found[members[p], members[q]] += weight[v]
+    below = weight.copy()
+    for v in range(len(item) - 1, -1, -1):
+        for c in range(first[v], first[v] + kids[v]):
+            below[v] += below[c]
+    path, turn, top = np.empty(items + 1, np.int64), np.empty(items + 1, np.int64), 0
+    path[0], turn[0] = 0, first[0]
+    while top >= 0:
+        v, c = path[top], turn[top]
+        if c == first[v] + kids[v]:
+            top -= 1
+            continue
+        turn[top] = c + 1
+        x = item[c]
+        found[x, x] += below[c]
+        for a in range(1, top + 1):
+            found[x, item[path[a]]] += below[c]
+        if kids[c]:
+            top += 1
+            path[top], turn[top] = c, first[c]
+    for x in range(items):
+        for y in range(x):
+            found[y, x] = found[x, y]
     return found
 
 
 @njit(cache=True, nogil=True)
-def cheapest(asked, costs, place, kinds):  # type: ignore[no-untyped-def]
+def cheapest(asked, costs, kinds):  # type: ignore[no-untyped-def]
     """A row for each line of `asked`, one item of every instant: the one that is asked for, 1, or not -1.
 
-    Instant by instant the item that costs least beside those of the row so far, then by itself. `place` has
-    where an item stands among the costs.
+    Instant by instant the item that costs least beside those of the row so far, then by itself.
     """
     instants = asked.shape[1] // kinds
     found = np.full((len(asked), instants), -1, np.int64)
@@ -122,10 +143,10 @@ def cheapest(asked, costs, place, kinds):  # type: ignore[no-untyped-def]
             for x in range(j * kinds, (j + 1) * kinds):
                 if asked[v, x] < 0:
                     continue
-                cost, own = np.int64(0), costs[place[x], place[x]]
+                cost, own = np.int64(0), costs[x, x]
                 for other in found[v]:
                     if other >= 0:
-                        cost += costs[place[x], place[other]]
+                        cost += costs[x, other]
                 if best < 0 or cost < least or (cost == least and own < alone):
                     best, least, alone = x, cost, own
             found[v, j] = best
@@ -141,6 +162,7 @@ def added_support(item, first, kids, holders, copies):  # type: ignore[no-untype
     width = holders.shape[1]
     added = np.zeros(len(item), np.int64)
     added[0] = copies.sum()
+    alike = (copies == copies[0]).all()
     longest, depth = 1, np.zeros(len(item), np.int64)
     for v in range(len(item)):
         for c in range(first[v], first[v] + kids[v]):
@@ -159,13 +181,22 @@ def added_support(item, first, kids, holders, copies):  # type: ignore[no-untype
             continue
         c = first[v] + turn[top]
         turn[top] += 1
-        total = 0
+        total = np.int64(0)
         for w in range(width):
             both = rows[top, w] & holders[item[c], w]
             rows[top + 1, w] = both
-            while both:
-                total += copies[64 * w + np.int64(ones_in((both & (~both + np.uint64(1))) - np.uint64(1)))]
-                both &= both - np.uint64(1)
+            total += np.int64(ones_in(both))
+        if alike:
+            total *= copies[0]
+        elif total:
+            total = np.int64(0)
+            for w in range(width):
+                both = rows[top + 1, w]
+                while both:
+                    total += copies[
+                        64 * w + np.int64(ones_in((both & (~both + np.uint64(1))) - np.uint64(1)))
+                    ]
+                    both &= both - np.uint64(1)
         added[c] = total
         if total and kids[c]:
             top += 1

@@ -17,8 +17,6 @@ cells than there are rows, the rows are counted instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +27,6 @@ from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
 CELLS_AT_MOST = 1 << 22
-PARTS, ALONE = 2, 20_000
-"""Above so many patterns the search for boxes is done in so many parts at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +58,8 @@ def maximal_channels(
     follows. Without items that exclude each other, or if that is not to be counted with, they are the maximal
     itemsets.
     """
+    from timeveil.kernels.box_cells import lacking  # noqa: PLC0415
+
     published = family
     if structural:
         family = completed(published, most).family
@@ -74,7 +72,8 @@ def maximal_channels(
     box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
     lengths = np.concatenate([np.diff(part[2]) for part in parts])
     have = np.concatenate([[0], np.cumsum(lengths)]), items
-    return Channels(have, _less(boxes, box, have), sizes, box, boxes, family, published)
+    lack = lacking(*boxes, box, *have)
+    return Channels(have, lack, sizes, box, boxes, family, published)
 
 
 Cells = tuple[Ints, Ints, Ints, Ints]
@@ -95,16 +94,15 @@ def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
 
 def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cells, Ints]:
     """The same of boxes that are wider than a set."""
+    from timeveil.kernels.box_cells import small_box_cells  # noqa: PLC0415
     from timeveil.kernels.box_search import search  # noqa: PLC0415
+    from timeveil.kernels.itemset_lookup import by_items, kid_table  # noqa: PLC0415
 
-    parts = PARTS if len(family.item) > ALONE else 1
-    asked = (family.tree, family.kinds, family.instants, k, most, widest)
-    with ThreadPoolExecutor(parts) as pool:
-        done = list(pool.map(lambda part: search(*asked, part, parts), range(parts)))
-    bounds, items, which, sizes, ends, present, wide, counts, whole = zip(*done, strict=True)
-    found = sum(counts)
-    before = [sum(counts[:part]) for part in range(parts)]
-    if found > most or not all(whole):
+    kinds, instants = family.kinds, family.instants
+    table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
+    sorted_sets = by_items(family.item, family.first, family.kids, table, kinds)
+    bounds, items, found, whole = search(*sorted_sets, kinds, instants, most)
+    if not whole:
         raise ParameterError(
             f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
             f"have to be looked at; {most:,} is the most",
@@ -112,15 +110,9 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cel
             code="too-many-patterns",
             facts={"boxes": int(found), "cap": most},
         )
-    small = [numbers + shift for numbers, shift in zip(which, before, strict=True)]
-    large = [numbers + shift for numbers, shift in zip(wide, before, strict=True)]
-    cells = np.concatenate(small), np.concatenate(sizes), _joined(ends), np.concatenate(present)
-    return (_joined(bounds), np.concatenate(items)), cells, np.concatenate(large)
-
-
-def _joined(bounds: Sequence[Ints]) -> Ints:
-    """Bounds of sets that stand one after the other."""
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(some) for some in bounds]))])
+    support = family.support.astype(np.int32)
+    *cells, wide = small_box_cells(table, support, kinds, instants, bounds, items, k, widest)
+    return (bounds, items), tuple(cells), wide
 
 
 def cell_numbers(boxes: Sets, kinds: int) -> Ints:
@@ -147,14 +139,3 @@ def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> Cells:
     there = np.unpackbits(cells[small], axis=1, count=len(mine)).astype(np.bool_)
     ends = np.concatenate([[0], np.cumsum(there.sum(1))])
     return np.full(int(small.sum()), box), counts[small], ends, np.tile(mine, (len(there), 1))[there]
-
-
-def _less(boxes: Sets, box: Ints, have: Sets) -> Sets:
-    """What each cell lacks of its box."""
-    bounds, items = chosen(boxes, box)
-    cell = np.repeat(np.arange(len(box)), np.diff(bounds))
-    most = int(items.max(initial=0)) + 1
-    held = np.repeat(np.arange(len(box)), np.diff(have[0])) * most + have[1]
-    lacks = ~np.isin(cell * most + items, held, assume_unique=True)
-    lengths = np.bincount(cell[lacks], minlength=len(box))
-    return np.concatenate([[0], np.cumsum(lengths)]), items[lacks]

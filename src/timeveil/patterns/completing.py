@@ -77,78 +77,30 @@ def completed(family: Family, most: int = CAP) -> Completed:
     A set follows from sets of its own length and one that is shorter: lengths are done one after the other.
     More than `most` sets are refused.
     """
-    if family.kinds == 1:
-        return Completed.only(family)
-    begins, paths, drops, _ = family.links
-    depth, rank = np.diff(begins), np.zeros(len(family.item), np.int64)
-    root = np.zeros(1, np.int64)
-    done = [_Level(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64), family.support[:1], root, root)]
-    keys, longest = [root], int(depth.max(initial=0))
-    if family.kinds == 2 and 3**longest > most:  # of two symbols all follow, over any of the same instants
-        raise _too_many(most)
-    for length in range(1, longest + 1):
-        here = np.flatnonzero(depth == length)
-        at = begins[here][:, None] + np.arange(length)
-        found = _Level(paths[at], rank[drops[at]], family.support[here], here, np.zeros(len(here), np.int64))
-        found = _followed(found, done, keys, family, most)
-        key = found.less[:, -1] * (family.kinds * family.instants) + found.lines[:, -1]
-        order = np.argsort(key, kind="stable")
-        rank[here] = np.argsort(order)[: len(here)]
-        done.append(found.part(order))
-        keys.append(key[order])
-    return _built(done, family)
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """Sets of one length: their items, places of the sets without each, supports, origins and rounds."""
-
-    lines: Ints
-    less: Ints
-    support: Ints
-    origin: Ints
-    since: Ints
-
-    def part(self, which: Ints) -> _Level:
-        return _Level(*(getattr(self, name)[which] for name in self.__slots__))
-
-    def with_more(self, lines: Ints, less: Ints, support: Ints, turn: int) -> _Level:
-        more = lines, less, support, np.full(len(lines), -1), np.full(len(lines), turn)
-        mine = (getattr(self, name) for name in self.__slots__)
-        return _Level(*(np.concatenate(pair) for pair in zip(mine, more, strict=True)))
-
-
-def _followed(level: _Level, done: list[_Level], keys: list[Ints], family: Family, most: int) -> _Level:
-    """The sets of a length, and all that follow from them and the shorter ones, `done`."""
-    from timeveil.kernels.boxes import additions  # noqa: PLC0415
+    from timeveil.kernels.completion import as_tree, beside, follow, short  # noqa: PLC0415
+    from timeveil.kernels.itemset_lookup import kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
-    length, turn, above = level.lines.shape[1], 0, done[-1]
-    shorter = sum(len(one.lines) for one in done)
-    counts = additions(level.lines.ravel(), level.less.ravel(), len(above.lines), kinds, instants).ravel()
-    while len(short := np.flatnonzero(counts == kinds - 1)):
-        turn += 1
-        # a set is met once for each of its items at most
-        if shorter + len(level.lines) + len(short) // length > most:
-            raise _too_many(most)
-        place = (level.less * instants + level.lines // kinds).ravel()
-        hit = np.flatnonzero(counts[place] == kinds - 1)
-        slot = np.searchsorted(short, place[hit])
-        others = np.bincount(slot, level.support[hit // length], len(short)).astype(np.int64)
-        symbols = np.bincount(slot, level.lines.ravel()[hit] % kinds, len(short)).astype(np.int64)
-        item = short % instants * kinds + kinds * (kinds - 1) // 2 - symbols
-        held = above.lines[short // instants]
-        lines, first = np.unique(
-            np.sort(np.concatenate([held, item[:, None]], axis=1), axis=1), axis=0, return_index=True
-        )
-        support = (above.support[short // instants] - others)[first]
-        less = np.stack(
-            [_places(np.delete(lines, gone, axis=1), keys, kinds * instants) for gone in range(length)],
-            axis=1,
-        )
-        level = level.with_more(lines, less, support, turn)
-        np.add.at(counts, (less * instants + lines // kinds).ravel(), np.uint8(1))
-    return level
+    if kinds == 1:
+        return Completed.only(family)
+    table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
+    more, parent, depth = beside(family.item, family.first, family.kids, table, kinds)
+    if (
+        kinds == 2 and 3 ** int(depth.max()) > most
+    ):  # of two symbols all follow, over any of the same instants
+        raise _too_many(most)
+    queue = short(more, kinds, instants)
+    queue = queue[np.argsort(depth[queue // instants], kind="stable")]
+    item, support, parent, since = follow(
+        family.item, family.support, table, more, parent, depth, queue, kinds, instants, most
+    )
+    if len(item) > most:
+        raise _too_many(most)
+    nodes = len(family.item)
+    new = nodes + np.lexsort([item[nodes:], parent[nodes:]])
+    which, first, kids = as_tree(item, parent, family.first, family.kids, new)
+    origin = np.where(which < nodes, which, -1)
+    return Completed(Family(item[which], support[which], first, kids, kinds, instants), origin, since[which])
 
 
 def _too_many(most: int) -> ParameterError:
@@ -158,24 +110,3 @@ def _too_many(most: int) -> ParameterError:
         code="too-many-patterns",
         facts={"cap": most},
     )
-
-
-def _places(lines: Ints, keys: list[Ints], size: int) -> Ints:
-    """Where sets stand among those of their length, all of which are there."""
-    here = np.zeros(len(lines), np.int64)
-    for column in range(lines.shape[1]):
-        here = np.searchsorted(keys[column + 1], here * size + lines[:, column])
-    return here
-
-
-def _built(done: list[_Level], before: Family) -> Completed:
-    """A tree of the sets of all lengths, which stand in order."""
-    offsets = np.cumsum([0, *(len(level.lines) for level in done)])
-    above = [offset + level.less[:, -1] for offset, level in zip(offsets, done[1:], strict=False)]
-    kids = np.bincount(np.concatenate([*above, np.zeros(0, np.int64)]), minlength=offsets[-1])
-    item = np.concatenate([np.full(1, -1), *(level.lines[:, -1] for level in done[1:])])
-    support, origin, since = (
-        np.concatenate([getattr(level, name) for level in done]) for name in ("support", "origin", "since")
-    )
-    family = Family(item, support, 1 + np.cumsum(kids) - kids, kids, before.kinds, before.instants)
-    return Completed(family, origin, since)

@@ -92,9 +92,11 @@ def mergers(channels: Channels, rows: Transactions) -> Sets:
     """A row for each merger, in it: greedy first fit, the most items first, then in the order of items."""
     from timeveil.kernels.virtual import first_fit  # noqa: PLC0415
 
-    used, places = np.unique(np.concatenate([channels.present[1], channels.absent[1]]), return_inverse=True)
-    present = channels.present[0], places[: len(channels.present[1])]
-    absent = channels.absent[0], places[len(channels.present[1]) :]
+    place = np.zeros(len(rows.names), np.int64)
+    place[channels.present[1]] = place[channels.absent[1]] = 1
+    used, place = np.flatnonzero(place), np.cumsum(place) - 1
+    present = channels.present[0], place[channels.present[1]]
+    absent = channels.absent[0], place[channels.absent[1]]
     order = _largest_first(present, absent, len(used))
     having, lacking, made = first_fit(
         *chosen(present, order), *chosen(absent, order), len(used), rows.kinds, used // rows.kinds
@@ -115,18 +117,15 @@ def _series(used: Ints, have: NDArray[np.bool_], lack: NDArray[np.bool_], family
     """A series for each merger: what it has and, at every other instant, what costs published counts least.
 
     One more in a count of n is 1/n of it, told in whole numbers. A symbol costs what all patterns
-    with it and something of the row do; among equals the first is taken.
+    with it and something of the row do, nothing if none is published; among equals the first is taken.
     """
     from timeveil.kernels.virtual import cheapest, together  # noqa: PLC0415
 
-    bounds, members = family.sets
-    shown, places = np.unique(members, return_inverse=True)
-    costs = together(bounds, places, WHOLE // np.maximum(family.support, 1), len(shown) + 1)
-    place = np.full(items, len(shown))  # what is not published costs nothing
-    place[shown] = np.arange(len(shown))
+    weight = WHOLE // np.maximum(family.support, 1)
+    costs = together(family.item, family.first, family.kids, weight, items)
     asked = np.zeros((len(have), items), np.int8)
     asked[:, used] = have.astype(np.int8) - lack
-    found = cheapest(asked, costs, place, family.kinds)
+    found = cheapest(asked, costs, family.kinds)
     return np.arange(len(found) + 1) * found.shape[1], found.ravel()
 
 

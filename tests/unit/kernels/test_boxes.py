@@ -81,22 +81,15 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
 def test_a_cap_stops_the_search() -> None:
     rows = transactions([frozenset(w) for w in itertools.product((0, 1), (2, 3), (4, 5))] * 3, 6, 2)
     family = mine_family(rows, 3, 3, 1 << 10)
-    assert len(sets_of(*maximal_channels(family, rows, 2, 1).boxes)) == 1
-    with pytest.raises(ParameterError) as caught:
-        maximal_channels(mine_family(rows, 3, 2, 1 << 10), rows, 2, 1)
-    assert caught.value.code == "too-many-patterns"
-
-
-def test_in_parts_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(60):
-        some, rows, _, least = series(seed)
-        family = mine_family(rows, least, rows.instants, 1 << 20)
-        whole = maximal_channels(family, rows, 4, 1 << 20)
-        with monkeypatch.context() as changed:
-            changed.setattr("timeveil.patterns.channels.ALONE", 0)
-            parts = maximal_channels(family, rows, 4, 1 << 20)
-        assert set(sets_of(*parts.boxes)) == set(sets_of(*whole.boxes))
-        check_cells(some, sets_of(*parts.boxes), parts, 4)
+    assert len(sets_of(*_of_boxes(family, 2, 1, 1 << 10)[0])) == 1
+    for refused in (
+        lambda: _of_boxes(mine_family(rows, 3, 2, 1 << 10), 2, 1, 1 << 10),
+        lambda: maximal_channels(family, rows, 2, 26),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            refused()
+        assert caught.value.code == "too-many-patterns"
+    assert len(sets_of(*maximal_channels(family, rows, 2, 27).boxes)) == 1
 
 
 def test_more_items_than_one_word_of_bits() -> None:
