@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
-from timeveil.patterns.channels import Channels, maximal_channels
+from timeveil.patterns.channels import Channels, _of_boxes, maximal_channels
 from timeveil.patterns.family import mine_family
 from timeveil.patterns.transactions import Transactions
 
