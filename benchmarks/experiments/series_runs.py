@@ -41,7 +41,7 @@ SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))
 EQUAL = tuple(setting for setting in SETTINGS if setting[0] == setting[1])
 SUPPRESSING = (2, 5, 10, 20, 30, 40, 50, 100)
 FRONT = (0, 0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
-EFFORTS = ((10, 0), (10, 1), (10, 3), (10, 10), (2, 1), (2, 10))
+EFFORTS = ((10, 0), (10, 1), (10, 3), (10, 10))
 SEED = 1
 
 

@@ -19,7 +19,7 @@ from timeveil.kernels.arrangement import (
     refresh_group,
 )
 from timeveil.kernels.compiling import kernel, part
-from timeveil.kernels.refining import changed, move, swap
+from timeveil.kernels.refining import changed, move, same, swap
 
 
 def shake(
@@ -69,6 +69,8 @@ def shake_leaves(  # type: ignore[no-untyped-def]
             s = np.int64(-1)
             if not may_move(places, rules, b, c) or below(chance, 2) == 0:
                 s = places.members[c, below(chance, places.size[c])]
+                if same(rows.values, r, s):
+                    continue
             limit = -heat * np.log(1.0 - unit(chance))
             if change(rows, places, state, rules, r, s, c, limit, desk) > limit:
                 continue

@@ -246,7 +246,7 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
         if change >= least:
             continue
         taken = np.int64(-1) if best[t, 2] == 1 else s
-        if taken >= 0 and _same(near[0], i, o):
+        if taken >= 0 and same(near[0], i, o):
             continue
         for side in range(2):
             if change < least:
@@ -260,7 +260,7 @@ def _choose(rows, places, state, rules, near, i, best, desk):  # type: ignore[no
 
 
 @part
-def _same(values, i, o):  # type: ignore[no-untyped-def]
+def same(values, i, o):  # type: ignore[no-untyped-def]
     """Whether two rows are equal."""
     for j in range(values.shape[1]):  # noqa: SIM110
         if values[i, j] != values[o, j]:
