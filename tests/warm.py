@@ -36,7 +36,7 @@ def packets() -> None:
 
 def series() -> None:
     for method in ("adaptive", "representative", "kapra", "naive"):
-        tv.anonymize_series(_curves(), _columns(), k=6, p=3, method=method)
+        tv.anonymize_series(_curves(), _columns(), k=6, p=3, method=method, effort=2)
 
 
 def patterns() -> None:
