@@ -44,7 +44,7 @@ WRONG: dict[str, tuple[str, int]] = {
     "too few people": (made("time").replace("--k 3", "--k 50"), 3),
     "no granularity": (made("time").replace("week", "minute").replace("--suppress 0.05", ""), 3),
     "too few values": (made("stream").replace("--l 2", "--l 40"), 2),
-    "too few series": (made("series").replace("--k 4", "--k 90"), 3),
+    "too few series": (made("series").replace("--k 4", "--k 90"), 2),
     "no frequent pattern": (made("patterns").replace("--min-support 9", "--min-support 61"), 2),
     "nulls": (made("time").replace("--nulls withhold", ""), 2),
     "a seed that is none": (made("stream").replace(str(SEED), f"{SEED}x"), 2),
