@@ -17,6 +17,9 @@ from timeveil.model.wording import counted
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _STRANGE = r"(?i)^[+-]?(nan|inf|infinity)$"
 
+_WRITTEN = {32: 9, 64: 18, 128: 38, 256: 76}
+"""The largest scale of decimals, by their bits, that Arrow has a text for."""
+
 LONGEST = 2.0**53
 """Whole numbers below this in size are floats, every one of them."""
 SMALLEST, LARGEST = 1e-300, 1e300
@@ -72,7 +75,7 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
             code="bad-number",
             facts={"column": name},
         )
-    elif pa.types.is_decimal(column.type):
+    elif pa.types.is_decimal(column.type) and abs(column.type.scale) <= _WRITTEN[column.type.bit_width]:
         column = column.cast(pa.string())  # Arrow's own way to a float misses the nearest one
     missing = _mask(pc.is_null(column))
     values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy()

@@ -244,6 +244,21 @@ def _ends(bits, runs, run_of, every):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _room_for_runs(first_items, rests):  # type: ignore[no-untyped-def]
+    """How many items the longest pattern has, and one more; and how many different items there are.
+
+    Patterns stand in the order of their items. What a pattern has behind its first item stands after it, or
+    is the first of all, nothing.
+    """
+    lengths, longest, different = np.zeros(len(rests), np.int32), 0, 1
+    for v in range(len(rests) - 1, 0, -1):
+        lengths[v] = lengths[rests[v]] + 1
+        longest = max(longest, lengths[v])
+        different += first_items[v] != first_items[v - 1]
+    return longest + 1, different
+
+
+@njit(cache=True, nogil=True)
 def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
     """All maximal boxes of itemsets sorted by their items: bounds and items, their number, and whether all.
 
@@ -258,10 +273,8 @@ def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untype
     path, sets = np.zeros(instants + 1, np.int64), np.zeros(instants + 1, np.uint64)
     # for each depth: begin, runs, next of them, instant, level of sets, whether all symbols end a box
     here, masks = np.zeros((instants + 1, 6), np.int64), np.zeros((instants + 1, 2), np.uint64)
-    runs, run_of = (
-        np.empty((instants + 1, instants * kinds, 3), np.int64),
-        np.empty((instants + 1, kinds), np.int64),
-    )
+    runs = np.empty((*_room_for_runs(first_items, rests), 3), np.int64)
+    run_of = np.empty((instants + 1, kinds), np.int64)
     shared, some = np.empty((instants + 1, kinds), np.uint64), np.empty((instants + 1, kinds), np.uint64)
     lists = np.empty((instants + 1, kinds + 2, 2), np.int64)
     states = np.empty(
@@ -274,13 +287,15 @@ def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untype
     while depth >= 0:
         if entering:
             entering, looks = False, looks + 1
+            if looks > 1000 * most:
+                return bounds, items, boxes, False
             if end - begin == 1 or _singles(place, behind, begin, end):
                 last, longer = end - 1, depth + (end - begin > 1)
                 while True:
                     if last > begin:
                         last, path[depth], sets[depth] = _end_of(head, bits, begin, last, instant_of, kinds)
                     if longer == depth or sets[depth]:
-                        if boxes == most or looks > 1000 * most:
+                        if boxes == most:
                             return bounds, items, boxes, False
                         bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)
                         size = _write(items, size, path, sets, longer, kinds)
@@ -339,7 +354,7 @@ def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untype
             if here[depth, 5] < 0:
                 here[depth, 5] = _ends(bits, runs[depth], run_of[depth], every)
             if here[depth, 5]:
-                if boxes == most or looks > 1000 * most:
+                if boxes == most:
                     return bounds, items, boxes, False
                 path[depth], sets[depth] = j, every
                 bounds, items = room(bounds, boxes + 2), room(items, size + instants * kinds)

@@ -35,7 +35,11 @@ def beside(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     nodes, per_word, words = len(item), 64 // kinds, table.shape[1] // 2
     more = np.zeros((nodes, words), np.uint64)
     parent, depth = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
-    longest = words * per_word + 1
+    longest = 1
+    for v in range(nodes):
+        for c in range(first[v], first[v] + kids[v]):
+            depth[c] = depth[v] + 1
+            longest = max(longest, depth[c])
     without = np.zeros((longest + 1, longest), np.uint64)  # the node on each depth, without each of its items
     path, turn = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     place, bits = np.zeros(longest + 1, np.uint64), np.zeros(longest + 1, np.uint64)
@@ -56,7 +60,7 @@ def beside(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
             less = table[w, here] + ones_in(table[w, kids_at] & (bit - ONE))
             longer[a] = less
             more[less, place[a]] |= bits[a]
-        parent[c], depth[c] = v, top + 1
+        parent[c] = v
         if kids[c]:
             without[top + 1, top], place[top], bits[top] = v, word, bit
             top += 1

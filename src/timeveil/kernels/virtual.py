@@ -125,10 +125,11 @@ def together(item, first, kids, weight, items):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def cheapest(asked, costs, kinds):  # type: ignore[no-untyped-def]
+def cheapest(asked, costs, place, kinds):  # type: ignore[no-untyped-def]
     """A row for each line of `asked`, one item of every instant: the one that is asked for, 1, or not -1.
 
-    Instant by instant the item that costs least beside those of the row so far, then by itself.
+    `place` says where the costs of an item stand. Instant by instant the item that costs least beside those
+    of the row so far, then by itself.
     """
     instants = asked.shape[1] // kinds
     found = np.full((len(asked), instants), -1, np.int64)
@@ -143,10 +144,11 @@ def cheapest(asked, costs, kinds):  # type: ignore[no-untyped-def]
             for x in range(j * kinds, (j + 1) * kinds):
                 if asked[v, x] < 0:
                     continue
-                cost, own = np.int64(0), costs[x, x]
+                at, cost = place[x], np.int64(0)
+                own = costs[at, at]
                 for other in found[v]:
                     if other >= 0:
-                        cost += costs[x, other]
+                        cost += costs[at, place[other]]
                 if best < 0 or cost < least or (cost == least and own < alone):
                     best, least, alone = x, cost, own
             found[v, j] = best

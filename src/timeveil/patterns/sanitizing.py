@@ -122,10 +122,13 @@ def _series(used: Ints, have: NDArray[np.bool_], lack: NDArray[np.bool_], family
     from timeveil.kernels.virtual import cheapest, together  # noqa: PLC0415
 
     weight = WHOLE // np.maximum(family.support, 1)
-    costs = together(family.item, family.first, family.kids, weight, items)
+    known = np.unique(family.item[1:])
+    place = np.full(items, len(known))  # what no pattern has costs nothing, as the last of all costs
+    place[known] = np.arange(len(known))
+    costs = together(place[family.item], family.first, family.kids, weight, len(known) + 1)
     asked = np.zeros((len(have), items), np.int8)
     asked[:, used] = have.astype(np.int8) - lack
-    found = cheapest(asked, costs, family.kinds)
+    found = cheapest(asked, costs, place, family.kinds)
     return np.arange(len(found) + 1) * found.shape[1], found.ravel()
 
 

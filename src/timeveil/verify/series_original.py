@@ -24,6 +24,7 @@ from timeveil.verify.series_shape import MOST_LEVELS
 _CLOSE = 1e-9
 """A z-normalised value this near to a border may stand on either side of it."""
 _AT_ONCE = 1 << 16
+_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # beyond them decimals cannot be written as text
 _ZEROS = re.compile(r"(?<=:\d\d)\.0+")
 """The end of a time of whole seconds; it may be left out of an instant's name."""
 
@@ -93,7 +94,7 @@ def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
 def _floats(column: pa.ChunkedArray) -> Floats:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     column = column.cast(kind)
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) and abs(kind.scale) <= _SCALES[kind.bit_width]:
         column = column.cast(pa.string())  # which gives the nearest float; Arrow's own way may miss it
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = pc.utf8_trim_whitespace(column)

@@ -10,6 +10,8 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
+from timeveil.kernels.box_search import _room_for_runs
+from timeveil.kernels.itemset_lookup import by_items, kid_table
 from timeveil.patterns.channels import Channels, _of_boxes, maximal_channels
 from timeveil.patterns.family import mine_family
 from timeveil.patterns.transactions import Transactions
@@ -111,3 +113,16 @@ def test_more_items_than_one_word_of_bits() -> None:
             larger = sorted({*box, x}, key=lambda item: item // 5)
             by = [[y for y in larger if y // 5 == j] for j in sorted({y // 5 for y in larger})]
             assert not all(frozenset(way) in supports for way in itertools.product(*by))
+
+
+def test_room_is_made_for_what_is_there_and_not_for_every_instant() -> None:
+    for seed in range(40):
+        _, rows, _, least = series(seed)
+        family = mine_family(rows, least, rows.instants, 1 << 20)
+        table = kid_table(family.item, family.first, family.kids, family.kinds, 1)
+        in_order = by_items(family.item, family.first, family.kids, table, family.kinds)
+        depth, different = _room_for_runs(*in_order)
+        bounds, members = family.sets
+        assert depth == np.diff(bounds).max() + 1
+        assert different >= len(set(members.tolist()))
+        assert different <= len(set(members.tolist())) + 1
