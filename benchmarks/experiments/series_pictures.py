@@ -25,6 +25,8 @@ STYLE = {
     "adaptive 50, effort 0": 11,
 }
 TUNED = ("Walk", "Motion by channel, moving", "ICU", "CDNOW")
+OTHERS = ("String", "Uniform", "Motion", "Motion as String")
+MOTIONS = ("Motion", "Motion, moving", "Motion by channel")
 METRICS = {
     "PL": "pattern loss",
     "psq_precision": "PSQ precision, own tol.",
@@ -48,21 +50,24 @@ def pictures(results: dict[str, Any]) -> dict[str, str]:
     """Every picture by the name of its file."""
     sets = results["sets"]
     return {
-        "series-tuning-p": tuning(sets, "p"),
-        "series-tuning-k": tuning(sets, "k"),
+        "series-tuning-p": tuning(sets, "p", TUNED),
+        "series-tuning-k": tuning(sets, "k", TUNED),
+        "series-tuning-p-others": tuning(sets, "p", OTHERS),
+        "series-tuning-k-others": tuning(sets, "k", OTHERS),
         "series-questions-paper": questions(sets, ("Walk", "String", "Uniform"), "the generated sets"),
         "series-questions-real": questions(sets, TUNED[1:], "real data, Motion by channel, moving"),
+        "series-questions-motion": questions(sets, MOTIONS, "Motion, moving or not, scaled or not"),
         "series-front": front(sets),
         "series-time": times(sets),
         "series-customized": customized(sets),
     }
 
 
-def tuning(sets: dict[str, Any], varied: str) -> str:
+def tuning(sets: dict[str, Any], varied: str, names: Sequence[str]) -> str:
     fixed = {"p": ("k", 10), "k": ("p", 5)}[varied]
     plots = []
     for metric, word in (("VL", "value loss"), ("PL", "pattern loss")):
-        for name in _there(sets, TUNED):
+        for name in _there(sets, names):
             rows = sorted(
                 (row for row in sets[name]["sweep"] if row[fixed[0]] == fixed[1]), key=lambda row: row[varied]
             )
@@ -75,7 +80,7 @@ def tuning(sets: dict[str, Any], varied: str) -> str:
     letter, other = ("P", "k = 10") if varied == "p" else ("k", "P = 5")
     words = Words(
         f"Losses by {letter}",
-        f"{other}. Means per published series. Motion is by channel, moving.",
+        f"{other}. Means per published series." + " Motion is by channel, moving." * (names is TUNED),
         letter,
         _told(plots),
     )
