@@ -78,9 +78,10 @@ def tuning(sets: dict[str, Any], varied: str, names: Sequence[str]) -> str:
                 Panel(title, varied.upper() if varied == "p" else "k", curves, log_x=True, ticks=ticks)
             )
     letter, other = ("P", "k = 10") if varied == "p" else ("k", "P = 5")
+    note = " Motion is by channel, moving." if "Motion by channel, moving" in names else ""
     words = Words(
         f"Losses by {letter}",
-        f"{other}. Means per published series." + " Motion is by channel, moving." * (names is TUNED),
+        f"{other}. Means per published series.{note}",
         letter,
         _told(plots),
     )

@@ -29,6 +29,7 @@ def test_names_live_on_from_block_to_block() -> None:
     namespace: dict[str, object] = {}
     test_examples.run_doctest(python(">>> a = 1\n"), "page.md", namespace)
     test_examples.run_doctest(python(">>> a\n1\n"), "page.md", namespace)
+    assert namespace["a"] == 1
 
 
 def test_a_command_that_prints_something_else_fails() -> None:
