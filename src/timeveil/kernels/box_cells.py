@@ -13,165 +13,187 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.itemset_lookup import ONE, room
+from timeveil.kernels.itemset_lookup import ONE, lowest, room
 from timeveil.kernels.itemsets import ones_in
 
 TWO = np.uint64(2)
 
 
-@njit(cache=True, nogil=True)
-def _followed(table, support, ways, total, word, below, count, sizes):  # type: ignore[no-untyped-def]
-    """The supports of all ways with each of some symbols, which are told by the bits below them."""
+@njit(inline="always")
+def _followed(table, support, ways, begin, total, word, below, to, kept, width, sizes):  # type: ignore[no-untyped-def]
+    """The supports of some ways with one more symbol, which is told by the bits below it.
+
+    Of the first instant, none is all less each of its `width` symbols. The nodes of these ways are kept if
+    more is to follow.
+    """
     here, kids_at = np.uint64(2 * word), np.uint64(2 * word + 1)
-    for c in range(np.uint64(count)):
-        mine, to = below[c], c * total
-        for a in range(total):
-            node = ways[a]
-            sizes[to + a] = support[table[node, here] + ones_in(table[node, kids_at] & mine)]
+    way, end, at, each = np.uint64(begin), np.uint64(begin + total), np.uint64(to), np.uint64(width)
+    while way < end:
+        node = np.uint64(ways[way])
+        node = table[node, here] + ones_in(table[node, kids_at] & below)
+        if kept:
+            ways[at] = node
+        none, left = at, support[node]
+        for _ in range(each):
+            way, at = way + ONE, at + ONE
+            node = np.uint64(ways[way])
+            node = table[node, here] + ones_in(table[node, kids_at] & below)
+            if kept:
+                ways[at] = node
+            sizes[at] = support[node]
+            left -= sizes[at]
+        sizes[none] = left
+        way, at = way + ONE, at + ONE
 
 
-@njit(cache=True, nogil=True)
-def _widened(table, ways, total, word, below, count):  # type: ignore[no-untyped-def]
-    """The nodes of these ways, after those of all ways with none of the symbols."""
-    here, kids_at = np.uint64(2 * word), np.uint64(2 * word + 1)
-    for a in range(total):
-        ways[total + a] = ways[a]
-    for c in range(np.uint64(count)):
-        mine, to = below[c], (c + TWO) * total
-        for a in range(total):
-            node = ways[a]
-            ways[to + a] = table[node, here] + ones_in(table[node, kids_at] & mine)
-
-
-@njit(cache=True, nogil=True)
-def _sum_up(sizes, widths, depth):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
-    """From supports to sizes of cells: none of an instant is all less each."""
-    unit, end = ONE, np.uint64(len(sizes))
-    for d in range(depth):
-        width = np.uint64(widths[d])
+@njit(inline="always")
+def _sum_up(sizes, begin, end, widths, depth):  # type: ignore[no-untyped-def]
+    """From supports to sizes of cells, from the second instant on: none of an instant is all less each."""
+    unit, last = np.uint64(widths[0]) + ONE, np.uint64(end)
+    for d in range(1, depth):
+        width, high = np.uint64(widths[d]), np.uint64(begin)
         step = unit * (width + ONE)
-        if d == 0 and width == ONE:
-            for a in range(np.uint64(0), end, TWO):
-                sizes[a] -= sizes[a + ONE]
-        elif width == ONE:
-            for high in range(np.uint64(0), end, step):
+        if width == ONE:
+            while high < last:
                 for a in range(high, high + unit):
                     sizes[a] -= sizes[a + unit]
+                high += step
         elif width == TWO:
-            for high in range(np.uint64(0), end, step):
+            while high < last:
                 for a in range(high, high + unit):
                     sizes[a] -= sizes[a + unit] + sizes[a + unit + unit]
+                high += step
         else:
-            for high in range(np.uint64(0), end, step):
-                for a in range(high, high + unit):
-                    for each in range(a + unit, a + step, unit):
-                        sizes[a] -= sizes[each]
+            while high < last:
+                each, high = high + unit, high + step
+                while each < high:
+                    for a in range(unit):
+                        sizes[high - step + a] -= sizes[each + a]
+                    each += unit
         unit = step
 
 
-@njit(cache=True, nogil=True)
-def _less_each(sizes, total, count):  # type: ignore[no-untyped-def]
-    """What is left of the first cells beside those with each symbol, which come third and later."""
-    if count == 1:
-        for a in range(total):
-            sizes[total + a] = sizes[a] - sizes[total + total + a]
-        return
-    for a in range(total):
-        sizes[total + a] = sizes[a] - sizes[total + total + a] - sizes[total + total + total + a]
-    for c in range(np.uint64(2), np.uint64(count)):
-        to = (c + TWO) * total
-        for a in range(total):
-            sizes[total + a] -= sizes[to + a]
+@njit(inline="always")
+def _less_each(sizes, begin, total, to, width):  # type: ignore[no-untyped-def]
+    """What is left of some cells beside those with each symbol, which come behind it."""
+    whole, none, cells = np.uint64(begin), np.uint64(to), np.uint64(total)
+    each = none + cells
+    if width == 1:
+        for a in range(cells):
+            sizes[none + a] = sizes[whole + a] - sizes[each + a]
+    else:
+        for a in range(cells):
+            sizes[none + a] = sizes[whole + a] - sizes[each + a] - sizes[each + cells + a]
+    for _ in range(2, width):
+        each += cells
+        for a in range(cells):
+            sizes[none + a] -= sizes[each + cells + a]
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _below(chosen, low, below):  # type: ignore[no-untyped-def]
-    """For each chosen symbol all bits below it; returns how many there are."""
+    """For each chosen symbol all bits below it."""
     count = 0
     while chosen:
         below[count] = (((chosen & (~chosen + ONE)) - ONE) << low) | ((ONE << low) - ONE)
         chosen &= chosen - ONE
         count += 1
-    return count
+
+
+@njit(inline="always")
+def _write(cell, depth, path, sets, widths, kinds, present, used):  # type: ignore[no-untyped-def]
+    """Write what the rows of a cell have, and return where it ends."""
+    left = np.uint64(cell)
+    for d in range(depth):
+        digits, symbols = np.uint64(widths[d]) + ONE, sets[d]
+        digit = left % digits
+        left //= digits
+        if digit:
+            for _ in range(digit - ONE):
+                symbols &= symbols - ONE
+            present[used] = path[d] * kinds + lowest(symbols)
+            used += 1
+    return used
 
 
 @njit(cache=True, nogil=True)
-def small_box_cells(table, support, kinds, instants, bounds, items, least, widest):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
+def small_box_cells(table, support, kinds, instants, boxes, least, widest):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912, PLR0915
     """Cells of some boxes that hold more than none and fewer than `least`, or fewer than none.
 
     Returns the box of each, its size, and the bounds and items of what its rows have; and which boxes have
-    more than `widest` cells and were not looked into. `table` is that of `kid_table`.
+    more than `widest` cells and were not looked into. `table` is that of `kid_table`, `boxes` are bits.
     """
-    per_word, instant_of = 64 // kinds, np.arange(kinds * instants) // kinds
-    word_of = np.arange(instants) // per_word
-    low_of = (np.arange(instants) % per_word * kinds).astype(np.uint64)
+    per_word, symbols = 64 // kinds, (ONE << np.uint64(kinds)) - ONE
+    instant_of = np.arange(64) // kinds
+    lows = (np.arange(64) // kinds * kinds).astype(np.uint64)
     path, sets = np.full(instants + 1, -1, np.int64), np.zeros(instants + 1, np.uint64)
     widths, totals = np.zeros(instants + 1, np.int64), np.ones(instants + 2, np.int64)
-    starts, below = np.zeros(instants + 2, np.int64), np.empty(kinds + 1, np.uint64)
+    starts, below = np.zeros(instants + 2, np.int64), np.empty(kinds, np.uint64)
     ways, sizes = np.zeros(1 << 12, np.uint32), np.empty(1 << 12, np.int32)
-    sizes[0] = support[0]
+    sizes[0], few = support[0], np.int32(min(least, 1 << 30))
     which, small, ends = np.empty(256, np.int64), np.empty(256, np.int64), np.zeros(257, np.int64)
     present, count, used = np.empty(1024, np.int64), 0, 0
     wide, wides, known = np.empty(64, np.int64), 0, 0
-    for b in range(len(bounds) - 1):
-        q, depth = bounds[b], 0
-        while q < bounds[b + 1]:
-            j, chosen, width = instant_of[items[q]], np.uint64(0), 0
-            while q < bounds[b + 1] and instant_of[items[q]] == j:
-                chosen |= ONE << np.uint64(items[q] - j * kinds)
-                q, width = q + 1, width + 1
-            if path[depth] != j or sets[depth] != chosen:
-                path[depth], sets[depth], widths[depth] = j, chosen, width
-                known = min(known, depth)
-            totals[depth + 1] = min(totals[depth] * (width + 1), widest + 1)
-            depth += 1
+    for b in range(len(boxes)):
+        depth = 0
+        for w in range(boxes.shape[1]):
+            rest = boxes[b, w]
+            while rest:
+                lowest_bit = lowest(rest)
+                j, chosen = w * per_word + instant_of[lowest_bit], (rest >> lows[lowest_bit]) & symbols
+                rest &= ~(symbols << lows[lowest_bit])
+                if path[depth] != j or sets[depth] != chosen:
+                    path[depth], sets[depth], widths[depth] = j, chosen, np.int64(ones_in(chosen))
+                    known = min(known, depth)
+                totals[depth + 1] = min(totals[depth] * (widths[depth] + 1), widest + 1)
+                depth += 1
         if totals[depth] > widest:
             wide = room(wide, wides + 1)
             wide[wides] = b
             wides, known = wides + 1, 0
             continue
+        if 2 * totals[depth] > len(sizes):
+            ways, sizes = room(ways, 2 * totals[depth]), room(sizes, 2 * totals[depth])
         for d in range(max(min(known, depth - 1), 0), depth):
-            word, total = word_of[path[d]], totals[d]
-            _below(sets[d], low_of[path[d]], below)
-            starts[d + 1] = starts[d] + total
-            if starts[d + 1] + totals[d + 1] > len(sizes):
-                ways, sizes = (
-                    room(ways, starts[d + 1] + totals[d + 1]),
-                    room(sizes, starts[d + 1] + totals[d + 1]),
+            begin, total = starts[d], totals[d]
+            none, end, kept = begin + total, begin + total + totals[d + 1], d + 1 < depth
+            starts[d + 1], to = none, none
+            _below(sets[d], lows[path[d] % per_word * kinds], below)
+            for a in range(total if kept else 0):
+                ways[none + a] = ways[begin + a]
+            for c in range(widths[d]):
+                to += total
+                _followed(
+                    table,
+                    support,
+                    ways,
+                    begin,
+                    total,
+                    path[d] // per_word,
+                    below[c],
+                    to,
+                    kept,
+                    widths[0] if d else 0,
+                    sizes,
                 )
-            begin = starts[d + 1]
-            end = begin + totals[d + 1]
-            whole, each = np.uint64(total), sizes[begin + total : end]
-            if d + 1 < depth:
-                _widened(table, ways[starts[d] :], whole, word, below, widths[d])
-                for a in range(begin + total, end):
-                    sizes[a] = support[ways[a]]
-            else:
-                _followed(table, support, ways[starts[d] :], whole, word, below, widths[d], each)
-            _sum_up(each, widths, d)
-            _less_each(sizes[starts[d] :], whole, widths[d])
-        known, begin, end = max(depth - 1, 0), starts[depth], starts[depth] + totals[depth]
-        hits = 0
-        for a in range(begin, end):
-            hits += (sizes[a] != 0) & (sizes[a] < least)
+            _sum_up(sizes, none + total, end, widths, d)
+            _less_each(sizes, begin, total, none, widths[d])
+        known, begin, end, hits = max(depth - 1, 0), starts[depth], starts[depth] + totals[depth], np.int32(0)
+        for a in range(np.uint64(begin), np.uint64(end)):
+            hits += np.int32((sizes[a] != 0) & (sizes[a] < few))
         if hits == 0:
             continue
-        which, small = room(which, count + hits), room(small, count + hits)
-        ends, present = room(ends, count + hits + 1), room(present, used + hits * depth)
+        if count + hits > len(which):
+            which, small = room(which, count + hits), room(small, count + hits)
+            ends = room(ends, len(which) + 1)
+        if used + hits * depth > len(present):
+            present = room(present, used + hits * depth)
         for a in range(begin, end):
-            if sizes[a] == 0 or sizes[a] >= least:
-                continue
-            which[count], small[count] = b, sizes[a]
-            left, q = a - begin, bounds[b]
-            for d in range(depth):
-                digit = left % (widths[d] + 1)
-                if digit:
-                    present[used] = items[q + digit - 1]
-                    used += 1
-                left //= widths[d] + 1
-                q += widths[d]
-            count += 1
-            ends[count] = used
+            if sizes[a] != 0 and sizes[a] < few:
+                which[count], small[count] = b, sizes[a]
+                used = _write(a - begin, depth, path, sets, widths, kinds, present, used)
+                count += 1
+                ends[count] = used
     return which[:count], small[:count], ends[: count + 1], present[:used], wide[:wides]
 
 

@@ -55,6 +55,25 @@ def kid_at(table, node, word, below):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def as_sets(bits, kinds):  # type: ignore[no-untyped-def]
+    """Sets of items that are given as bits, no instant across two words: bounds and items."""
+    bounds, in_word = np.zeros(len(bits) + 1, np.int64), 64 // kinds * kinds
+    for r in range(len(bits)):
+        bounds[r + 1] = bounds[r]
+        for w in range(bits.shape[1]):
+            bounds[r + 1] += np.int64(ones_in(bits[r, w]))
+    items, size = np.empty(bounds[-1], np.int64), np.uint64(0)
+    for r in range(len(bits)):
+        for w in range(bits.shape[1]):
+            left = bits[r, w]
+            while left:
+                items[size] = w * in_word + lowest(left)
+                size += ONE
+                left &= left - ONE
+    return bounds, items
+
+
+@njit(cache=True, nogil=True)
 def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     """Itemsets sorted by their items: the first item of each, and the place of the rest without it."""
     nodes, per_word = len(item), 64 // kinds

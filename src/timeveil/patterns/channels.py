@@ -96,23 +96,23 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cel
     """The same of boxes that are wider than a set."""
     from timeveil.kernels.box_cells import small_box_cells  # noqa: PLC0415
     from timeveil.kernels.box_search import search  # noqa: PLC0415
-    from timeveil.kernels.itemset_lookup import by_items, kid_table  # noqa: PLC0415
+    from timeveil.kernels.itemset_lookup import as_sets, by_items, kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
     table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
     sorted_sets = by_items(family.item, family.first, family.kids, table, kinds)
-    bounds, items, found, whole = search(*sorted_sets, kinds, instants, most)
+    bits, whole = search(*sorted_sets, kinds, instants, most)
     if not whole:
         raise ParameterError(
-            f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
+            f"symbols of one instant exclude each other, and so {len(bits):,} combinations and more would "
             f"have to be looked at; {most:,} is the most",
             hint="raise min_support, or take fewer symbols or instants",
             code="too-many-patterns",
-            facts={"boxes": int(found), "cap": most},
+            facts={"boxes": len(bits), "cap": most},
         )
     support = family.support.astype(np.int32)
-    *cells, wide = small_box_cells(table, support, kinds, instants, bounds, items, k, widest)
-    return (bounds, items), tuple(cells), wide
+    *cells, wide = small_box_cells(table, support, kinds, instants, bits, k, widest)
+    return as_sets(bits, kinds), tuple(cells), wide
 
 
 def cell_numbers(boxes: Sets, kinds: int) -> Ints:
