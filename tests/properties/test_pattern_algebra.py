@@ -112,3 +112,16 @@ def test_what_follows_is_what_follows_the_slow_way(seed: int) -> None:
     for node, one in enumerate(after):
         source = before[whole.source(node)]
         assert source == one if whole.origin[node] >= 0 else source != one
+
+
+@pytest.mark.parametrize("longest", [2, 3])
+def test_what_follows_over_several_words(longest: int) -> None:
+    """Ten instants of seven symbols: what is full, and what it is looked up by, stand in two words."""
+    draw = np.random.default_rng(longest)
+    letters = np.zeros((60 * longest, 10), np.int64)
+    letters[:, [0, 1, 8, 9][-2 * longest :]] = draw.integers(0, 7, (len(letters), min(4, 2 * longest)))
+    rows = [frozenset(t * 7 + int(s) for t, s in enumerate(row)) for row in letters]
+    family = mine_family(slow.transactions(rows, 70, 7), 2, longest, 1 << 16)
+    whole = completed(family)
+    assert slow.supports_of(whole.family) == slow.completed(slow.supports_of(family), 7, 70)
+    assert (whole.origin < 0).sum() > 0

@@ -140,7 +140,7 @@ def mine_baskets(starts, items, kinds, least, longest, most):  # type: ignore[no
     n = len(starts) - 1
     tree, count = new_tree(n, most), 1
     tree[2][0] = 1
-    begins, holders, _ = _holders(starts, items, kinds)
+    begins, holders, _ = holders_of(starts, items, kinds)
     for x in range(kinds if longest > 0 else 0):
         if begins[x + 1] - begins[x] >= least:
             if count == len(tree[0]):
@@ -165,7 +165,7 @@ def mine_baskets(starts, items, kinds, least, longest, most):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _holders(starts, items, kinds):  # type: ignore[no-untyped-def]
+def holders_of(starts, items, kinds):  # type: ignore[no-untyped-def]
     """The baskets that hold each item."""
     begins = np.zeros(kinds + 1, np.int64)
     for x in items:

@@ -9,14 +9,17 @@ instant are there. A part of X with s is either a part of X, which is there; or 
 and this part is there, and with every other symbol, too, so that with s it is there or follows, too.
 Hence the cell theorem holds for the larger family as for the published one.
 
-Cost: a look at every set and each of its items, once and again for every round that its length takes.
+Cost: a look at every set, and at each of its items at whose instant the set without it may be full; and a few
+looks for each that follows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeveil.errors import ParameterError
 from timeveil.patterns.family import Family
@@ -24,23 +27,33 @@ from timeveil.patterns.settings import CAP
 from timeveil.patterns.transactions import Ints
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Completed:
-    """A family with all that follows: the node that each was before, and the round in which it followed.
+    """A family with all that follows: the node that each was before, and the rounds in which others followed.
 
-    What was there before has round 0. Of the others `origin` is -1; they follow from what has an earlier
-    round, among sets of their length.
+    Those that followed have numbers after all that were there before, one for each of `rounds`.
     """
 
     family: Family
-    origin: Ints
-    since: Ints
+    was: NDArray[np.int32]
+    rounds: Ints
 
     @staticmethod
     def only(family: Family) -> Completed:
         """A family of which nothing is known to follow."""
-        nodes = len(family.item)
-        return Completed(family, np.arange(nodes), np.zeros(nodes, np.int64))
+        return Completed(family, np.arange(len(family.item), dtype=np.int32), np.zeros(0, np.int64))
+
+    @cached_property
+    def origin(self) -> Ints:
+        """The node that each was before, -1 if it follows."""
+        before = len(self.was) - len(self.rounds)
+        return np.where(self.was < before, self.was, -1).astype(np.int64)
+
+    @cached_property
+    def since(self) -> Ints:
+        """The round in which each followed from what has an earlier one, among sets of its length; else 0."""
+        before = len(self.was) - len(self.rounds)
+        return np.concatenate([np.zeros(before, np.int64), self.rounds])[self.was]
 
     def source(self, node: int) -> int:
         """The node itself as it was before or, if it follows, the rarest that it would not follow without.
@@ -77,30 +90,21 @@ def completed(family: Family, most: int = CAP) -> Completed:
     A set follows from sets of its own length and one that is shorter: lengths are done one after the other.
     More than `most` sets are refused.
     """
-    from timeveil.kernels.completion import as_tree, beside, follow, short  # noqa: PLC0415
+    from timeveil.kernels.completion import as_tree, deepest, follow  # noqa: PLC0415
     from timeveil.kernels.itemset_lookup import kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
     if kinds == 1:
         return Completed.only(family)
+    if kinds == 2 and 3 ** int(deepest(family.first, family.kids)) > most:
+        raise _too_many(most)  # of two symbols all follow, over any of the same instants
     table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
-    more, parent, depth = beside(family.item, family.first, family.kids, table, kinds)
-    if (
-        kinds == 2 and 3 ** int(depth.max()) > most
-    ):  # of two symbols all follow, over any of the same instants
+    item, support, parent, rounds = follow(*family.tree, table, kinds, instants, most)
+    if len(family.item) + len(item) > most:
         raise _too_many(most)
-    queue = short(more, kinds, instants)
-    queue = queue[np.argsort(depth[queue // instants], kind="stable")]
-    item, support, parent, since = follow(
-        family.item, family.support, table, more, parent, depth, queue, kinds, instants, most
-    )
-    if len(item) > most:
-        raise _too_many(most)
-    nodes = len(family.item)
-    new = nodes + np.lexsort([item[nodes:], parent[nodes:]])
-    which, first, kids = as_tree(item, parent, family.first, family.kids, new)
-    origin = np.where(which < nodes, which, -1)
-    return Completed(Family(item[which], support[which], first, kids, kinds, instants), origin, since[which])
+    order = np.argsort(parent * kinds * instants + item)
+    items, supports, first, kids, was = as_tree(*family.tree, item, support, parent, order)
+    return Completed(Family(items, supports, first, kids, kinds, instants), was, rounds)
 
 
 def _too_many(most: int) -> ParameterError:

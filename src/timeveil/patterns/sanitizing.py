@@ -31,7 +31,7 @@ from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import Family
 from timeveil.patterns.transactions import Ints, Sets, Transactions, chosen
 
-WHOLE = 1 << 32
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,74 +75,57 @@ def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
 
 def raised(family: Family, virtual: Virtual, items: int) -> Family:
     """Every count with the virtual rows in it."""
-    from timeveil.kernels.virtual import added_support, as_bits  # noqa: PLC0415
+    from timeveil.kernels.virtual import added_support  # noqa: PLC0415
 
-    bounds, members = virtual.sets
-    if len(bounds) == 1:
+    if len(virtual.copies) == 0:
         return family
-    row = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    order = np.argsort(members, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=items))])
-    holders = as_bits(ends, row[order], -(-(len(bounds) - 1) // 64))
-    more = added_support(family.item, family.first, family.kids, holders, virtual.copies)
-    return family.with_support(family.support + more)
+    more = added_support(family.item, family.first, family.kids, *virtual.sets, items, virtual.copies)
+    more += family.support
+    return family.with_support(more)
 
 
 def mergers(channels: Channels, rows: Transactions) -> Sets:
-    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items."""
-    from timeveil.kernels.virtual import first_fit  # noqa: PLC0415
+    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items.
 
-    place = np.zeros(len(rows.names), np.int64)
-    place[channels.present[1]] = place[channels.absent[1]] = 1
-    used, place = np.flatnonzero(place), np.cumsum(place) - 1
-    present = channels.present[0], place[channels.present[1]]
-    absent = channels.absent[0], place[channels.absent[1]]
-    order = _largest_first(present, absent, len(used))
-    having, lacking, made = first_fit(
-        *chosen(present, order), *chosen(absent, order), len(used), rows.kinds, used // rows.kinds
-    )
-    have, lack = (_flags(lines, made) for lines in (having, lacking))
+    Items are bits, the first one highest: of sets of one size the first in order is the largest number.
+    """
+    from timeveil.kernels.merging import as_lines, first_fit, instants_in, largest_first  # noqa: PLC0415
+
+    used = instants_in(channels.present[1], channels.absent[1], rows.kinds, rows.instants)
+    places = _places(used, rows)
+    width = -(-len(used) // (64 // rows.kinds))
+    lines = largest_first(as_lines(*channels.present, *channels.absent, *places, width))
+    have, lack = first_fit(lines, rows.kinds)
     if rows.structural:
-        return _series(used, have, lack, channels.published, len(rows.names))
-    bounds = np.concatenate([[0], np.cumsum(have.sum(1))])
-    return bounds, np.broadcast_to(used, have.shape)[have]
+        return _series(have, lack, places, channels.published)
+    flags = np.unpackbits(have.astype(">u8").view(np.uint8), axis=1, count=len(used)).astype(np.bool_)
+    bounds = np.concatenate([[0], np.cumsum(flags.sum(1))])
+    return bounds, np.broadcast_to(used, flags.shape)[flags]
 
 
-def _flags(lines: NDArray[np.uint64], made: int) -> NDArray[np.bool_]:
-    """A line of items for each merger."""
-    return np.unpackbits(lines.view(np.uint8), axis=1, bitorder="little", count=made).astype(np.bool_).T
+def _places(used: Ints, rows: Transactions) -> tuple[Ints, Words]:
+    """The word of each item, and its bit in it, none at an instant that is not used."""
+    at, symbol = np.arange(len(used))[:, None], np.arange(rows.kinds)
+    items, per_word = used[:, None] * rows.kinds + symbol, 64 // rows.kinds
+    word_of, bit_of = np.zeros(len(rows.names), np.int64), np.zeros(len(rows.names), np.uint64)
+    word_of[items] = at // per_word
+    bit_of[items] = np.uint64(1) << (63 - at % per_word * rows.kinds - symbol).astype(np.uint64)
+    return word_of, bit_of
 
 
-def _series(used: Ints, have: NDArray[np.bool_], lack: NDArray[np.bool_], family: Family, items: int) -> Sets:
+def _series(have: Words, lack: Words, places: tuple[Ints, Words], family: Family) -> Sets:
     """A series for each merger: what it has and, at every other instant, what costs published counts least.
 
-    One more in a count of n is 1/n of it, told in whole numbers. A symbol costs what all patterns
-    with it and something of the row do, nothing if none is published; among equals the first is taken.
+    A symbol costs what all patterns with it and something of the row do, nothing if none is published.
     """
     from timeveil.kernels.virtual import cheapest, together  # noqa: PLC0415
 
-    weight = WHOLE // np.maximum(family.support, 1)
-    known = np.unique(family.item[1:])
-    place = np.full(items, len(known))  # what no pattern has costs nothing, as the last of all costs
+    known = family.item[family.first[0] :][: family.kids[0]]  # every item of a set is one by itself
+    place = np.full(len(places[0]), len(known))  # what no pattern has costs nothing, as the last of all costs
     place[known] = np.arange(len(known))
-    costs = together(place[family.item], family.first, family.kids, weight, len(known) + 1)
-    asked = np.zeros((len(have), items), np.int8)
-    asked[:, used] = have.astype(np.int8) - lack
-    found = cheapest(asked, costs, place, family.kinds)
+    costs = together(*family.tree, place, len(known), family.instants)
+    found = cheapest(have, lack, *places, costs, place, family.kinds)
     return np.arange(len(found) + 1) * found.shape[1], found.ravel()
-
-
-def _largest_first(present: Sets, absent: Sets, items: int) -> Ints:
-    """Places of channels: more present items first, then in the order of items, of absent ones last.
-
-    Items as bits, the first one highest: of sets of one size the first in order is the largest number.
-    """
-    from timeveil.kernels.virtual import as_bits  # noqa: PLC0415
-
-    width = max(1, -(-items // 64))
-    highest = [as_bits(bounds, 64 * width - 1 - members, width) for bounds, members in (absent, present)]
-    keys = [~words[:, place] for words in highest for place in range(width)]
-    return np.lexsort([*keys, -np.diff(present[0])])
 
 
 def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtual:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.kernels.virtual import as_bits, rows_of_cells
+from timeveil.kernels.virtual import WHOLE, as_bits, rows_of_cells
 from timeveil.patterns.channels import Channels
 from timeveil.patterns.family import mine_family
-from timeveil.patterns.sanitizing import WHOLE, Virtual, mergers, raised
+from timeveil.patterns.sanitizing import Virtual, mergers, raised
 from timeveil.patterns.transactions import Sets
 
 
