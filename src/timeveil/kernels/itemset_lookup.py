@@ -30,19 +30,25 @@ def lowest(some):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def kid_table(item, first, kids, kinds, words):  # type: ignore[no-untyped-def]
-    """For every node and word its children as bits, and before them the first of these children.
+def places(kinds, items):  # type: ignore[no-untyped-def]
+    """The word of each item, and its bit in it; no instant lies across two words."""
+    words, bits, in_word = np.empty(items, np.int64), np.empty(items, np.uint64), 64 // kinds * kinds
+    for x in range(items):
+        words[x], bits[x] = x // in_word, ONE << np.uint64(x % in_word)
+    return words, bits
 
-    No instant lies across two words.
-    """
-    per_word = 64 // kinds
+
+@njit(cache=True, nogil=True)
+def kid_table(item, first, kids, kinds, words):  # type: ignore[no-untyped-def]
+    """For every node and word its children as bits, and before them the first of these children."""
+    word_of, bit_of = places(kinds, words * (64 // kinds) * kinds)
     table = np.zeros((len(item), 2 * words), np.uint64)
     for v in range(len(item)):
         c, end = first[v], first[v] + kids[v]
         for w in range(words):
             table[v, 2 * w], bits = c, np.uint64(0)
-            while c < end and item[c] // kinds // per_word == w:
-                bits |= ONE << np.uint64(item[c] - w * per_word * kinds)
+            while c < end and word_of[item[c]] == w:
+                bits |= bit_of[item[c]]
                 c += 1
             table[v, 2 * w + 1] = bits
     return table
@@ -76,25 +82,22 @@ def as_sets(bits, kinds):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     """Itemsets sorted by their items: the first item of each, and the place of the rest without it."""
-    nodes, per_word = len(item), 64 // kinds
+    nodes, alone = len(item), first[0] + kids[0]
+    word_of, bit_of = places(kinds, table.shape[1] // 2 * (64 // kinds) * kinds)
     place, stack = np.empty(nodes, np.uint32), np.empty(nodes, np.uint32)
-    stack[0], top, count = 0, 1, 0
-    while top > 0:
+    head, rest, without = np.empty(nodes, np.int32), np.empty(nodes, np.uint32), np.zeros(nodes, np.uint32)
+    stack[0], top, begin = 0, 1, -1
+    for count in range(nodes):
         top -= 1
-        v = stack[top]
-        place[v] = count
-        count += 1
+        v = np.int64(stack[top])
+        if 0 < v < alone:
+            begin = item[v]
+        place[v], head[count], rest[count] = count, begin, without[v]
         for c in range(first[v] + kids[v] - 1, first[v] - 1, -1):
+            if v > 0:
+                without[c] = kid_at(table, without[v], word_of[item[c]], bit_of[item[c]] - ONE)
             stack[top] = c
             top += 1
-    begin, less = np.full(nodes, -1, np.int32), np.zeros(nodes, np.uint32)
-    for v in range(nodes):
-        for c in range(first[v], first[v] + kids[v]):
-            begin[c] = item[c] if v == 0 else begin[v]
-            j = item[c] // kinds
-            below = (ONE << np.uint64((j % per_word) * kinds + item[c] % kinds)) - ONE
-            less[c] = 0 if v == 0 else kid_at(table, less[v], j // per_word, below)
-    head, rest = np.empty(nodes, np.int32), np.empty(nodes, np.uint32)
-    for v in range(nodes):
-        head[place[v]], rest[place[v]] = begin[v], place[less[v]]
+    for count in range(nodes):
+        rest[count] = place[rest[count]]
     return head, rest

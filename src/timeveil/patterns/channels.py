@@ -68,16 +68,22 @@ def maximal_channels(
         boxes, found, wide = _of_sets(family, k, widest)
     else:
         boxes, found, wide = _of_boxes(family, k, most, widest)
-    parts = [found, *(_counted(rows, boxes, int(box), k) for box in wide)]
-    box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
-    lengths = np.concatenate([np.diff(part[2]) for part in parts])
-    have = np.concatenate([[0], np.cumsum(lengths)]), items
+    box, sizes, *have = _together([found, *(_counted(rows, boxes, int(box), k) for box in wide)])
     lack = lacking(*boxes, box, *have)
-    return Channels(have, lack, sizes, box, boxes, family, published)
+    return Channels((have[0], have[1]), lack, sizes, box, boxes, family, published)
 
 
 Cells = tuple[Ints, Ints, Ints, Ints]
 """Of small cells the box, the size, and bounds and items of what their rows have."""
+
+
+def _together(parts: list[Cells]) -> Cells:
+    """All cells of some lists."""
+    if len(parts) == 1:
+        return parts[0]
+    box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
+    lengths = np.concatenate([np.diff(part[2]) for part in parts])
+    return box, sizes, np.concatenate([[0], np.cumsum(lengths)]), items
 
 
 def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
