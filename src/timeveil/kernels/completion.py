@@ -33,7 +33,7 @@ def _places(kinds, items):  # type: ignore[no-untyped-def]
     return words, bits, instants, firsts
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _slot(keys, key):  # type: ignore[no-untyped-def]
     """Where a key is, or is to be."""
     size = np.uint64(len(keys) - 1)
@@ -53,7 +53,7 @@ def _grown(keys, values):  # type: ignore[no-untyped-def]
     return larger, moved
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _child(table, keys, values, node, x, word, bit, items):  # type: ignore[no-untyped-def]
     """The child of a node by its item, which must be there, among the old ones or the new ones."""
     if node < len(table):
@@ -63,7 +63,7 @@ def _child(table, keys, values, node, x, word, bit, items):  # type: ignore[no-u
     return values[_slot(keys, node * items + x)]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _down(table, keys, values, node, line, begin, end, word_of, bit_of):  # type: ignore[no-untyped-def]
     """The node with some of a line of items more."""
     for place in range(begin, end):
@@ -72,13 +72,13 @@ def _down(table, keys, values, node, line, begin, end, word_of, bit_of):  # type
     return node
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _of(old, new, node):  # type: ignore[no-untyped-def]
     """What a node has in a column of the old ones or, after them, the new."""
     return np.int64(old[node]) if node < len(old) else np.int64(new[node - len(old)])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _marked(old, new, node, word, bit):  # type: ignore[no-untyped-def]
     """The word of a node with one bit more, or none."""
     if node < len(old):
@@ -90,7 +90,7 @@ def _marked(old, new, node, word, bit):  # type: ignore[no-untyped-def]
     return bits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _with_item(item, new_item, parent, new_parent, node, x, line):  # type: ignore[no-untyped-def]
     """Fill a line with the items of a node and one more in order; returns the place of this one."""
     place, found = len(line) - 1, 0
@@ -126,30 +126,12 @@ def follow(item, support, first, kids, table, kinds, instants, most):  # type: i
         while len(waiting) and len(item) + count <= most:
             turn, begin, needed = turn + 1, count, count + len(waiting)
             new_item, new_support = room(new_item, needed), room(new_support, needed)
-            new_parent, new_more, since = (
-                room(new_parent, needed),
-                room(new_more, needed),
-                room(since, needed),
-            )
+            new_parent, new_more = room(new_parent, needed), room(new_more, needed)
             while 2 * needed > len(keys):
                 keys, values = _grown(keys, values)
-            items, supports, parents = (item, new_item), (support, new_support), (parent, new_parent)
-            count, waiting = _round(
-                items,
-                supports,
-                parents,
-                (more, new_more),
-                table,
-                keys,
-                values,
-                count,
-                waiting,
-                length,
-                kinds,
-                instants,
-                places,
-                most,
-            )
+            old, new = (item, support, parent, more), (new_item, new_support, new_parent, new_more)
+            index, since = (table, keys, values), room(since, needed)
+            count, waiting = _round(old, new, index, count, waiting, length, kinds, instants, places, most)
             since[begin:count] = turn
     return new_item[:count], new_support[:count], new_parent[:count], since[:count]
 
@@ -165,7 +147,7 @@ def _next_level(item, first, kids, table, more, parent, level, kinds, instants, 
     nodes, ends, gone, less, children, entries = _kept(level, more, parent, kids, kinds, places)
     longer, longer_ends = np.empty(children, np.uint32), np.zeros(children + 1, np.int64)
     longer_gone, longer_less = np.empty(entries, np.int32), np.empty(entries, np.uint32)
-    waiting, shorts = np.empty(entries // (kinds - 1) + 1, np.int64), 0
+    flagged = np.zeros((len(table) + 63) // 64, np.uint64)
     node, word, bit, every = np.empty((4, instants), np.uint64)
     count, entries, wanted = 0, 0, np.uint64(kinds - 1)
     for i in range(len(nodes)):
@@ -174,7 +156,8 @@ def _next_level(item, first, kids, table, more, parent, level, kinds, instants, 
             x = gone[begin + place]
             node[place], word[place] = less[begin + place], word_of[x]
             bit[place], every[place] = bit_of[x], all_of[x]
-        shorts = _short(table, c, kinds, instants, firsts, waiting, shorts)
+        if kids[c] >= kinds - 1:
+            _flag(flagged, c)
         for d in range(first[c], first[c] + kids[c]):
             y, inner = item[d], kids[d] > 0
             parent[d] = c
@@ -185,8 +168,7 @@ def _next_level(item, first, kids, table, more, parent, level, kinds, instants, 
                 bits = more[v, word[e]] | bit[e]
                 more[v, word[e]] = bits
                 if ones_in(bits & every[e]) == wanted:
-                    waiting[shorts] = np.int64(v) * instants + gone[begin + place] // kinds
-                    shorts += 1
+                    _flag(flagged, v)
                 if inner:
                     longer_gone[entries], longer_less[entries] = gone[begin + place], v
                     entries += 1
@@ -195,8 +177,8 @@ def _next_level(item, first, kids, table, more, parent, level, kinds, instants, 
                 entries += 1
                 longer[count], longer_ends[count + 1] = d, entries
                 count += 1
-    longer_ends = longer_ends[: count + 1]
-    return (longer[:count], longer_ends, longer_gone[:entries], longer_less[:entries]), waiting[:shorts]
+    waiting = _short(flagged, more, kinds, instants, firsts)
+    return (longer[:count], longer_ends[: count + 1], longer_gone[:entries], longer_less[:entries]), waiting
 
 
 @njit(cache=True, nogil=True)
@@ -237,47 +219,43 @@ def _any_full(more, node, kinds, firsts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _short(table, node, kinds, instants, firsts, waiting, count):  # type: ignore[no-untyped-def]
-    """Write down where a node is short after its last item: one symbol is missing, and no second one."""
-    for w in range(table.shape[1] // 2):
-        bits, one, two = table[node, 2 * w + 1], NONE, NONE
-        if ones_in(bits) < np.uint64(kinds - 1):
-            continue
-        for s in range(kinds):
-            missing = ~bits >> np.uint64(s) & firsts
-            two |= one & missing
-            one |= missing
-        one &= ~two
-        while one:
-            waiting[count] = np.int64(node) * instants + w * (64 // kinds) + lowest(one) // kinds
-            one &= one - ONE
-            count += 1
-    return count
+def _flag(flagged, node):  # type: ignore[no-untyped-def]
+    """Say that a node may be short."""
+    flagged[node >> np.uint64(6)] |= ONE << (node & np.uint64(63))
 
 
 @njit(cache=True, nogil=True)
-def _round(  # type: ignore[no-untyped-def]
-    items,
-    supports,
-    parents,
-    mores,
-    table,
-    keys,
-    values,
-    count,
-    waiting,
-    length,
-    kinds,
-    instants,
-    places,
-    most,
-):
+def _short(flagged, more, kinds, instants, firsts):  # type: ignore[no-untyped-def]
+    """Where flagged nodes are short, as node times instants plus instant: one symbol, no more, is missing."""
+    found, count = np.empty(64, np.int64), 0
+    for place in range(len(flagged)):
+        left = flagged[place]
+        while left:
+            v = 64 * place + lowest(left)
+            left &= left - ONE
+            found = room(found, count + instants)
+            for w in range(more.shape[1]):
+                one, two = NONE, NONE
+                for s in range(kinds):
+                    missing = ~more[v, w] >> np.uint64(s) & firsts
+                    two |= one & missing
+                    one |= missing
+                one &= ~two
+                while one:
+                    found[count] = v * instants + w * (64 // kinds) + lowest(one) // kinds
+                    one &= one - ONE
+                    count += 1
+    return found[:count]
+
+
+@njit(cache=True, nogil=True)
+def _round(old, new, index, count, waiting, length, kinds, instants, places, most):  # type: ignore[no-untyped-def]
     """Add what follows where something waits, to `count` that have; how many have then, and what waits next.
 
-    There is room for all. Of every column there are the old ones and the new.
+    There is room for all among the new ones; `index` finds a node among the old ones or the new.
     """
-    (item, new_item), (support, new_support), (parent, new_parent) = items, supports, parents
-    (more, new_more), (word_of, bit_of, all_of, _) = mores, places
+    (item, support, parent, more), (new_item, new_support, new_parent, new_more) = old, new
+    (table, keys, values), (word_of, bit_of, all_of, _) = index, places
     nodes, wanted = len(table), np.uint64(kinds - 1)
     line, upto = np.empty(length, np.int64), np.zeros(length, np.int64)
     later, shorts = np.empty(len(waiting) * length, np.int64), 0
