@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from timeveil.kernels.itemset_lookup import ONE, lowest, room
+from timeveil.kernels.itemset_lookup import ONE, lowest, places_of, room
 from timeveil.kernels.itemsets import ones_in
 
 NONE, MIX = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
@@ -22,14 +22,12 @@ NONE, MIX = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
 @njit(cache=True, nogil=True)
 def _places(kinds, items):  # type: ignore[no-untyped-def]
     """The word of each item, its bit in it, the bits of its instant, and the first bit of every instant."""
-    words, per_word, firsts = np.empty(items, np.int64), 64 // kinds * kinds, NONE
-    for place in range(0, per_word, kinds):
-        firsts |= ONE << np.uint64(place)
-    bits, instants = np.empty(items, np.uint64), np.empty(items, np.uint64)
+    words, bits = places_of(kinds, items)
+    instants, firsts = np.empty(items, np.uint64), NONE
     for x in range(items):
-        words[x], place = x // per_word, x % per_word
-        bits[x] = ONE << np.uint64(place)
-        instants[x] = ((ONE << np.uint64(kinds)) - ONE) << np.uint64(place - place % kinds)
+        instants[x] = ((ONE << np.uint64(kinds)) - ONE) * bits[x - x % kinds]
+    for first in range(0, 64 // kinds * kinds, kinds):
+        firsts |= ONE << np.uint64(first)
     return words, bits, instants, firsts
 
 

@@ -30,7 +30,7 @@ def lowest(some):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def places(kinds, items):  # type: ignore[no-untyped-def]
+def places_of(kinds, items):  # type: ignore[no-untyped-def]
     """The word of each item, and its bit in it; no instant lies across two words."""
     words, bits, in_word = np.empty(items, np.int64), np.empty(items, np.uint64), 64 // kinds * kinds
     for x in range(items):
@@ -41,7 +41,7 @@ def places(kinds, items):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def kid_table(item, first, kids, kinds, words):  # type: ignore[no-untyped-def]
     """For every node and word its children as bits, and before them the first of these children."""
-    word_of, bit_of = places(kinds, words * (64 // kinds) * kinds)
+    word_of, bit_of = places_of(kinds, words * (64 // kinds) * kinds)
     table = np.zeros((len(item), 2 * words), np.uint64)
     for v in range(len(item)):
         c, end = first[v], first[v] + kids[v]
@@ -83,7 +83,7 @@ def as_sets(bits, kinds):  # type: ignore[no-untyped-def]
 def by_items(item, first, kids, table, kinds):  # type: ignore[no-untyped-def]
     """Itemsets sorted by their items: the first item of each, and the place of the rest without it."""
     nodes, alone = len(item), first[0] + kids[0]
-    word_of, bit_of = places(kinds, table.shape[1] // 2 * (64 // kinds) * kinds)
+    word_of, bit_of = places_of(kinds, table.shape[1] // 2 * (64 // kinds) * kinds)
     place, stack = np.empty(nodes, np.uint32), np.empty(nodes, np.uint32)
     head, rest, without = np.empty(nodes, np.int32), np.empty(nodes, np.uint32), np.zeros(nodes, np.uint32)
     stack[0], top, begin = 0, 1, -1
