@@ -15,6 +15,8 @@ Cost: what may follow, summed over all choices.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numba import njit
 
@@ -30,9 +32,8 @@ from timeveil.kernels.box_shelf import (
     runs_of,
     singles,
     take_in,
-    wider,
 )
-from timeveil.kernels.itemset_lookup import ONE, lowest, room
+from timeveil.kernels.itemset_lookup import ONE, lowest
 
 
 @njit(cache=True, nogil=True)
@@ -208,19 +209,35 @@ def _go_on(shelf, stack, boxes, at, where, kinds, instants, most):  # type: igno
     return 0
 
 
-@njit(cache=True, nogil=True)
-def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untyped-def]
-    """All maximal boxes of itemsets sorted by their items, as bits, and whether these are all.
+AT_A_TIME = 1 << 12
 
-    At most `most` are found, and no more than a thousand times as many choices looked at.
+Shelf = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _shelf(size: int, kinds: int, words: int) -> Shelf:
+    """Room for so many patterns: the first item of each, the place it was taken from, what it has behind it,
+    its bits, and its twins.
+
+    It is one piece, because NumPy asks for large pages for pieces of 4 MiB and more.
+    """
+    piece = np.empty(size * words + (size * (3 + kinds) + 1) // 2, np.uint64)
+    head, place, behind, *_ = lines = (
+        piece[size * words :].view(np.uint32)[: size * (3 + kinds)].reshape(-1, size)
+    )
+    return head.view(np.int32), place, behind, piece[: size * words].reshape(words, size), lines[3:]
+
+
+def search(
+    first_items: np.ndarray, rests: np.ndarray, kinds: int, instants: int, most: int
+) -> Iterator[np.ndarray]:
+    """All maximal boxes of itemsets sorted by their items, as bits, some at a time.
+
+    More than `most`, or more than a thousand times as many choices, raise an OverflowError.
     """
     nodes, words = len(rests), -(-instants // (64 // kinds))
-    size, where, boxes = 2 * nodes + 64, np.empty(nodes, np.uint32), np.empty((1024, words), np.uint64)
-    # of each pattern on the shelf the first item, the place it was taken from, and what it has behind it
-    head, place, behind = np.empty(size, np.int32), np.empty(size, np.uint32), np.empty(size, np.uint32)
-    bits, twin = np.empty((words, size), np.uint64), np.empty((kinds, size), np.uint32)
+    shelf = head, place, behind, bits, _ = _shelf(2 * nodes + 64, kinds, words)
     head[:nodes], place[:nodes], behind[:nodes], bits[:, :nodes] = first_items, np.arange(nodes), rests, 0
-    longest, different = _room_for_runs(first_items, rests)
+    where, (longest, different) = np.empty(nodes, np.uint32), _room_for_runs(first_items, rests)
     stack = (
         np.zeros((longest, 6), np.int64),
         np.zeros(longest, np.uint64),
@@ -232,12 +249,15 @@ def search(first_items, rests, kinds, instants, most):  # type: ignore[no-untype
         np.empty((longest, kinds + 2, 3), np.uint64),
         np.zeros((longest + 1, words), np.uint64),
     )
-    at = np.array([0, 0, nodes, 1, 0, 0])
-    while True:
-        need = _go_on((head, place, behind, bits, twin), stack, boxes, at, where, kinds, instants, most)
-        if at[0] < 0 or at[4] > most or at[5] > 1000 * most:
-            return boxes[: min(at[4], most)], at[0] < 0 and at[4] <= most
-        if need > len(head):
-            head, place, behind = room(head, need), room(place, need), room(behind, need)
-            bits, twin = wider(bits, len(head)), wider(twin, len(head))
-        boxes = room(boxes, at[4] + instants + 1)
+    at, total = np.array([0, 0, nodes, 1, 0, 0]), 0
+    while at[0] >= 0:
+        boxes, at[4] = np.empty((AT_A_TIME + instants, words), np.uint64), 0
+        need = _go_on(shelf, stack, boxes, at, where, kinds, instants, most)
+        yield boxes[: min(int(at[4]), most - total)]
+        total += int(at[4])
+        if total > most or at[5] > 1000 * most:
+            raise OverflowError
+        if need > len(shelf[0]):
+            smaller, shelf = shelf, _shelf(max(need, 2 * len(shelf[0])), kinds, words)
+            for old, new in zip(smaller, shelf, strict=True):
+                new[..., : old.shape[-1]] = old

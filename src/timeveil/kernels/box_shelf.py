@@ -16,14 +16,6 @@ NONE, ALL = np.uint64(0), ~np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def wider(lines, size):  # type: ignore[no-untyped-def]
-    """The same lines with more room, in which there is nothing."""
-    larger = np.zeros((len(lines), size), lines.dtype)
-    larger[:, : lines.shape[1]] = lines
-    return larger
-
-
-@njit(cache=True, nogil=True)
 def singles(place, behind, begin, end):  # type: ignore[no-untyped-def]
     """Whether all patterns are single items: they have behind them what the first of all is, nothing."""
     for q in range(np.uint64(end - 1), np.uint64(begin), -1):  # noqa: SIM110

@@ -12,11 +12,13 @@ three items; and what takes a system of equations to solve, such as two rings of
 unknown count alone connects.
 
 Cost: one transform per maximal box over its cells, whatever the number of rows; where a box has far more
-cells than there are rows, the rows are counted instead.
+cells than there are rows, the rows are counted instead. One thread searches for boxes, another looks into
+those that were found.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +70,7 @@ def maximal_channels(
         boxes, found, wide = _of_sets(family, k, widest)
     else:
         boxes, found, wide = _of_boxes(family, k, most, widest)
-    box, sizes, *have = _together([found, *(_counted(rows, boxes, int(box), k) for box in wide)])
+    box, sizes, *have = _together([*found, *(_counted(rows, boxes, int(box), k) for box in wide)])
     lack = lacking(*boxes, box, *have)
     return Channels((have[0], have[1]), lack, sizes, box, boxes, family, published)
 
@@ -86,7 +88,7 @@ def _together(parts: list[Cells]) -> Cells:
     return box, sizes, np.concatenate([[0], np.cumsum(lengths)]), items
 
 
-def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
+def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, list[Cells], Ints]:
     """Maximal itemsets, their small cells, and those with too many cells to sum up."""
     from timeveil.kernels.boxes import small_cells  # noqa: PLC0415
 
@@ -95,30 +97,41 @@ def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, Cells, Ints]:
     narrow = np.flatnonzero(cells <= widest)
     room = int(cells[narrow].max(initial=1))
     which, *rest = small_cells(family.tree, family.kinds, *chosen(boxes, narrow), k, room)
-    return boxes, (narrow[which], *rest), np.flatnonzero(cells > widest)
+    return boxes, [(narrow[which], *rest)], np.flatnonzero(cells > widest)
 
 
-def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, Cells, Ints]:
-    """The same of boxes that are wider than a set."""
+def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, list[Cells], Ints]:
+    """The same of boxes that are wider than a set: while some are searched for, others are looked into."""
     from timeveil.kernels.box_cells import small_box_cells  # noqa: PLC0415
     from timeveil.kernels.box_search import search  # noqa: PLC0415
     from timeveil.kernels.itemset_lookup import as_sets, by_items, kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
     table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
-    sorted_sets = by_items(family.item, family.first, family.kids, table, kinds)
-    bits, whole = search(*sorted_sets, kinds, instants, most)
-    if not whole:
+    first_items, rests = by_items(family.item, family.first, family.kids, table, kinds)
+    support = family.support.astype(np.int32)
+    boxes, looks = [], []
+    beside = ThreadPoolExecutor(1)
+    try:
+        for some in search(first_items, rests, kinds, instants, most):
+            boxes.append(some)
+            looks.append(beside.submit(small_box_cells, table, support, kinds, instants, some, k, widest))
+        looked = [look.result() for look in looks]
+    except OverflowError:
+        found = sum(map(len, boxes))
         raise ParameterError(
-            f"symbols of one instant exclude each other, and so {len(bits):,} combinations and more would "
+            f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
             f"have to be looked at; {most:,} is the most",
             hint="raise min_support, or take fewer symbols or instants",
             code="too-many-patterns",
-            facts={"boxes": len(bits), "cap": most},
-        )
-    support = family.support.astype(np.int32)
-    *cells, wide = small_box_cells(table, support, kinds, instants, bits, k, widest)
-    return as_sets(bits, kinds), tuple(cells), wide
+            facts={"boxes": found, "cap": most},
+        ) from None
+    finally:
+        beside.shutdown(cancel_futures=True)
+    starts = np.cumsum([0, *map(len, boxes)])
+    cells = [(start + which, *rest) for start, (which, *rest, _) in zip(starts, looked, strict=False)]
+    wide = [start + wide for start, (*_, wide) in zip(starts, looked, strict=False)]
+    return as_sets(np.concatenate(boxes), kinds), cells, np.concatenate(wide)
 
 
 def cell_numbers(boxes: Sets, kinds: int) -> Ints:

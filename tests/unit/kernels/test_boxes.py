@@ -10,6 +10,7 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
+from timeveil.kernels import box_search
 from timeveil.kernels.box_search import _room_for_runs
 from timeveil.kernels.itemset_lookup import by_items, kid_table
 from timeveil.patterns.channels import Channels, _of_boxes, maximal_channels
@@ -78,6 +79,31 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
         monkeypatch.setattr("timeveil.patterns.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
         channels = maximal_channels(family, rows, 4, 1 << 20)
         check_cells(some, sets_of(*channels.boxes), channels, 4)
+
+
+def test_the_search_goes_on_where_room_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes come one at a time, and the shelf has room for the family alone: the same is found."""
+    pieces, first, grown = [], box_search._shelf, 0
+
+    def tight(size: int, kinds: int, words: int) -> box_search.Shelf:
+        pieces.append(size)
+        return first(size if len(pieces) > 1 else (size - 64) // 2 + 2, kinds, words)
+
+    for seed in range(20):
+        _, rows, _, least = series(seed)
+        family = mine_family(rows, least, rows.instants, 1 << 20)
+        roomy = maximal_channels(family, rows, 4, 1 << 20)
+        pieces.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(box_search, "_shelf", tight)
+            patch.setattr(box_search, "AT_A_TIME", 1)
+            found = maximal_channels(family, rows, 4, 1 << 20)
+        grown += len(pieces) > 1
+        for name in ("boxes", "present", "absent"):
+            assert sets_of(*getattr(found, name)) == sets_of(*getattr(roomy, name))
+        assert found.size.tolist() == roomy.size.tolist()
+        assert found.box.tolist() == roomy.box.tolist()
+    assert grown > 10
 
 
 def test_a_cap_stops_the_search() -> None:
