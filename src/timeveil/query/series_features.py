@@ -186,11 +186,11 @@ def _step_lengths(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _pairs_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of two different instants, such as ({instants[0]!r}, {instants[-1]!r})"
+    return f"pairs of two different instants, such as {instants[0]} and {instants[-1]}"
 
 
 def _steps_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of instants that follow each other, such as {instants[:2]!r}"
+    return f"pairs of instants that follow each other, such as {' and '.join(instants[:2])}"
 
 
 def _called(name: str) -> dict[str, Any]:
@@ -210,6 +210,15 @@ FEATURES: dict[str, Feature] = {
         bounds=_spread_bounds,
     ),
 }
+
+
+def told(key: Hashable) -> str:
+    """What is asked for, in words.
+
+    >>> told(("h08", "h20")), told("slope")
+    ('`h08` less `h20`', '`slope`')
+    """
+    return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
 
 
 def feature(name: str) -> Feature:
