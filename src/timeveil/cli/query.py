@@ -67,7 +67,7 @@ def query(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="On series: what shapes are told by, one of differences, adjacent, slope and "
+            help="On series: what shapes are told by, one of differences, the default, adjacent, slope and "
             "peak-to-trough: --features adjacent",
         ),
     ] = None,
