@@ -67,6 +67,19 @@ def test_attack(cli: Cli) -> None:
     assert "no picture of an attack on patterns" in refused.err
 
 
+def test_counts_that_follow_are_told_apart(cli: Cli) -> None:
+    line = MADE.replace("--out out", "--out two --ledger two.ledger").replace("--symbols 4", "--symbols 2")
+    assert cli(line.replace("0.06", "0.1")).code == 0
+    said = cli("attack two --ledger two.ledger --explain")
+    assert " = 1, where 11 and 10 are not published but follow from others." in " ".join(said.out.split())
+    told = json.loads(cli("attack two --ledger two.ledger --explain --json").out)["examples"]
+    assert any(not one["published"] for group in told for one in group["counts"])
+    for group in told:
+        assert group["people"] == sum(one["sign"] * one["people"] for one in group["counts"])
+        assert all(one["published"] == (one["people"] >= 30) for one in group["counts"])
+    assert "examples" not in json.loads(cli("attack two --ledger two.ledger --json").out)
+
+
 def test_query(cli: Cli) -> None:
     said = cli("query out --item h00=a")
     assert said.code == 0, said.err

@@ -219,7 +219,8 @@ def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) ->
     from timeveil.report.pattern_breach import described  # noqa: PLC0415
 
     breach = search(release, ledger, PatternAdversary())
-    return described(breach, width, told=told), breach.as_dict(), str
+    examples = {"examples": [group.as_dict() for group in breach.examples]} if told else {}
+    return described(breach, width, told=told), {**breach.as_dict(), **examples}, str
 
 
 def _of_series(
