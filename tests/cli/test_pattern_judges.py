@@ -67,6 +67,19 @@ def test_attack(cli: Cli) -> None:
     assert "no picture of an attack on patterns" in refused.err
 
 
+def test_counts_that_follow_are_told_apart(cli: Cli) -> None:
+    line = MADE.replace("--out out", "--out two --ledger two.ledger").replace("--symbols 4", "--symbols 2")
+    assert cli(line.replace("0.06", "0.1")).code == 0
+    said = cli("attack two --ledger two.ledger --explain")
+    assert " = 1, where 11 and 10 are not published but follow from others." in " ".join(said.out.split())
+    told = json.loads(cli("attack two --ledger two.ledger --explain --json").out)["examples"]
+    assert any(not one["published"] for group in told for one in group["counts"])
+    for group in told:
+        assert group["people"] == sum(one["sign"] * one["people"] for one in group["counts"])
+        assert all(one["published"] == (one["people"] >= 30) for one in group["counts"])
+    assert "examples" not in json.loads(cli("attack two --ledger two.ledger --json").out)
+
+
 def test_query(cli: Cli) -> None:
     said = cli("query out --item h00=a")
     assert said.code == 0, said.err
@@ -86,13 +99,14 @@ def test_query(cli: Cli) -> None:
     [
         ("query out", "nothing is asked of the patterns"),
         ("query out --item h00=a --top 3", "more than one question is asked"),
-        ("query out --longer-than 2 --item h00=a", "more than one question is asked"),
+        ("query out --longer-than 2 --item h00=a", "--longer-than is given without --top"),
         ("query out --between 1 2", "--between asks about rows, and this is a release of patterns"),
         ("query out --range h00=0:1", "--range asks about series, and this is a release of patterns"),
         ("query out --item h09=a", "an item is at no instant of the release"),
         ("query out --item h00=z", "an item at `h00` does not end in a letter from a to d"),
         ("query out --given h00=a", "name at least one item: --then ..."),
-        ("query out --top 0", "`number` must be a whole number of at least 1"),
+        ("query out --top 0", "--top must be a whole number of at least 1\n\nhint: give --top 1 or more"),
+        ("query out --top 2 --longer-than -1", "hint: give --longer-than 0 or more"),
     ],
 )
 def test_questions_that_cannot_be_asked(cli: Cli, line: str, said: str) -> None:

@@ -163,9 +163,9 @@ def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:
 WRONG = {
     "k below 2": (f"{BASKETS} --k 1 --min-support 20", 2, "k must be a whole number of at least 2"),
     "support below k": (f"{BASKETS} --k 10 --min-support 5", 2, "k is 10"),
-    "share below k": (f"{BASKETS} --k 10 --min-support 0.001", 2, "raise min_support to 10"),
+    "share below k": (f"{BASKETS} --k 10 --min-support 0.001", 2, "raise --min-support to 10"),
     "nothing frequent": (f"{BASKETS} --k 10 --min-support 0.99", 2, "the largest is "),
-    "explosion": (f"{BASKETS} {PROMISE} --cap 3", 2, "raise min_support"),
+    "explosion": (f"{BASKETS} {PROMISE} --cap 3", 2, "raise --min-support, or set --max-len"),
     "unknown column": (f"{BASKETS.replace('item item', 'item things')} {PROMISE}", 2, "no column `things`"),
     "no roles": (f"sanitize-patterns baskets.csv --out out {PROMISE}", 2, "neither --item nor --series"),
     "both": (f"{BASKETS} --series a,b {PROMISE}", 2, "transactions or series"),

@@ -13,13 +13,32 @@ from timeveil.attack.pattern_adversary import PatternAdversary
 class SmallGroup:
     """`people` have all items of `present` and none of `absent`; it follows from `counts` by their signs.
 
-    Private: it is about few people. `counts` has pairs of a sign and a support.
+    Private: it is about few people. `counts` has pairs of a sign and a support. `follow` has the places of
+    those in `counts` that are not published, but follow from others, as everybody has one symbol at every
+    instant.
+
+    >>> SmallGroup(("t0=c",), ("t1=b",), 1, ((1, 12), (-1, 11)), (1,)).as_dict()["counts"][1]
+    {'sign': -1, 'people': 11, 'published': False}
     """
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
     people: int
     counts: tuple[tuple[int, int], ...]
+    follow: tuple[int, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data, private as well."""
+        counts = [
+            {"sign": sign, "people": number, "published": place not in self.follow}
+            for place, (sign, number) in enumerate(self.counts)
+        ]
+        return {
+            "present": list(self.present),
+            "absent": list(self.absent),
+            "people": self.people,
+            "counts": counts,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from timeveil.model.release import Release
 from timeveil.query.codes import Integers
 from timeveil.query.pattern_boxes import TooManyBoxesError
 from timeveil.query.pattern_cells import Channels, channels_of
-from timeveil.query.pattern_completion import known_from
+from timeveil.query.pattern_completion import Known, known_from
 from timeveil.query.pattern_counting import Baskets
 from timeveil.query.pattern_family import Family
 from timeveil.query.pattern_original import counted_before, original_of
@@ -43,10 +43,8 @@ def attack_patterns(release: Release, ledger: Ledger, adversary: PatternAdversar
     original = original_of(release, ledger, known)
     after = known.family()
     series = bool(known.instants)
-    before, follows = (
-        known_from(family, structural=series).family for family in (counted_before(original), after)
-    )
-    found = [_found(family, k, structural=series) for family in (before, follows)]
+    before, follows = (known_from(family, structural=series) for family in (counted_before(original), after))
+    found = [_found(all_known.family, k, structural=series) for all_known in (before, follows)]
     against = found[1] if known.structural == series else _found(after, k, structural=known.structural)
     bits = _lines(original.rows, original.size)
     weight = np.ones(original.rows.rows)
@@ -113,33 +111,38 @@ def _smallest(channels: Channels, lines: Bits, rows: int) -> tuple[Integers, int
     return size, len(order)
 
 
-def _examples(family: Family, channels: Channels, k: int, named: object) -> tuple[SmallGroup, ...]:
+def _examples(known: Known, channels: Channels, k: int, named: object) -> tuple[SmallGroup, ...]:
     """Some groups, told with as few absent items as still give one."""
     order = np.lexsort(
         [(channels.present >= 0).sum(axis=1), channels.size, (channels.absent >= 0).sum(axis=1)]
     )
-    told: dict[tuple[object, ...], SmallGroup] = {}
+    family, told = known.family, dict[tuple[object, ...], SmallGroup]()
     for place in order[:SHORTENED].tolist():
         present = [item for item in channels.present[place].tolist() if item >= 0]
         absent = [item for item in channels.absent[place].tolist() if item >= 0]
         for item in list(absent):
             fewer = [other for other in absent if other != item]
-            if fewer and 0 < sum(sign * count for sign, count in _terms(family, present, fewer)) < k:
+            if fewer and 0 < _people(family, _terms(family, present, fewer)) < k:
                 absent = fewer
         terms = _terms(family, present, absent)
         group = SmallGroup(
             tuple(named(np.array(sorted(present), dtype=np.int64))),  # type: ignore[operator]
             tuple(named(np.array(sorted(absent), dtype=np.int64))),  # type: ignore[operator]
-            sum(sign * count for sign, count in terms),
-            tuple(terms),
+            _people(family, terms),
+            tuple((sign, int(family.support[number])) for sign, number in terms),
+            tuple(place for place, (_, number) in enumerate(terms) if known.own[number] < 0),
         )
         told.setdefault((group.present, group.absent), group)
     best = sorted(told.values(), key=lambda group: (len(group.counts), group.people, len(group.present)))
     return tuple(best[:EXAMPLES])
 
 
+def _people(family: Family, terms: list[tuple[int, int]]) -> int:
+    return sum(sign * int(family.support[number]) for sign, number in terms)
+
+
 def _terms(family: Family, present: list[int], absent: list[int]) -> list[tuple[int, int]]:
-    """The counts that a group follows from, each with its sign; sets that cannot be are left out."""
+    """The sets whose counts give a group, each with its sign; sets that cannot be are left out."""
     if not absent:
         return _rest(family, present)
     terms = []
@@ -155,7 +158,7 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[tuple[
     for one in sets:
         number = family.find([*present, *one])
         if number is not None:
-            terms.append((1 if len(one) % 2 == 0 else -1, int(family.support[number])))
+            terms.append((1 if len(one) % 2 == 0 else -1, number))
     return terms
 
 
@@ -168,5 +171,5 @@ def _rest(family: Family, items: list[int]) -> list[tuple[int, int]]:
         numbers = [family.find(rest), *(family.find([*rest, other]) for other in others)]
         if None not in numbers:
             signs = [1, *[-1] * len(others)]
-            return [(sign, int(family.support[n or 0])) for sign, n in zip(signs, numbers, strict=True)]
-    return [(1, int(family.support[family.find(items) or 0]))]
+            return [(sign, number or 0) for sign, number in zip(signs, numbers, strict=True)]
+    return [(1, family.find(items) or 0)]

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 Attacked = tuple[list[str], dict[str, Any], Callable[[], str]]
 """What an attack found as lines, as data, and as a picture."""
 
+_ABOUT = {
+    "--visits": {"time": "timestamped rows"},
+    "--tolerance": {"time": "timestamped rows", "series": "series"},
+    "--knows": {"stream": "a stream"},
+    "--beside-plain": {"stream": "a stream"},
+    "--values": {"series": "series"},
+    "--pattern": {"series": "series"},
+    "--explain": {"patterns": "patterns"},
+}
+"""Which models an option is about, by name and in words."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -27,23 +37,28 @@ def attack(
     folder: given.Folder,
     ledger: given.LedgerIn,
     visits: Annotated[
-        int, typer.Option(metavar="N", help="How many visits of a person are known: --visits 2")
-    ] = 1,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="On timestamped rows: how many visits of a person are known; default 1: --visits 2",
+        ),
+    ] = None,
     tolerance: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="X",
-            help="How far off the known times may be, in seconds or with s, m, h, d, or on series the known "
-            "values: --tolerance 30m",
+            help="On timestamped rows: how far off the known times may be, in seconds or with s, m, h, d; on "
+            "series, the known values; default 0: --tolerance 30m",
         ),
-    ] = "0",
+    ] = None,
     knows: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="published-slot|true-slot|several-slots",
-            help="On a stream: which slot of a record the outsider knows: --knows true-slot",
+            help="On a stream: which slot of a record the outsider knows; default published-slot: "
+            "--knows true-slot",
         ),
-    ] = "published-slot",
+    ] = None,
     beside_plain: Annotated[
         bool,
         typer.Option(
@@ -53,13 +68,13 @@ def attack(
         ),
     ] = False,
     values: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="N|all|none|C,C,...",
             help="On series: of how many instants, or of which, the outsider knows the value; whoever knows "
-            "all exactly knows the shape, too: --values 3",
+            "all exactly knows the shape, too; default all: --values 3",
         ),
-    ] = "all",
+    ] = None,
     pattern: Annotated[
         bool, typer.Option("--pattern", help="On series: the outsider knows the shape, too: --pattern")
     ] = False,
@@ -93,13 +108,18 @@ def attack(
     if picture is not None:
         refuse_taken(Path(picture))
     release, output = open_release(folder), Output(as_json=as_json, quiet=quiet)
+    model = str(release.manifest["model"])
+    typed = {"--visits": visits, "--tolerance": tolerance, "--knows": knows, "--values": values}
+    flags = {"--beside-plain": beside_plain, "--pattern": pattern, "--explain": explain}
+    _refuse([name for name, value in typed.items() if value is not None], model)
+    _refuse([name for name, on in flags.items() if on], model)
     private = private_ledger(ledger, output)
-    if release.manifest["model"] == "stream":
+    if model == "stream":
         lines, found, drawn = _on_stream(release, private, knows, beside_plain=beside_plain)
-    elif release.manifest["model"] == "series":
+    elif model == "series":
         adversary = _of_series(values, tolerance, release, pattern=pattern)
         lines, found, drawn = _on_series(release, private, adversary, output.width)
-    elif release.manifest["model"] == "patterns":
+    elif model == "patterns":
         _refuse_picture(picture, "patterns")
         lines, found, drawn = _on_patterns(release, private, output.width, told=explain)
     else:
@@ -107,8 +127,19 @@ def attack(
     if picture is not None:
         write_new(Path(picture), drawn())
     risk = {name: found["after"][name] for name in ("worst", "mean")}
-    output.result("\n".join(lines), {"model": release.manifest["model"], **risk, **found})
+    output.result("\n".join(lines), {"model": model, **risk, **found})
     return 0
+
+
+def _refuse(options: list[str], model: str) -> None:
+    """An option of another model would be ignored."""
+    for name in options:
+        if model not in _ABOUT[name]:
+            raise ParameterError(
+                f"`{name}` is about a release of {' or of '.join(_ABOUT[name].values())}, and this is none",
+                hint=f"leave `{name}` out",
+                code="bad-parameter",
+            )
 
 
 def _refuse_picture(picture: str | None, model: str) -> None:
@@ -120,25 +151,28 @@ def _refuse_picture(picture: str | None, model: str) -> None:
         )
 
 
-def _on_times(release: Release, ledger: Ledger, visits: int, tolerance: str, width: int) -> Attacked:
+def _on_times(
+    release: Release, ledger: Ledger, visits: int | None, tolerance: str | None, width: int
+) -> Attacked:
     from timeveil.attack import Adversary  # noqa: PLC0415
     from timeveil.attack import attack as search  # noqa: PLC0415
     from timeveil.attack.picture import breach_svg  # noqa: PLC0415
     from timeveil.report.breach import described  # noqa: PLC0415
 
-    breach = search(release, ledger, Adversary(visits=visits, tolerance=_tolerance(tolerance, release)))
+    known, within = 1 if visits is None else visits, "0" if tolerance is None else tolerance
+    breach = search(release, ledger, Adversary(visits=known, tolerance=_tolerance(within, release)))
     unit = release.manifest["time"]["unit"] or "second"
     return described(breach, release, width), breach.as_dict(), lambda: breach_svg(breach, unit)
 
 
-def _on_stream(release: Release, ledger: Ledger, knows: str, *, beside_plain: bool) -> Attacked:
+def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_plain: bool) -> Attacked:
     from timeveil.attack import StreamAdversary  # noqa: PLC0415
     from timeveil.attack import attack as search  # noqa: PLC0415
     from timeveil.attack.stream_beside import beside_svg  # noqa: PLC0415
     from timeveil.attack.stream_picture import stream_svg  # noqa: PLC0415
     from timeveil.report.stream_breach import described  # noqa: PLC0415
 
-    adversary = StreamAdversary(knows)  # type: ignore[arg-type]
+    adversary = StreamAdversary() if knows is None else StreamAdversary(knows)  # type: ignore[arg-type]
     breach = search(release, ledger, adversary)
     if not beside_plain:
         return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
@@ -185,10 +219,13 @@ def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) ->
     from timeveil.report.pattern_breach import described  # noqa: PLC0415
 
     breach = search(release, ledger, PatternAdversary())
-    return described(breach, width, told=told), breach.as_dict(), str
+    examples = {"examples": [group.as_dict() for group in breach.examples]} if told else {}
+    return described(breach, width, told=told), {**breach.as_dict(), **examples}, str
 
 
-def _of_series(values: str, tolerance: str, release: Release, *, pattern: bool) -> SeriesAdversary:
+def _of_series(
+    values: str | None, tolerance: str | None, release: Release, *, pattern: bool
+) -> SeriesAdversary:
     from timeveil.attack import SeriesAdversary  # noqa: PLC0415
     from timeveil.cli.columns import listed  # noqa: PLC0415
 
@@ -197,11 +234,17 @@ def _of_series(values: str, tolerance: str, release: Release, *, pattern: bool) 
         hint="give it in the units of the values, such as --tolerance 0.5",
         code="bad-parameter",
     )
-    within = instead_of(ValueError, lambda _: error, lambda: float(tolerance))
-    instants = release.manifest["series"]["instants"]
-    known: Any = {"all": "all", "none": None}.get(values, int(values) if values.isdecimal() else ())
+    within = instead_of(ValueError, lambda _: error, lambda: float("0" if tolerance is None else tolerance))
+    instants, which = release.manifest["series"]["instants"], "all" if values is None else values
+    known: Any = {"all": "all", "none": None}.get(which, int(which) if which.isdecimal() else ())
     if known == ():
-        known = listed([values], instants)
+        known = listed([which], instants)
+    if known is None and tolerance is not None:
+        raise ParameterError(
+            "`--tolerance` is how far off known values may be, and with `--values none` there are none",
+            hint="leave `--tolerance` out",
+            code="bad-parameter",
+        )
     return SeriesAdversary(values=known, tolerance=within, pattern=pattern)
 
 

@@ -12,6 +12,7 @@ _NAMES = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "adoption",
+        "against",
         "beside",
         "buckets",
         "cap",
@@ -21,6 +22,7 @@ _NAMES = {
         "effort",
         "engine",
         "exact",
+        "features",
         "fill",
         "filler",
         "fillers",
@@ -81,7 +83,9 @@ _PLAIN = re.sub(r"\?P<\w+>", "?:", _GIVEN)
 _TWICE = re.compile(rf"(?P<python>{_PLAIN}(?: or {_PLAIN})*) \((?P<options>--[^()]*)\)")
 _ROLE = re.compile(r"Roles\((?P<python>\w+=\.\.\.)\), or (?P<options>--\w+) on the command line")
 _BEHIND = re.compile(r" \((--[\w-]+)\)")
-_BARE = re.compile(rf"(?<=leave `)(?:{_NAME})(?=` out)|\bmemory_limit\b")
+_BARE = re.compile(rf"(?<=leave `)(?:{_NAME})(?=` out)|\b(?:max_len|memory_limit|min_support)\b")
+_PAIR = re.compile(r"\((['\"])([^'\"]*)\1, (['\"])([^'\"]*)\3\)")
+_CALL = re.compile(r"\b(?:anonymize_series|generalize_time|publish_stream|sanitize_patterns)\b")
 
 
 def in_options(hint: str) -> str:
@@ -93,10 +97,16 @@ def in_options(hint: str) -> str:
     'let them be withheld with --nulls withhold'
     >>> in_options('say what to do: fill="forward", "linear" or "drop" (--fill)')
     'say what to do: --fill forward, linear or drop'
+    >>> in_options("give a release that anonymize_series made, or raise min_support")
+    'give a release that anonymize-series made, or raise --min-support'
+    >>> in_options("ask for pairs of instants, such as ('h00', 'h05')")
+    'ask for pairs of instants, such as h00,h05'
     """
     text = _ROLE.sub(r"\g<options>", _TWICE.sub(r"\g<options>", hint))
     text = re.sub(_GIVEN, lambda found: _option(found["name"], found["value"]), text)
     text = _BARE.sub(lambda found: _NAMES[found[0]], text)
+    text = _PAIR.sub(r"\2,\4", text)
+    text = _CALL.sub(lambda found: found[0].replace("_", "-"), text)
     text = re.sub(r"(?<!\w)(['\"])([\w-]+)\1", r"\2", text)
     return _BEHIND.sub(lambda found: "" if text.count(found[1]) > 1 else found[0], text)
 

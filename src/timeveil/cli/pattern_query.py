@@ -22,7 +22,7 @@ class Asked:
     given: Sequence[str] = ()
     then: Sequence[str] = ()
     top: int | None = None
-    longer_than: int = 0
+    longer_than: int | None = None
 
     @property
     def options(self) -> list[str]:
@@ -32,7 +32,7 @@ class Asked:
             "--given": self.given,
             "--then": self.then,
             "--top": self.top is not None,
-            "--longer-than": self.longer_than != 0,
+            "--longer-than": self.longer_than is not None,
         }
         return [name for name, value in given.items() if value]
 
@@ -43,16 +43,10 @@ def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]
     from timeveil.query.pattern_published import published_patterns  # noqa: PLC0415
     from timeveil.report.pattern_answer import confidence_words, support_words, top_words  # noqa: PLC0415
 
-    kinds = [bool(asked.items), bool(asked.given or asked.then), asked.top is not None]
-    if sum(kinds) != 1 or (asked.longer_than and asked.top is None):
-        raise ParameterError(
-            "nothing is asked of the patterns" if not any(kinds) else "more than one question is asked",
-            hint="ask with --item for a pattern, with --given and --then for a rule, or with --top N",
-            code="bad-parameter",
-        )
+    _refuse(asked)
     known = published_patterns(release)
     if asked.top is not None:
-        found = answer(release, TopPatterns(asked.top, asked.longer_than))
+        found = answer(release, TopPatterns(asked.top, asked.longer_than or 0))
         rows = [{**row, "high": _finite(row["high"])} for row in found.to_pylist()]
         return top_words(found, known), {"patterns": rows}
     if asked.items:
@@ -60,6 +54,26 @@ def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]
         return support_words(count, known, asked.items), _data(count)
     part = answer(release, RuleConfidence(asked.given, asked.then))
     return confidence_words(part, known, [*asked.given, *asked.then]), _data(part)
+
+
+def _refuse(asked: Asked) -> None:
+    kinds = [bool(asked.items), bool(asked.given or asked.then), asked.top is not None]
+    if sum(kinds) != 1:
+        raise _wrong(
+            "more than one question is asked" if any(kinds) else "nothing is asked of the patterns",
+            "ask with --item for a pattern, with --given and --then for a rule, or with --top N",
+        )
+    if asked.longer_than is not None and asked.top is None:
+        raise _wrong("--longer-than is given without --top", "say how many of them: --top 10")
+    for option, number, least in (("--top", asked.top, 1), ("--longer-than", asked.longer_than, 0)):
+        if number is not None and number < least:
+            raise _wrong(
+                f"{option} must be a whole number of at least {least}", f"give {option} {least} or more"
+            )
+
+
+def _wrong(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-parameter")
 
 
 def _data(found: Estimate) -> dict[str, float | str | None]:

@@ -64,13 +64,13 @@ def query(
         typer.Option(metavar="X", help="With --like: 1 less the correlation, at most: --tolerance 0.1"),
     ] = None,
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="On series: what shapes are told by, one of differences, adjacent, slope and "
+            help="On series: what shapes are told by, one of differences, the default, adjacent, slope and "
             "peak-to-trough: --features adjacent",
         ),
-    ] = "differences",
+    ] = None,
     item: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,9 +96,9 @@ def query(
         typer.Option(metavar="N", help="On patterns: the N that most people have: --top 10"),
     ] = None,
     longer_than: Annotated[
-        int,
+        int | None,
         typer.Option(metavar="N", help="With --top: of more items than that: --longer-than 1"),
-    ] = 0,
+    ] = None,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:

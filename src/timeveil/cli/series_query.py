@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from timeveil.query.series_queries import PatternRange, PatternSimilarity, RangeCount, SeriesQuery
 
 Range = tuple[float | None, float | None]
+DEFAULT = "differences"
 LARGEST = 1_000_000
 """Bytes of a file with a shape; a larger one is the wrong file."""
 
@@ -28,7 +29,7 @@ class Asked:
     differences: Sequence[str] = ()
     like: str | None = None
     tolerance: float | None = None
-    features: str = "differences"
+    features: str | None = None
 
     @property
     def options(self) -> list[str]:
@@ -36,9 +37,9 @@ class Asked:
         given = {
             "--range": self.ranges,
             "--difference": self.differences,
-            "--like": self.like,
+            "--like": self.like is not None,
             "--tolerance": self.tolerance is not None,
-            "--features": self.features != "differences",
+            "--features": self.features is not None,
         }
         return [name for name, value in given.items() if value]
 
@@ -77,13 +78,14 @@ def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimil
             "both --difference and --like are given; a question is about one of them",
             "ask twice, once with each",
         )
+    features = DEFAULT if asked.features is None else asked.features
     if asked.like is not None:
         if asked.tolerance is None:
             raise _wrong(
                 "--like needs --tolerance: how far from it a shape may be, between 0 and 2",
                 "start with --tolerance 0.1; it is 1 less the correlation",
             )
-        return PatternSimilarity(_numbers(asked.like), asked.tolerance, asked.features)
+        return PatternSimilarity(_numbers(asked.like), asked.tolerance, features)
     if asked.tolerance is not None:
         raise _wrong(
             "--tolerance is given without --like", "say what shapes are compared with: --like 1,2,4,3"
@@ -92,7 +94,12 @@ def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimil
     for text in asked.differences:
         names, span = _parts(text, "--difference", "h08,h20=:-1")
         wanted[_pair(names, instants)] = span
-    return PatternRange(wanted, asked.features) if wanted else None
+    if asked.features is not None and asked.ranges and not wanted:
+        raise _wrong(
+            "--features is given without --difference or --like",
+            "leave it out, or ask for shapes, too: --difference h08,h20=:-1",
+        )
+    return PatternRange(wanted, features) if wanted else None
 
 
 def _parts(text: str, option: str, example: str) -> tuple[str, Range]:

@@ -35,7 +35,14 @@ def measure(
     stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
     refuse_another(release, ledger)
-    match release.manifest.get("model"):
+    model = release.manifest.get("model")
+    if against is not None and model != "patterns":
+        raise ParameterError(
+            "`against` is about a release of patterns, and this is none",
+            hint="leave `against` out",
+            code="bad-parameter",
+        )
+    match model:
         case "time":
             return measure_times(release, ledger, windows, seed)
         case "stream":

@@ -27,7 +27,7 @@ from timeveil.query.estimating import (
     refuse_borrowed,
     without_symbols,
 )
-from timeveil.query.series_features import Feature, feature
+from timeveil.query.series_features import Feature, feature, told
 from timeveil.query.series_published import Floats, Published, published_series
 from timeveil.query.series_queries import (
     Complex,
@@ -146,7 +146,7 @@ def _with_features(known: Published, query: PatternRange) -> Fit:
     share = np.ones(len(known.rows))
     sure, possible = share.copy(), share.copy()
     for key, wanted in query.differences.items():
-        least, most = ends(f"the feature {key!r}", wanted)
+        least, most = ends(told(key), wanted)
         found = asked.value(known.instants, key, z)
         share = share * ((found >= least) & (found <= most))
         under, over = asked.bounds(known.instants, key, low, high)
@@ -159,7 +159,7 @@ def _places_asked(known: Published, query: PatternRange, asked: Feature) -> Inte
     for key in query.differences:
         if not asked.knows(known.instants, key):
             raise ParameterError(
-                f"the features `{query.features}` of this release have no {key!r}",
+                f"the features `{query.features}` of this release have no {told(key)}",
                 hint=f"ask for {asked.keys(known.instants)}",
                 code="bad-parameter",
             )

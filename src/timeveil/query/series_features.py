@@ -212,6 +212,15 @@ FEATURES: dict[str, Feature] = {
 }
 
 
+def told(key: Hashable) -> str:
+    """What is asked for, in words.
+
+    >>> told(("h08", "h20")), told("slope")
+    ('`h08` less `h20`', '`slope`')
+    """
+    return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
+
+
 def feature(name: str) -> Feature:
     """The features of a name.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from timeveil.attack import PatternBreach, SmallGroup, SolveAttack
-from timeveil.report.wording import WIDTH, aligned, counted, people, quoted, share, wrapped
+from timeveil.report.wording import WIDTH, aligned, counted, joined, people, quoted, share, wrapped
 
 SHORT = 8
 """Of so many counts and fewer each is told."""
@@ -32,8 +32,8 @@ def sentence(group: SmallGroup) -> str:
 
     >>> sentence(SmallGroup(("bread",), ("milk",), 2, ((1, 31), (-1, 29))))
     'exactly 2 people have `bread` and not `milk`: 31 - 29 = 2.'
-    >>> sentence(SmallGroup(("t0=c", "t1=a"), (), 1, ((1, 12), (-1, 7), (-1, 4))))
-    'exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1.'
+    >>> sentence(SmallGroup(("t0=c",), (), 1, ((1, 12), (-1, 7), (-1, 4)), (2,)))
+    'exactly 1 person has `t0=c`: 12 - 7 - 4 = 1, where 4 is not published but follows from others.'
     """
     have = quoted(group.present) if group.present else "anything"
     lack = quoted(group.absent) if len(group.absent) == 1 else f"none of {quoted(group.absent)}"
@@ -45,7 +45,18 @@ def sentence(group: SmallGroup) -> str:
         sums = " ".join(f"{signs[sign]} {number:,}" for sign, number in group.counts).removeprefix("+ ")
         sums += f" = {group.people:,}"
     verb = "has" if group.people == 1 else "have"
-    return f"exactly {people(group.people)} {verb} {have}{but}: {sums}."
+    return f"exactly {people(group.people)} {verb} {have}{but}: {sums}{_following(group)}."
+
+
+def _following(group: SmallGroup) -> str:
+    """Which counts are not published; of many, how many."""
+    many = len(group.counts) > SHORT
+    which = [f"{number:,}" for number in dict.fromkeys(group.counts[place][1] for place in group.follow)]
+    if not which:
+        return ""
+    one = len(group.follow if many else which) == 1
+    said = f"{len(group.follow):,} of which" if many else f"where {joined(which)}"
+    return f", {said} {'is' if one else 'are'} not published but follow{'s' if one else ''} from others"
 
 
 def limits(breach: PatternBreach) -> list[str]:

@@ -31,7 +31,7 @@ def quoted(names: Iterable[str], most: int = 12) -> str:
     marked = [f"`{name}`" for name in names]
     if len(marked) > most:
         marked = [*marked[:most], f"{len(marked) - most} more"]
-    return _joined(marked)
+    return joined(marked)
 
 
 def share(part: float) -> str:
@@ -90,7 +90,12 @@ def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) ->
     return lines
 
 
-def _joined(parts: list[str]) -> str:
+def joined(parts: list[str]) -> str:
+    """Parts as in a sentence.
+
+    >>> joined(["3"]), joined(["3", "2", "1"])
+    ('3', '3, 2 and 1')
+    """
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"

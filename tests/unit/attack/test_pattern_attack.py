@@ -12,7 +12,7 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.attack import PatternAdversary, StreamAdversary, attack
+from timeveil.attack import PatternAdversary, SmallGroup, StreamAdversary, attack
 from timeveil.attack.pattern_bounds import bound_attack
 from timeveil.query.pattern_family import family_of
 from timeveil.report.pattern_breach import described, sentence
@@ -99,6 +99,22 @@ def test_each_example_is_true_of_the_original():
                 has &= (symbol[:, int(instant[1:])] == "abcd".index(letter)) == wanted
         assert int(has.sum()) == group.people < 5
         assert group.people == sum(sign * number for sign, number in group.counts)
+        assert [place for place, (_, number) in enumerate(group.counts) if number < 12] == [*group.follow]
+
+
+def test_counts_that_follow_are_told_apart():
+    counts = ((1, 40), (-1, 30), (-1, 4), (-1, 4), (-1, 1))
+    short = SmallGroup(("t0=a",), (), 1, counts, (2, 3, 4))
+    assert sentence(short).endswith(
+        "40 - 30 - 4 - 4 - 1 = 1, where 4 and 1 are not published but follow from others."
+    )
+    assert [one["published"] for one in short.as_dict()["counts"]] == [True, True, False, False, False]
+    long = SmallGroup(("t0=a",), (), 1, ((1, 1),) * 9, (8,))
+    assert sentence(long).endswith("from 9 counts, 1 of which is not published but follows from others.")
+    assert sentence(replace(long, follow=(7, 8))).endswith(
+        "2 of which are not published but follow from others."
+    )
+    assert sentence(replace(long, follow=())).endswith("from 9 counts.")
 
 
 def test_what_follows_in_two_steps_is_found_and_told():
@@ -110,7 +126,10 @@ def test_what_follows_in_two_steps_is_found_and_told():
     case = oracle.Case(rows, k=2, least=6, symbols=3)
     breach = attack(oracle.release_of(case), oracle.ledger_of(case))
     assert (breach.channels_before, breach.channels_after) == (1, 0)
-    assert sentence(breach.examples[0]) == "exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1."
+    assert sentence(breach.examples[0]) == (
+        "exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1, where 4 is not published but follows from "
+        "others."
+    )
     assert breach.beyond.exact == 0
     careless = oracle.release_of(case, case.sets)
     ledger = replace(oracle.ledger_of(case), mappings={"virtual": pa.table({"pattern": [], "copies": []})})
