@@ -130,7 +130,7 @@ def small_box_cells(table, support, kinds, instants, boxes, least, widest):  # t
     widths, totals = np.zeros(instants + 1, np.int64), np.ones(instants + 2, np.int64)
     starts, below = np.zeros(instants + 2, np.int64), np.empty(kinds, np.uint64)
     ways, sizes = np.zeros(1 << 12, np.uint32), np.empty(1 << 12, np.int32)
-    sizes[0], few = support[0], np.int32(min(least, 1 << 30))
+    sizes[0], few = support[0], np.int32(min(least, (1 << 31) - 1))
     which, small, ends = np.empty(256, np.int64), np.empty(256, np.int64), np.zeros(257, np.int64)
     present, count, used = np.empty(1024, np.int64), 0, 0
     wide, wides, known = np.empty(64, np.int64), 0, 0

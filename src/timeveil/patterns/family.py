@@ -9,8 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.patterns.transactions import Ints, Sets, Transactions
+
+MOST_ROWS = 2**31 - 1
+"""Rows have numbers of 32 bits, and so have the sizes of groups."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,13 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
     """Mine every set of at least `least` rows and at most `longest` items; more than `most` are refused."""
     from timeveil.kernels.itemsets import mine_baskets, mine_symbols  # noqa: PLC0415
 
+    if rows.rows > MOST_ROWS:
+        raise InputError(
+            f"there are {rows.rows:,} rows, and {MOST_ROWS:,} is the most that patterns are mined from",
+            hint="take a sample of them",
+            code="too-large",
+            facts={"rows": rows.rows, "most": MOST_ROWS},
+        )
     longest = min(longest, rows.instants)
     if rows.columns is None:
         found = mine_baskets(rows.starts, rows.items, len(rows.names), least, longest, most)

@@ -18,8 +18,8 @@ Published = Literal["frequent", "closed"]
 
 CAP = 5_000_000
 """So many patterns, or combinations of symbols that exclude each other, and no more."""
-MOST = 10**12, 10**6
-"""No search needs a larger cap, nor a pattern more items."""
+MOST = 2**31 - 1, 10**6
+"""Patterns have numbers of 32 bits, so no cap is larger; and no pattern needs more items."""
 NARROW = 5
 """At so many times k and below, a support is raised by much of itself."""
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.kernels import box_search
 from timeveil.kernels.box_search import _room_for_runs
 from timeveil.kernels.itemset_lookup import by_items, kid_table
 from timeveil.patterns.channels import Channels, _of_boxes, maximal_channels
-from timeveil.patterns.family import mine_family
+from timeveil.patterns.family import Family, mine_family
 from timeveil.patterns.transactions import Transactions
 
 
@@ -152,3 +152,21 @@ def test_room_is_made_for_what_is_there_and_not_for_every_instant() -> None:
         assert depth == np.diff(bounds).max() + 1
         assert different >= len(set(members.tolist()))
         assert different <= len(set(members.tolist())) + 1
+
+
+@pytest.mark.parametrize("k", [1 << 30, (1 << 30) + 6, (1 << 31) - 1, 1 << 40])
+def test_a_group_of_a_thousand_million_is_small_if_k_is_larger(k: int) -> None:
+    few, rows = (1 << 30) + 5, (1 << 31) - 1
+    ints = [
+        np.array(numbers, np.int64) for numbers in ((-1, 0, 1), (rows, few, rows - few), (1, 3, 3), (2, 0, 0))
+    ]
+    _, [(_, sizes, _, _)], _ = _of_boxes(Family(*ints, 2, 1), k, 10, 10)
+    assert sorted(sizes.tolist()) == [size for size in (rows - few, few) if size < k]
+
+
+def test_more_rows_than_are_told_apart_are_refused() -> None:
+    rows = 1 << 31
+    columns, starts = np.broadcast_to(np.uint8(0), (1, rows)), np.broadcast_to(np.int64(0), rows + 1)
+    with pytest.raises(InputError) as caught:
+        mine_family(Transactions(("0=a", "0=b"), 2, starts, starts[1:], columns), 2, 1, 10)
+    assert caught.value.code == "too-large"

@@ -203,6 +203,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str, int]] = {
         2,
     ),
     "a cap beyond all numbers": (made(cap=10**30), "bad-parameter", 2),
+    "a cap beyond the numbers of patterns": (made(cap=2**31), "bad-parameter", 2),
     "max_len beyond all numbers": (made(max_len=10**30), "bad-parameter", 2),
     "instants of transactions": (made(instants=["h00"]), "bad-parameter", 2),
     "readings of transactions": (made(fill="linear"), "bad-parameter", 2),
