@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -110,13 +111,18 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, lis
     table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
     first_items, rests = by_items(family.item, family.first, family.kids, table, kinds)
     support = family.support.astype(np.int32)
+    look = partial(small_box_cells, table, support, kinds, instants, least=k, widest=widest)
     boxes, looks = [], []
     beside = ThreadPoolExecutor(1)
     try:
         for some in search(first_items, rests, kinds, instants, most):
             boxes.append(some)
-            looks.append(beside.submit(small_box_cells, table, support, kinds, instants, some, k, widest))
-        looked = [look.result() for look in looks]
+            looks.append(beside.submit(look, some))
+        # what is not begun yet is shared, from the end on
+        looked = [
+            look(some) if later.cancel() else later.result()
+            for some, later in zip(reversed(boxes), reversed(looks), strict=True)
+        ][::-1]
     except OverflowError:
         found = sum(map(len, boxes))
         raise ParameterError(
