@@ -211,6 +211,11 @@ def _go_on(shelf, stack, boxes, at, where, kinds, instants, most):  # type: igno
 
 AT_A_TIME = 1 << 12
 
+
+class TooManyBoxes(Exception):  # noqa: N818
+    """There are more boxes, or more choices on the way to them, than are to be looked at."""
+
+
 Shelf = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -232,7 +237,7 @@ def search(
 ) -> Iterator[np.ndarray]:
     """All maximal boxes of itemsets sorted by their items, as bits, some at a time.
 
-    More than `most`, or more than a thousand times as many choices, raise an OverflowError.
+    More than `most`, or more than a thousand times as many choices, raise `TooManyBoxes`.
     """
     nodes, words = len(rests), -(-instants // (64 // kinds))
     shelf = head, place, behind, bits, _ = _shelf(2 * nodes + 64, kinds, words)
@@ -256,7 +261,7 @@ def search(
         yield boxes[: min(int(at[4]), most - total)]
         total += int(at[4])
         if total > most or at[5] > 1000 * most:
-            raise OverflowError
+            raise TooManyBoxes
         if need > len(shelf[0]):
             smaller, shelf = shelf, _shelf(max(need, 2 * len(shelf[0])), kinds, words)
             for old, new in zip(smaller, shelf, strict=True):

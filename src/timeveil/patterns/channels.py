@@ -104,7 +104,7 @@ def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, list[Cells], In
 def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, list[Cells], Ints]:
     """The same of boxes that are wider than a set: while some are searched for, others are looked into."""
     from timeveil.kernels.box_cells import small_box_cells  # noqa: PLC0415
-    from timeveil.kernels.box_search import search  # noqa: PLC0415
+    from timeveil.kernels.box_search import TooManyBoxes, search  # noqa: PLC0415
     from timeveil.kernels.itemset_lookup import as_sets, by_items, kid_table  # noqa: PLC0415
 
     kinds, instants = family.kinds, family.instants
@@ -123,7 +123,7 @@ def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, lis
             look(some) if later.cancel() else later.result()
             for some, later in zip(reversed(boxes), reversed(looks), strict=True)
         ][::-1]
-    except OverflowError:
+    except TooManyBoxes:
         found = sum(map(len, boxes))
         raise ParameterError(
             f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
