@@ -73,10 +73,10 @@ def test_counts_that_follow_are_told_apart(cli: Cli) -> None:
     said = cli("attack two --ledger two.ledger --explain")
     assert " = 1, where 11 and 10 are not published but follow from others." in " ".join(said.out.split())
     told = json.loads(cli("attack two --ledger two.ledger --explain --json").out)["examples"]
-    assert any(not one["published"] for group in told for one in group["counts"])
+    assert any(one["follows"] for group in told for one in group["counts"])
     for group in told:
         assert group["people"] == sum(one["sign"] * one["people"] for one in group["counts"])
-        assert all(one["published"] == (one["people"] >= 30) for one in group["counts"])
+        assert all(one["follows"] == (one["people"] < 30) for one in group["counts"])
     assert "examples" not in json.loads(cli("attack two --ledger two.ledger --json").out)
 
 

@@ -18,7 +18,7 @@ class SmallGroup:
     instant.
 
     >>> SmallGroup(("t0=c",), ("t1=b",), 1, ((1, 12), (-1, 11)), (1,)).as_dict()["counts"][1]
-    {'sign': -1, 'people': 11, 'published': False}
+    {'sign': -1, 'people': 11, 'follows': True}
     """
 
     present: tuple[str, ...]
@@ -30,7 +30,7 @@ class SmallGroup:
     def as_dict(self) -> dict[str, Any]:
         """The same as data, private as well."""
         counts = [
-            {"sign": sign, "people": number, "published": place not in self.follow}
+            {"sign": sign, "people": number, "follows": place in self.follow}
             for place, (sign, number) in enumerate(self.counts)
         ]
         return {

@@ -83,7 +83,9 @@ _PLAIN = re.sub(r"\?P<\w+>", "?:", _GIVEN)
 _TWICE = re.compile(rf"(?P<python>{_PLAIN}(?: or {_PLAIN})*) \((?P<options>--[^()]*)\)")
 _ROLE = re.compile(r"Roles\((?P<python>\w+=\.\.\.)\), or (?P<options>--\w+) on the command line")
 _BEHIND = re.compile(r" \((--[\w-]+)\)")
-_BARE = re.compile(rf"(?<=leave `)(?:{_NAME})(?=` out)|\b(?:max_len|memory_limit|min_support)\b")
+_BARE = re.compile(
+    rf"(?<=leave `)(?:{_NAME})(?=` out)|(?<=raise )min_support\b|(?<=set )max_len\b|\bmemory_limit\b"
+)
 _PAIR = re.compile(r"\((['\"])([^'\"]*)\1, (['\"])([^'\"]*)\3\)")
 _CALL = re.compile(r"\b(?:anonymize_series|generalize_time|publish_stream|sanitize_patterns)\b")
 
@@ -99,6 +101,8 @@ def in_options(hint: str) -> str:
     'say what to do: --fill forward, linear or drop'
     >>> in_options("give a release that anonymize_series made, or raise min_support")
     'give a release that anonymize-series made, or raise --min-support'
+    >>> in_options("it has min_support, max_len, h2")
+    'it has min_support, max_len, h2'
     >>> in_options("ask for pairs of instants, such as ('h00', 'h05')")
     'ask for pairs of instants, such as h00,h05'
     """

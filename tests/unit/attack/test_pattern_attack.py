@@ -108,7 +108,7 @@ def test_counts_that_follow_are_told_apart():
     assert sentence(short).endswith(
         "40 - 30 - 4 - 4 - 1 = 1, where 4 and 1 are not published but follow from others."
     )
-    assert [one["published"] for one in short.as_dict()["counts"]] == [True, True, False, False, False]
+    assert [one["follows"] for one in short.as_dict()["counts"]] == [False, False, True, True, True]
     long = SmallGroup(("t0=a",), (), 1, ((1, 1),) * 9, (8,))
     assert sentence(long).endswith("from 9 counts, 1 of which is not published but follows from others.")
     assert sentence(replace(long, follow=(7, 8))).endswith(
