@@ -6,7 +6,7 @@ import importlib
 import re
 from pathlib import Path
 
-METHODS = ("timeveil.generalization", "timeveil.streaming", "timeveil.series", "timeveil.patterns")
+METHODS = tuple(f"timeveil.models.{model}.method" for model in ("events", "stream", "series", "patterns"))
 PAGE = Path(__file__).parent / "explanation" / "notation.md"
 
 

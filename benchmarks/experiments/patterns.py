@@ -23,7 +23,7 @@ import timeveil as tv
 from benchmarks.experiments.series_sources import SHOTS
 from benchmarks.experiments.stream import written
 from timeveil.datasets import walk
-from timeveil.patterns import mine
+from timeveil.models.patterns.method import mine
 
 RESULTS = Path(__file__).resolve().parent / "results" / "patterns.json"
 METHODS = ("additive", "tight", "clone", "suppressive", "itemset")

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from timeveil.series.partition import Matrix
+from timeveil.models.series.method.partition import Matrix
 
 PROPOSALS = 30_000_000
 NEAR = 40

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.experiments.series_judging import Numbers, drawn_shapes
 from benchmarks.experiments.series_methods import METHODS
-from timeveil.series.partition import Matrix, Partition
+from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.symbols.sax import z_normalised
 
 K, P = 10, 5

@@ -16,12 +16,17 @@ import pyarrow as pa
 import timeveil as tv
 from benchmarks.experiments.series_judging import pattern_loss
 from benchmarks.experiments.series_runs import precision
-from timeveil.measure.series_workload import Columns, Outcome, Shown, Workload
-from timeveil.query.estimating import estimated_ranges, estimated_symbols, without_symbols, without_values
-from timeveil.query.series_answers import envelopes_at, shapes_at
-from timeveil.query.series_published import Published
-from timeveil.query.series_records import Records, records_of
-from timeveil.series.partition import Matrix
+from timeveil.models.series.judges.answers import envelopes_at, shapes_at
+from timeveil.models.series.judges.estimating import (
+    estimated_ranges,
+    estimated_symbols,
+    without_symbols,
+    without_values,
+)
+from timeveil.models.series.judges.published import Published
+from timeveil.models.series.judges.records import Records, records_of
+from timeveil.models.series.judges.workload import Columns, Outcome, Shown, Workload
+from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 K, P = 10, 3

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks.experiments.series_judging import drawn_shapes
-from timeveil.measure.series_workload import Shown
-from timeveil.series.adaptive import adaptive
-from timeveil.series.baselines import bfp2ka, tga, xu_groups
-from timeveil.series.kapra import kapra
-from timeveil.series.naive import naive, patterns_in
-from timeveil.series.partition import Labels, Matrix, Partition, compact
-from timeveil.series.representative import LEAST_P, representative
+from timeveil.models.series.judges.workload import Shown
+from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.baselines import bfp2ka, tga, xu_groups
+from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact
+from timeveil.models.series.method.representative import LEAST_P, representative
 from timeveil.symbols.envelope import envelopes
 from timeveil.symbols.sax import from_letters, positions, symbols_at, to_letters, z_normalised
 

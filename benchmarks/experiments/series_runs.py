@@ -25,14 +25,14 @@ from benchmarks.experiments.series_methods import (
     top_down,
 )
 from benchmarks.experiments.series_sources import Source
-from timeveil.measure.series_loss import TOLERANCE
-from timeveil.measure.series_workload import Outcome, Workload
-from timeveil.query.series_published import patterns_of
-from timeveil.series.adaptive import adaptive
-from timeveil.series.baselines import bfp2ka, tga
-from timeveil.series.partition import Matrix, Partition
-from timeveil.series.recycling import recycle
-from timeveil.series.splitting import splitting_tree
+from timeveil.models.series.judges.loss import TOLERANCE
+from timeveil.models.series.judges.published import patterns_of
+from timeveil.models.series.judges.workload import Outcome, Workload
+from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.baselines import bfp2ka, tga
+from timeveil.models.series.method.partition import Matrix, Partition
+from timeveil.models.series.method.recycling import recycle
+from timeveil.models.series.method.splitting import splitting_tree
 from timeveil.symbols.envelope import rounded_outward
 from timeveil.symbols.sax import positions, z_normalised
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from timeveil.datasets import strings, uniform, walk
-from timeveil.series.partition import Matrix
+from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 SHOTS = [f"q{place:02}" for place in range(1, 11)]

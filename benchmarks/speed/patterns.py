@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.patterns.channels import Channels, maximal_channels
-from timeveil.patterns.family import Family, mine_family
-from timeveil.patterns.sanitizing import additive, raised
-from timeveil.patterns.transactions import Transactions, of_symbols
+from timeveil.models.patterns.method.channels import Channels, maximal_channels
+from timeveil.models.patterns.method.family import Family, mine_family
+from timeveil.models.patterns.method.sanitizing import additive, raised
+from timeveil.models.patterns.method.transactions import Transactions, of_symbols
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 K, INSTANTS, SYMBOLS, CAP = 10, 10, 6, 5_000_000

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.series.kapra import kapra
-from timeveil.series.partition import Matrix
+from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.partition import Matrix
 
 K, P, INSTANTS = 10, 5, 10
 ALONE = """

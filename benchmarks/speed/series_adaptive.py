@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.series.adaptive import adaptive
+from timeveil.models.series.method.adaptive import adaptive
 
 K, P = 10, 5
 INSTANTS = 10

@@ -23,12 +23,19 @@ import numpy as np
 import pyarrow as pa
 
 import timeveil as tv
-from timeveil.kernels.anatomy import bench_of
-from timeveil.kernels.chance import chance_of
-from timeveil.kernels.placements import Rows, Rules, arrivals_of, cells_of, most_at_once, publish_rows
-from timeveil.kernels.ring import ring_of
-from timeveil.streaming.exact import solve_window
-from timeveil.streaming.whole import KERNEL_ROWS
+from timeveil.models.stream.kernels.anatomy import bench_of
+from timeveil.models.stream.kernels.chance import chance_of
+from timeveil.models.stream.kernels.placements import (
+    Rows,
+    Rules,
+    arrivals_of,
+    cells_of,
+    most_at_once,
+    publish_rows,
+)
+from timeveil.models.stream.kernels.ring import ring_of
+from timeveil.models.stream.method.exact import solve_window
+from timeveil.models.stream.method.whole import KERNEL_ROWS
 
 VALUES = 50
 PER_SLOT = 100

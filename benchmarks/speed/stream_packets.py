@@ -18,9 +18,9 @@ import pyarrow as pa
 
 import timeveil as tv
 from benchmarks.speed.stream import PER_SLOT, ROLES, VALUES, WINDOW, L, codes, make
-from timeveil.kernels.mixture import mix_of, pool_of
-from timeveil.kernels.packet_cells import desk_of
-from timeveil.streaming.whole import KERNEL_ROWS
+from timeveil.models.stream.kernels.mixture import mix_of, pool_of
+from timeveil.models.stream.kernels.packet_cells import desk_of
+from timeveil.models.stream.method.whole import KERNEL_ROWS
 
 PROTECT = L - 1
 

@@ -5,22 +5,18 @@ write · report
 """
 
 import timeveil.starting  # noqa: F401
-from timeveil.attack import (
-    Adversary,
-    Breach,
-    PatternAdversary,
-    PatternBreach,
-    SeriesAdversary,
-    SeriesBreach,
-    StreamAdversary,
-    StreamBreach,
-    attack,
-)
-from timeveil.bundle import open_ledger, open_release, write
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
 from timeveil.calendar.granularity import Granularity
 from timeveil.compare import Comparison, Line, compare
+from timeveil.domain.estimate import Estimate
+from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.domain.verdict import Verdict, Violation
+from timeveil.domain.version import __version__
 from timeveil.errors import (
     BundleError,
     EngineError,
@@ -33,19 +29,20 @@ from timeveil.errors import (
     TimeveilError,
 )
 from timeveil.explore import Exploration, Setting, explore
-from timeveil.generalization import Hierarchy, generalize_time
-from timeveil.intake import read
-from timeveil.measure import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure, profile
-from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.model.verdict import Verdict, Violation
-from timeveil.model.version import __version__
-from timeveil.patterns import sanitize_patterns
-from timeveil.query import (
+from timeveil.folder import open_ledger, open_release, write
+from timeveil.judging.attack_names import (
+    Adversary,
+    Breach,
+    PatternAdversary,
+    PatternBreach,
+    SeriesAdversary,
+    SeriesBreach,
+    StreamAdversary,
+    StreamBreach,
+    attack,
+)
+from timeveil.judging.measure_names import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure
+from timeveil.judging.query_names import (
     Complex,
     PatternRange,
     PatternSimilarity,
@@ -58,10 +55,14 @@ from timeveil.query import (
     estimate_patterns,
     estimate_ranges,
 )
+from timeveil.judging.verify_names import verify
+from timeveil.models.events.judges.profile import profile
+from timeveil.models.events.method import Hierarchy, generalize_time
+from timeveil.models.patterns.method import sanitize_patterns
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publish_stream
+from timeveil.reading import read
 from timeveil.report import Report, report
-from timeveil.series import anonymize_series
-from timeveil.streaming import PublishedSlot, StreamPublisher, publish_stream
-from timeveil.verify import verify
 
 __all__ = [
     "Adversary",

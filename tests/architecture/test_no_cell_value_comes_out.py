@@ -103,7 +103,7 @@ def write_to_a_full_disk(here: Path) -> None:
         raise OSError(28, f"no room for {MARK}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.bundle.writing._new_file", full)
+        patch.setattr("timeveil.folder.writing._new_file", full)
         tv.write(release, here / "out")
 
 
@@ -113,7 +113,7 @@ def read_a_cell_of_the_wrong_type(here: Path) -> None:
     tv.write(release, here / "out", format="csv")
     data = here / "out" / "data.csv"
     data.write_text(data.read_text().replace(",0,", f",{MARK},"))
-    from timeveil.bundle import open_release
+    from timeveil.folder import open_release
 
     _ = open_release(here / "out", check=False).table
 
@@ -136,7 +136,7 @@ def store_on_a_full_disk(here: Path) -> None:
         raise OSError(28, f"no room for {MARK}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.intake.storing.Sink.write", full)
+        patch.setattr("timeveil.reading.storing.Sink.write", full)
         tv.read(table(), ROLES, stored=True)
 
 

@@ -37,9 +37,9 @@ def exists(name: str) -> bool:
 
 
 def test_the_check_can_tell() -> None:
-    assert exists("timeveil.model.roles.Roles.respondent")
-    assert not exists("timeveil.model.roles.Roles.uid")
-    assert not exists("timeveil.model.nothing.Roles")
+    assert exists("timeveil.domain.roles.Roles.respondent")
+    assert not exists("timeveil.domain.roles.Roles.uid")
+    assert not exists("timeveil.domain.nothing.Roles")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Cli, Said, names
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.cli.job import SeriesJob
 from timeveil.datasets import load_curves, uniform
-from timeveil.report.series_run import SeriesRun
-from timeveil.verify import verify
+from timeveil.folder import open_ledger, open_release
+from timeveil.jobs.job import SeriesJob
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.words.run import SeriesRun
 
 WIDE = "anonymize-series wide.csv --out out --respondent household --series h00..h05 --sensitive tariff"
 LONG = (
@@ -632,7 +632,7 @@ def test_no_value_is_told(cli: Cli) -> None:
 
 
 def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.model.verdict import Verdict, Violation
+    from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("group-size", "1 group is too small"),))
     monkeypatch.setattr(sys.modules["timeveil.verify"], "verify", lambda release, ledger: broken)

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.verify import verify
+from timeveil.folder import open_ledger, open_release
+from timeveil.judging.verify_names import verify
 
 RUN = f"generalize-time visits.csv --out out {ROLES}"
 
@@ -176,7 +176,7 @@ def test_nothing_of_the_person_is_in_the_folder(cli: Cli) -> None:
 
 
 def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.model.verdict import Verdict, Violation
+    from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("people",), (Violation("people-below-k", "1 group below 2 people"),))
     monkeypatch.setattr(sys.modules["timeveil.verify"], "verify", lambda *_: broken)
@@ -218,12 +218,12 @@ def test_a_level_that_makes_no_sense(cli: Cli, level: str) -> None:
 
 
 def test_the_ledger_goes_if_the_release_cannot_be_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    import timeveil.bundle.writing
+    import timeveil.folder.writing
     from timeveil.errors import BundleError
 
     def refuse(*_: object) -> None:
         raise BundleError("the disk is full", hint="make room", code="disk-full")
 
-    monkeypatch.setattr(timeveil.bundle.writing, "_check", refuse)
+    monkeypatch.setattr(timeveil.folder.writing, "_check", refuse)
     assert cli(f"{RUN} --k 2 --ledger ledger").code == 2
     assert names() == ["visits.csv"]

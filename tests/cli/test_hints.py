@@ -10,7 +10,7 @@ import pytest
 from tests.architecture.source import SOURCE
 from tests.cli.conftest import ROLES, Cli
 
-from timeveil.cli.hints import in_options
+from timeveil.jobs.hints import in_options
 
 RUN = f"generalize-time visits.csv --out out {ROLES}"
 PYTHON = re.compile(r"\w=[\w\"'\[.(]")

@@ -13,7 +13,7 @@ from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.measure import described
 from timeveil.cli.output import Output
-from timeveil.measure import Loss
+from timeveil.judging.measure_names import Loss
 
 
 def spoil(name: str, at: int = 60) -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.architecture.commands import command_names, command_tree
 from tests.cli.conftest import Cli, names
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.model.version import __version__
-from timeveil.verify import verify
+from timeveil.domain.version import __version__
+from timeveil.folder import open_ledger, open_release
+from timeveil.judging.verify_names import verify
 
 
 def test_version(cli: Cli) -> None:

@@ -68,7 +68,7 @@ def test_a_signal_ends_it_and_leaves_nothing(here: Path, number: int, code: int,
     temporary.mkdir()
     program = (
         "import signal, sys, time\nimport timeveil.generalization\nfrom timeveil.cli import main\n"
-        "from timeveil.model.stored import PrivateFolder\n"
+        "from timeveil.domain.stored import PrivateFolder\n"
         f"signal.signal({number}, signal.default_int_handler if {number} == 2 else signal.SIG_DFL)\n"
         "def wait(*_, **__):\n"
         "    folder = PrivateFolder()\n"

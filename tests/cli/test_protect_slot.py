@@ -10,9 +10,9 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.service.inboxes import rows_of, text
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.model.guarantee import LDiversity
-from timeveil.verify import verify
+from timeveil.domain.guarantee import LDiversity
+from timeveil.folder import open_ledger, open_release
+from timeveil.judging.verify_names import verify
 
 RUN = "publish-stream cases.csv --out out --time day --quasi age --sensitive ill --drop site --l 3 --window 5"
 

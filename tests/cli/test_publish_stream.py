@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Cli, Said, names
 from tests.service.inboxes import HEAD, day, fill, text
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.verify import verify
+from timeveil.folder import open_ledger, open_release
+from timeveil.judging.verify_names import verify
 
 ROLES = "--time day --quasi age --sensitive ill --drop site"
 RUN = f"publish-stream cases.csv --out out {ROLES} --seed 3"
@@ -181,7 +181,7 @@ def test_bad_rows_publish_nothing(cli: Cli, name: str) -> None:
 
 
 def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.model.verdict import Verdict, Violation
+    from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("bucket-size", "1 bucket is too small"),))
     monkeypatch.setattr(sys.modules["timeveil.verify"], "verify", lambda release, ledger: broken)

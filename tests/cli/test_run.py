@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli, names
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.cli.job import Job, StreamJob
-from timeveil.report.run import Run
-from timeveil.report.stream_run import Serving, StreamRun
+from timeveil.folder import open_ledger, open_release
+from timeveil.jobs.job import Job, StreamJob
+from timeveil.models.events.words.run import Run
+from timeveil.models.stream.words.run import Serving, StreamRun
 
 JOB = """\
 in = "../visits.csv"

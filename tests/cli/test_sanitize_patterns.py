@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Cli, Said, names
 
-from timeveil.bundle import open_ledger, open_release
-from timeveil.cli.job import PatternJob
 from timeveil.datasets import baskets, load_curves
-from timeveil.report.pattern_run import PatternRun
-from timeveil.report.patterns import _distorted
-from timeveil.verify import verify
+from timeveil.folder import open_ledger, open_release
+from timeveil.jobs.job import PatternJob
+from timeveil.judging.verify_names import verify
+from timeveil.models.patterns.words.report import _distorted
+from timeveil.models.patterns.words.run import PatternRun
 
 BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"
 SERIES = "sanitize-patterns loads.csv --out out --series h00..h05 --drop-rest --symbols 4"

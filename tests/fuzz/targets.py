@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 from typer.main import get_command
 
 import timeveil as tv
-from timeveil.bundle import damage, open_ledger, open_release
 from timeveil.calendar.definitions import from_toml
 from timeveil.cli.app import app
-from timeveil.cli.job import read_job
-from timeveil.cli.toml import calendar_file
 from timeveil.errors import InternalError, TimeveilError
-from timeveil.generalization.hierarchy import hierarchy_from
+from timeveil.folder import damage, open_ledger, open_release
+from timeveil.jobs.job import read_job
+from timeveil.jobs.toml import calendar_file
+from timeveil.recoding.hierarchy import hierarchy_from
 from timeveil.service import Parameters, Service
 from timeveil.service.status import status
 

@@ -90,19 +90,19 @@ def out_of_memory(*_: Any, **__: Any) -> None:
 
 
 METHODS = {
-    "time": "timeveil.generalization.generalize_time",
-    "stream": "timeveil.streaming.publish_stream",
-    "series": "timeveil.series.anonymize_series",
-    "patterns": "timeveil.patterns.sanitize_patterns",
+    "time": "timeveil.models.events.method.generalize_time",
+    "stream": "timeveil.models.stream.method.publish_stream",
+    "series": "timeveil.models.series.method.anonymize_series",
+    "patterns": "timeveil.models.patterns.method.sanitize_patterns",
 }
 ACCIDENTS: dict[str, tuple[str, Callable[..., None], int]] = {
-    "the disk is full when tables are written": ("timeveil.bundle.writing.write_table", full, 2),
-    "the disk is full when names are given": ("timeveil.bundle.writing.sync_folder", full, 2),
-    "the disk is full for the ledger": ("timeveil.bundle.private._write", full, 2),
-    "interrupted while writing": ("timeveil.bundle.writing.write_table", interrupted, 130),
-    "interrupted while checking": ("timeveil.bundle.writing._check", interrupted, 130),
-    "broken while writing": ("timeveil.bundle.writing.digest", broken, 70),
-    "broken while checking": ("timeveil.bundle.writing.verify", broken, 70),
+    "the disk is full when tables are written": ("timeveil.folder.writing.write_table", full, 2),
+    "the disk is full when names are given": ("timeveil.folder.writing.sync_folder", full, 2),
+    "the disk is full for the ledger": ("timeveil.folder.private._write", full, 2),
+    "interrupted while writing": ("timeveil.folder.writing.write_table", interrupted, 130),
+    "interrupted while checking": ("timeveil.folder.writing._check", interrupted, 130),
+    "broken while writing": ("timeveil.folder.writing.digest", broken, 70),
+    "broken while checking": ("timeveil.folder.writing.verify", broken, 70),
 }
 INSIDE = {"broken": (broken, 70), "interrupted": (interrupted, 130), "out of memory": (out_of_memory, 2)}
 

@@ -15,8 +15,8 @@ from tests.hygiene.canaries import MARK, SEED, TABLES, TOLD, baskets, cases, cur
 from tests.hygiene.test_python import EVENTS, METHODS, WIDE, patterns, rows_of, stream
 
 import timeveil as tv
+from timeveil.models.stream.words.run import StreamRun
 from timeveil.report import explain
-from timeveil.report.stream_run import StreamRun
 from timeveil.service import Parameters, Service
 
 PUBLISHER: dict[str, Any] = {"l": 2, "window": 3, "nulls": "withhold", "seed": SEED}

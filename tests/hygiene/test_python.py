@@ -14,7 +14,7 @@ import pytest
 from tests.hygiene.canaries import MARK, SEED, TABLES, cases, in_memory, leaks, seen
 
 import timeveil as tv
-from timeveil.model.stored import Stored
+from timeveil.domain.stored import Stored
 
 HIDDEN = {b"metadata": MARK.encode()}
 EVENTS = tv.Roles(respondent="who", time="when", quasi=["zip"], sensitive=["ill"], drop=["name"])

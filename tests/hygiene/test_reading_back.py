@@ -13,7 +13,7 @@ from tests.hygiene.test_python import METHODS, WIDE
 from tests.service.inboxes import Place, fill
 
 import timeveil as tv
-from timeveil.bundle import rows, tables, writing
+from timeveil.folder import rows, tables, writing
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -68,7 +68,7 @@ def test_a_changed_cell_is_never_published(
     for table, content in release.tables.items():
         for place in range(content.num_columns):
             with monkeypatch.context() as patch:
-                patch.setattr("timeveil.bundle.writing.write_table", changing(table, place))
+                patch.setattr("timeveil.folder.writing.write_table", changing(table, place))
                 with pytest.raises(tv.BundleError) as caught:
                     tv.write(release, tmp_path / "out", format=form)
             assert caught.value.code in ("not-verified", "folder-damaged"), caught.value
@@ -96,7 +96,7 @@ def test_a_stream_in_service_publishes_no_changed_cell(
     place = Place(tmp_path / "place")
     fill(place.inbox, 6)
     with monkeypatch.context() as patch:
-        patch.setattr("timeveil.bundle.writing.write_table", changing("sensitive", 3))
+        patch.setattr("timeveil.folder.writing.write_table", changing("sensitive", 3))
         with pytest.raises(tv.BundleError) as caught:
             place.run()
     assert caught.value.code == "not-verified"
@@ -115,7 +115,7 @@ def test_no_part_of_writing_skips_the_check(tmp_path: Path, monkeypatch: pytest.
         seen.append((folder.name, (tmp_path / "out").exists()))
         return true(folder, **options)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr("timeveil.bundle.writing.open_release", opened)
+    monkeypatch.setattr("timeveil.folder.writing.open_release", opened)
     release, _ = tv.anonymize_series(TABLES["curves"](), WIDE, k=4, p=2, fill="drop")
     tv.write(release, tmp_path / "out")
     assert seen == [("release", False)]

@@ -155,7 +155,7 @@ def main() -> None:
     pa.set_cpu_count(1)
     modules = [
         f"timeveil.verify.{path.stem}"
-        for path in sorted(path_of("timeveil.verify.judge").parent.glob("*.py"))
+        for path in sorted(path_of("timeveil.judging.verify_judge").parent.glob("*.py"))
     ]
     everything = [
         (module, mutant)

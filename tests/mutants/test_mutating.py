@@ -38,6 +38,6 @@ def test_each_changes_one_place_and_none_the_words():
 
 
 def test_there_is_something_to_change_in_every_judge():
-    judges = path_of("timeveil.verify.judge").parent.glob("*.py")
+    judges = path_of("timeveil.judging.verify_judge").parent.glob("*.py")
     barren = {path.stem for path in judges if not mutants_of(path.read_text("utf-8"))}
     assert barren <= {"__init__", "pattern_shape", "k_anonymity", "l_diversity", "no_channel"}

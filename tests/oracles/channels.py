@@ -13,11 +13,11 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from timeveil.model.guarantee import NoInferenceChannel
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
+from timeveil.domain.guarantee import NoInferenceChannel
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Sets = dict[frozenset, int]

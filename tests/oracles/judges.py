@@ -14,11 +14,11 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import fit, granularity
-from timeveil.model.guarantee import KAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation, TimeAxis
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 
 ROME = ZoneInfo("Europe/Rome")
 DATES = TimeAxis("civil", pa.date32())

@@ -16,11 +16,11 @@ from functools import cache
 
 import pyarrow as pa
 
-from timeveil.model.guarantee import KPAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation, TimeAxis
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
+from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NORMAL = statistics.NormalDist()

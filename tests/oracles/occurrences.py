@@ -1,4 +1,4 @@
-"""Slow twins of `timeveil.kernels.occurrences`: sets and dictionaries."""
+"""Slow twins of `timeveil.models.events.kernels.occurrences`: sets and dictionaries."""
 
 from __future__ import annotations
 

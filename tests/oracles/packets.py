@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from timeveil.streaming.packets import Rules
+from timeveil.models.stream.method.packets import Rules
 
 Slots = dict[int, list[int]]
 """Slot to the values of its records."""

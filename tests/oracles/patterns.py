@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from timeveil.patterns.family import Family
-from timeveil.patterns.transactions import Transactions, of_symbols
+from timeveil.models.patterns.method.family import Family
+from timeveil.models.patterns.method.transactions import Transactions, of_symbols
 
 Row = frozenset[int]
 Supports = dict[Row, int]

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from scipy.optimize import linprog
 
-from timeveil.model.guarantee import KPAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
+from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 
 NORMAL = statistics.NormalDist()
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -11,7 +11,7 @@ from tests.oracles import generalization as oracle
 
 import timeveil as tv
 from timeveil.engines import ENGINES
-from timeveil.generalization.search import generality
+from timeveil.models.events.method.search import generality
 
 TABLE_3 = pa.table(
     {

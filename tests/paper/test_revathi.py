@@ -12,7 +12,7 @@ from tests.oracles import patterns as slow
 from tests.oracles.patterns import Row, Supports
 
 import timeveil as tv
-from timeveil.patterns import mine
+from timeveil.models.patterns.method import mine
 
 A = ("ab", "abcd", "ad", "ad", "bcd")
 B = ("ab", "abc", "ac", "bc")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.oracles import series as oracle
 
-from timeveil.series.baselines import xu_groups
-from timeveil.series.formation import form_groups, presplit, ranges
-from timeveil.series.kapra import kapra
-from timeveil.series.naive import naive, patterns_in
-from timeveil.series.recycling import recycle
-from timeveil.series.splitting import Leaves, splitting_tree
+from timeveil.models.series.method.baselines import xu_groups
+from timeveil.models.series.method.formation import form_groups, presplit, ranges
+from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.recycling import recycle
+from timeveil.models.series.method.splitting import Leaves, splitting_tree
 from timeveil.symbols.sax import positions, symbols_at, to_letters, z_normalised
 from timeveil.symbols.shape import pattern_distance
 

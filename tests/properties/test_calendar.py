@@ -17,7 +17,7 @@ from timeveil.calendar.definitions import boundaries, business_days, day_parts, 
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.calendar.order import Order, is_finer_than, up, up_all
 from timeveil.calendar.timeline import Ticks, Timeline, base_for
-from timeveil.model.relation import TimeAxis
+from timeveil.domain.relation import TimeAxis
 
 ZONES = (
     "Europe/Rome",

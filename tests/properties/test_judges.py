@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges as oracle
 
-from timeveil.attack import Adversary, attack
-from timeveil.measure import measure, profile
-from timeveil.model.release import Release
-from timeveil.query import WindowCount, answer
-from timeveil.verify import verify
+from timeveil.domain.release import Release
+from timeveil.judging.attack_names import Adversary, attack
+from timeveil.judging.measure_names import measure
+from timeveil.judging.query_names import WindowCount, answer
+from timeveil.judging.verify_names import verify
+from timeveil.models.events.judges.profile import profile
 
 FEW = settings(max_examples=60, deadline=None)
 AXES = st.sampled_from([oracle.DATES, oracle.CIVIL, oracle.ZONED, oracle.DAYS])

@@ -17,11 +17,11 @@ from tests.oracles import judges_series
 from tests.oracles import judges_stream as stream_oracle
 from tests.unit.bundle.making import plain_release
 
-from timeveil.bundle import damage, open_release, write
 from timeveil.errors import BundleError
-from timeveil.verify import verify
-from timeveil.verify.shape import faults
-from timeveil.verify.time_manifest import TIME_MANIFEST
+from timeveil.evidence.shape import faults
+from timeveil.folder import damage, open_release, write
+from timeveil.judging.verify_names import verify
+from timeveil.models.events.judges.manifest import TIME_MANIFEST
 
 SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ODD = st.recursive(

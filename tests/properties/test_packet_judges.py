@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.model.guarantee import LDiversity
-from timeveil.query.packets import least_sizes
+from timeveil.domain.guarantee import LDiversity
+from timeveil.models.stream.judges.query_packets import least_sizes
 
 ROLES = tv.Roles(respondent="person", time="slot", quasi=["zip"], sensitive=["ill"])
 SEEDS = range(12)

@@ -14,15 +14,15 @@ from tests.oracles import channels as oracle
 from tests.properties.test_odd_manifests import mutated
 
 import timeveil as tv
-from timeveil.model.guarantee import NoInferenceChannel
-from timeveil.query.pattern_cells import channels_of
-from timeveil.query.pattern_completion import known_from
-from timeveil.query.pattern_counting import baskets_of, missed, supports
-from timeveil.query.pattern_family import family_of
-from timeveil.query.pattern_mining import mined
-from timeveil.query.pattern_parts import all_parts
-from timeveil.verify import verify
-from timeveil.verify.pattern_channels import _looked
+from timeveil.domain.guarantee import NoInferenceChannel
+from timeveil.judging.verify_names import verify
+from timeveil.models.patterns.judges.cells import channels_of
+from timeveil.models.patterns.judges.channels import _looked
+from timeveil.models.patterns.judges.completion import known_from
+from timeveil.models.patterns.judges.counting import baskets_of, missed, supports
+from timeveil.models.patterns.judges.family import family_of
+from timeveil.models.patterns.judges.mining import mined
+from timeveil.models.patterns.judges.parts import all_parts
 
 FEW = settings(max_examples=20, deadline=None)
 SOME = settings(max_examples=60, deadline=None)

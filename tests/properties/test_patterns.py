@@ -9,13 +9,13 @@ import pytest
 from tests.oracles import patterns as slow
 from tests.oracles.patterns import Row
 
+from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.errors import InfeasibleError, InputError
-from timeveil.model.guarantee import NoInferenceChannel
-from timeveil.patterns.channels import maximal_channels
-from timeveil.patterns.outcome import Sanitized
-from timeveil.patterns.publishing import sanitized
-from timeveil.patterns.settings import Settings, search_from, settings_from
-from timeveil.patterns.transactions import Transactions
+from timeveil.models.patterns.method.channels import maximal_channels
+from timeveil.models.patterns.method.outcome import Sanitized
+from timeveil.models.patterns.method.publishing import sanitized
+from timeveil.models.patterns.method.settings import Settings, search_from, settings_from
+from timeveil.models.patterns.method.transactions import Transactions
 
 ADDING = ("additive", "tight", "clone")
 METHODS = (*ADDING, "suppressive", "itemset")

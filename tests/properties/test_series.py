@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from timeveil.bundle import open_ledger, open_release, write
+from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError
-from timeveil.model.guarantee import KPAnonymity
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series
-from timeveil.series.partition import Partition
-from timeveil.series.publishing import partitioned
-from timeveil.series.settings import Settings, settings_from
+from timeveil.folder import open_ledger, open_release, write
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.series.method.partition import Partition
+from timeveil.models.series.method.publishing import partitioned
+from timeveil.models.series.method.settings import Settings, settings_from
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
-from timeveil.verify import verify
 
 METHODS = ("naive", "kapra", "adaptive", "representative")
 OWN = ("kapra", "adaptive")

@@ -13,11 +13,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges_series as oracle
 
-from timeveil.attack import SeriesAdversary, attack
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series
-from timeveil.verify import verify
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.judging.attack_names import SeriesAdversary, attack
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series
 
 FEW = settings(max_examples=15, deadline=None)
 SOME = settings(max_examples=100, deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.effort import some
 from tests.oracles import series_queries as oracle
 
-from timeveil.query import (
+from timeveil.judging.query_names import (
     Complex,
     PatternRange,
     PatternSimilarity,
@@ -21,7 +21,7 @@ from timeveil.query import (
     estimate_patterns,
     estimate_ranges,
 )
-from timeveil.query.scaling import scaling
+from timeveil.models.series.judges.scaling import scaling
 
 FEW = settings(max_examples=some(80), deadline=None)
 

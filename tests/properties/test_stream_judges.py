@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges_stream as oracle
 
-from timeveil.attack import StreamAdversary, attack
-from timeveil.measure import measure
-from timeveil.model.release import Release
-from timeveil.query import WindowCount, answer
-from timeveil.query.stream import share_of_bucket
-from timeveil.verify import verify
+from timeveil.domain.release import Release
+from timeveil.judging.attack_names import StreamAdversary, attack
+from timeveil.judging.measure_names import measure
+from timeveil.judging.query_names import WindowCount, answer
+from timeveil.judging.verify_names import verify
+from timeveil.models.stream.judges.query import share_of_bucket
 
 FEW = settings(max_examples=40, deadline=None)
 SLOTS = st.sampled_from(

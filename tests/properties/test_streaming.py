@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.effort import some
 
 import timeveil as tv
-from timeveil.streaming.reposition import least_suppression, reposition
-from timeveil.streaming.window import Window
+from timeveil.models.stream.method.reposition import least_suppression, reposition
+from timeveil.models.stream.method.window import Window
 
 FACTS = ("published", "moved", "withheld", "duplicates", "mean_distance", "information_loss")
 
@@ -78,7 +78,7 @@ def test_pushed_one_by_one_or_in_one_go(
     days = sorted(set(table["day"].to_pylist()))
     slots, facts = pushed(table, roles, options, days[1:])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.streaming.whole.KERNEL_ROWS", kernel_rows)
+        patch.setattr("timeveil.models.stream.method.whole.KERNEL_ROWS", kernel_rows)
         release, ledger = tv.publish_stream(table, roles, **options)
         assert pa.concat_tables([slot.data for slot in slots]).equals(release.table)
     if options["buckets"] == "anatomy":

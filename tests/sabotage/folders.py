@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.bundle.writing import _fill
+from timeveil.folder.writing import _fill
 
 
 @dataclass(frozen=True, slots=True)

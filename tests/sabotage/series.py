@@ -33,7 +33,7 @@ from tests.sabotage.tampering import (
     with_values,
 )
 from tests.sabotage.valid import MARK
-from timeveil.query.published import columns_of
+from timeveil.evidence.published import columns_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -31,7 +31,7 @@ from tests.sabotage.tampering import (
     with_values,
 )
 from timeveil.calendar.catalogue import granularity
-from timeveil.model.guarantee import LDiversity
+from timeveil.domain.guarantee import LDiversity
 
 _NEW = "canary new"
 

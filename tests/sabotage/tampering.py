@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 import timeveil as tv
-from timeveil.model.guarantee import guarantee_from
-from timeveil.model.ordering import canonical
-from timeveil.query.published import columns_of
+from timeveil.domain.guarantee import guarantee_from
+from timeveil.domain.ordering import canonical
+from timeveil.evidence.published import columns_of
 
 Notices = Literal["recipient", "custodian", "nobody"]
 Line = dict[str, Any]

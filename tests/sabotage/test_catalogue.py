@@ -10,7 +10,7 @@ import timeveil as tv
 from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
-from timeveil.verify.findings import VIOLATION_CODES
+from timeveil.evidence.findings import VIOLATION_CODES
 
 
 def found(release, ledger=None) -> list[tuple[str, str]]:

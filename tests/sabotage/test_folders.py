@@ -13,7 +13,7 @@ from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
 from tests.sabotage.folders import DAMAGES, forged
 from tests.sabotage.tampering import CATALOGUE
 from tests.sabotage.valid import made, shapes
-from timeveil.bundle import damage
+from timeveil.folder import damage
 
 MODELS = {"time": "time", "stream": "stream, buckets", "series": "series, adaptive",
           "patterns": "patterns, baskets, additive, closed"}  # fmt: skip

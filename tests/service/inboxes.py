@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from timeveil.model.roles import Roles
+from timeveil.domain.roles import Roles
 from timeveil.service import Parameters, Service, Tally
 
 HEAD = "day,age,ill,site\n"

@@ -21,10 +21,10 @@ from tests.service.inboxes import HEAD, OPTIONS, Place, day, fill, parameters, t
 from tests.service.processes import Nursery, nursery
 
 import timeveil as tv
-from timeveil.bundle import writing
-from timeveil.bundle.naming import folder_name
+from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, ParameterError
-from timeveil.model.roles import Roles
+from timeveil.folder import writing
+from timeveil.folder.naming import folder_name
 from timeveil.service import running, status
 from timeveil.service.interruption import Stop
 

@@ -15,12 +15,12 @@ import pytest
 from tests.service.inboxes import HEAD, Place, day, fill, text, tree
 
 import timeveil as tv
-from timeveil.bundle import damage
+from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, InputError, ParameterError, PrivateArtifactError, RolesError
-from timeveil.model.roles import Roles
+from timeveil.folder import damage
+from timeveil.models.stream.method import publish_stream
 from timeveil.service import Service, running, status
 from timeveil.service.store import Store
-from timeveil.streaming import publish_stream
 
 
 @pytest.fixture

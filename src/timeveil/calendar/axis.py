@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import unit_of
 from timeveil.calendar.civil import DAY, FIRST, LAST, Ints
 from timeveil.calendar.zone import Offsets, offsets
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import InputError
-from timeveil.model.relation import TimeAxis
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 

@@ -17,8 +17,8 @@ from timeveil.calendar.months import IsoYears, Months
 from timeveil.calendar.parts import DayParts, Terms
 from timeveil.calendar.rule import Clock
 from timeveil.calendar.steps import MONDAY, SUNDAY, Everything, Steps
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-from timeveil.model.relation import TimeAxis
 
 UNITS: dict[str, tuple[Clock, int]] = {
     "second": ("seconds", 1),

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from timeveil.calendar import civil
 from timeveil.calendar.civil import DAY, HOUR, Ints
+from timeveil.domain.roles import Derived
 from timeveil.errors import ParameterError
-from timeveil.model.roles import Derived
 
 weekday = Derived("weekday")
 """Monday to Sunday."""

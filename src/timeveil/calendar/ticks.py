@@ -11,7 +11,7 @@ from timeveil.calendar.catalogue import unit_of
 from timeveil.calendar.civil import DAY, HOUR, MINUTE, WEEK, Ints
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.zone import Offsets, offsets
-from timeveil.model.relation import TimeAxis
+from timeveil.domain.relation import TimeAxis
 
 _CLOCK = (
     (HOUR, "hour"),

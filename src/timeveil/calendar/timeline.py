@@ -20,7 +20,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.steps import Steps
 from timeveil.calendar.ticks import Ticks, at_least, base_for
 from timeveil.calendar.zone import Offsets, offsets
-from timeveil.model.relation import TimeAxis
+from timeveil.domain.relation import TimeAxis
 
 __all__ = ["Gaps", "Granules", "Ticks", "Timeline", "at_least", "base_for"]
 

@@ -149,8 +149,8 @@ def anonymize_series(
     --sensitive tariff --k 10 --p 5
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.series import perform_series, series_roles  # noqa: PLC0415
-    from timeveil.report.series_run import SeriesRun  # noqa: PLC0415
+    from timeveil.jobs.series import perform_series, series_roles  # noqa: PLC0415
+    from timeveil.models.series.words.run import SeriesRun  # noqa: PLC0415
 
     try:
         roles, instants = series_roles(

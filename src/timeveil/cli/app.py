@@ -47,7 +47,7 @@ def _timeveil(
     from timeveil.cli.streams import to_stdout  # noqa: PLC0415
 
     if version:
-        from timeveil.model.version import TOOL  # noqa: PLC0415
+        from timeveil.domain.version import TOOL  # noqa: PLC0415
 
         to_stdout(f"{TOOL}\n")
         raise typer.Exit

@@ -13,8 +13,8 @@ from timeveil.errors import BundleError, ParameterError
 
 if TYPE_CHECKING:
     from timeveil.cli.output import Output
-    from timeveil.model.ledger import Ledger
-    from timeveil.model.release import Release
+    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.release import Release
 
 DAMAGED = "A release that is not as it was written is no choice, and nothing is compared."
 
@@ -45,12 +45,12 @@ def compare(
 
     Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
     """
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
     from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.compare import compare as put  # noqa: PLC0415
-    from timeveil.report.comparison import described  # noqa: PLC0415
-    from timeveil.report.comparison_picture import comparison_svg  # noqa: PLC0415
+    from timeveil.compare.comparison_picture import comparison_svg  # noqa: PLC0415
+    from timeveil.compare.report_comparison import described  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     if out is not None:
@@ -74,7 +74,7 @@ def compare(
 
 def _opened(folders: Sequence[str]) -> list[Release] | None:
     """The releases; None if a folder is not as it was written."""
-    from timeveil.bundle import open_release  # noqa: PLC0415
+    from timeveil.folder import open_release  # noqa: PLC0415
 
     try:
         return [open_release(folder) for folder in folders]
@@ -86,9 +86,9 @@ def _opened(folders: Sequence[str]) -> list[Release] | None:
 
 def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) -> int:
     """What is wrong, as `verify` says it, and no number that rests on such files."""
-    from timeveil.bundle.judging import judged  # noqa: PLC0415
-    from timeveil.compare.comparison import Comparison  # noqa: PLC0415
-    from timeveil.report.comparison import described  # noqa: PLC0415
+    from timeveil.compare.compare_comparison import Comparison  # noqa: PLC0415
+    from timeveil.compare.report_comparison import described  # noqa: PLC0415
+    from timeveil.folder.judging import judged  # noqa: PLC0415
 
     found = [judged(Path(folder)) for folder in folders]
     models = tuple("" if release is None else str(release.manifest["model"]) for release, _ in found)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from timeveil.attack import Breach
-    from timeveil.cli.perform import Outcome
-    from timeveil.report.run import Run
+    from timeveil.jobs.perform import Outcome
+    from timeveil.judging.attack_names import Breach
+    from timeveil.models.events.words.run import Run
 
 K = 5
 SHOWN = frozenset({"minute", "hour", "day", "week", "month", "quarter", "year"})
@@ -28,12 +28,12 @@ def demo(
 
     Example: timeveil demo
     """
-    from timeveil.attack import Adversary, attack  # noqa: PLC0415
-    from timeveil.attack.picture import breach_svg  # noqa: PLC0415
-    from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli import streams  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.perform import carry_out  # noqa: PLC0415
+    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.jobs.perform import carry_out  # noqa: PLC0415
+    from timeveil.judging.attack_names import Adversary, attack  # noqa: PLC0415
+    from timeveil.models.events.words.picture import breach_svg  # noqa: PLC0415
 
     output = Output()
     folder = _folder(out)
@@ -53,8 +53,8 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.bundle.trouble import said_plainly  # noqa: PLC0415
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.folder.trouble import said_plainly  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
 
     if out is None:
         return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
@@ -67,8 +67,8 @@ def _make_up(folder: Path) -> Run:
     import pyarrow.csv  # noqa: PLC0415
 
     from timeveil.datasets import clinic_visits  # noqa: PLC0415
-    from timeveil.model.roles import Roles  # noqa: PLC0415
-    from timeveil.report.run import Run  # noqa: PLC0415
+    from timeveil.domain.roles import Roles  # noqa: PLC0415
+    from timeveil.models.events.words.run import Run  # noqa: PLC0415
 
     pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), folder / "visits.csv")
     roles = Roles(
@@ -90,10 +90,10 @@ def _make_up(folder: Path) -> Run:
 
 
 def _risk(run: Run) -> str:
-    from timeveil.intake import read  # noqa: PLC0415
-    from timeveil.measure import profile  # noqa: PLC0415
-    from timeveil.report.risks import table  # noqa: PLC0415
-    from timeveil.report.wording import people  # noqa: PLC0415
+    from timeveil.models.events.judges.profile import profile  # noqa: PLC0415
+    from timeveil.models.events.words.risks import table  # noqa: PLC0415
+    from timeveil.page.wording import people  # noqa: PLC0415
+    from timeveil.reading import read  # noqa: PLC0415
 
     found = profile(read(run.source, run.roles), K)
     alone = found.as_it_stands.people_unique
@@ -109,7 +109,7 @@ def _risk(run: Run) -> str:
 
 
 def _published(outcome: Outcome, width: int) -> str:
-    from timeveil.report.wording import aligned  # noqa: PLC0415
+    from timeveil.page.wording import aligned  # noqa: PLC0415
 
     table = outcome.release.table
     step = max(1, table.num_rows // 4)
@@ -127,9 +127,9 @@ def _published(outcome: Outcome, width: int) -> str:
 
 
 def _attacked(breach: Breach, folder: Path) -> str:
-    from timeveil.report.breach import limits  # noqa: PLC0415
-    from timeveil.report.spread import spread  # noqa: PLC0415
-    from timeveil.report.wording import aligned, share  # noqa: PLC0415
+    from timeveil.models.events.words.breach import limits  # noqa: PLC0415
+    from timeveil.models.series.words.spread import spread  # noqa: PLC0415
+    from timeveil.page.wording import aligned, share  # noqa: PLC0415
 
     rows = [("candidates", "original", "", "release", "")]
     rows += [

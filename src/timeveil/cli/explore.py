@@ -133,14 +133,14 @@ def explore(
     Example: timeveil explore visits.csv --respondent patient --time taken_at --quasi zip --drop-rest
     --k 2..50 --max-risk 0.1 --picture explored.svg
     """
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
-    from timeveil.cli.exploring import plan_from  # noqa: PLC0415
     from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
     from timeveil.explore import explore as sweep  # noqa: PLC0415
+    from timeveil.explore.exploration_picture import exploration_svg  # noqa: PLC0415
+    from timeveil.explore.report_exploration import described  # noqa: PLC0415
     from timeveil.explore.sweep import METHODS  # noqa: PLC0415
-    from timeveil.report.exploration import described  # noqa: PLC0415
-    from timeveil.report.exploration_picture import exploration_svg  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.jobs.exploring import plan_from  # noqa: PLC0415
 
     if picture is not None:
         refuse_taken(Path(picture))
@@ -187,6 +187,6 @@ def _adversary(model: str, knows: str | None) -> Any:
         raise ParameterError(
             "`--knows` is about a stream, and this is none", hint="leave --knows out", code="bad-parameter"
         )
-    from timeveil.attack import StreamAdversary  # noqa: PLC0415
+    from timeveil.judging.attack_names import StreamAdversary  # noqa: PLC0415
 
     return StreamAdversary(knows)  # type: ignore[arg-type]

@@ -7,16 +7,16 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timeveil.bundle import open_ledger
-from timeveil.bundle.trouble import said_plainly
-from timeveil.bundle.writing import refuse_taken
 from timeveil.cli.output import Output
 from timeveil.cli.stopping import heed
 from timeveil.cli.streams import note_written
-from timeveil.model.leftovers import hold_beside
+from timeveil.domain.leftovers import hold_beside
+from timeveil.folder import open_ledger
+from timeveil.folder.trouble import said_plainly
+from timeveil.folder.writing import refuse_taken
 
 if TYPE_CHECKING:
-    from timeveil.model.ledger import Ledger
+    from timeveil.domain.ledger import Ledger
 
 
 def write_new(path: Path, content: str, *, private: bool = False) -> None:

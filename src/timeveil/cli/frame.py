@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from timeveil.cli import stopping, streams
-from timeveil.cli.hints import in_keys, in_options
 from timeveil.cli.output import Output
 from timeveil.cli.stopping import INTERRUPTED
 from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError
+from timeveil.jobs.hints import in_keys, in_options
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -90,9 +90,9 @@ def generalize_time(
     --quasi zip --sensitive result --drop-rest --k 5
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.perform import perform  # noqa: PLC0415
-    from timeveil.cli.toml import calendar_file  # noqa: PLC0415
-    from timeveil.report.run import Run  # noqa: PLC0415
+    from timeveil.jobs.perform import perform  # noqa: PLC0415
+    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
+    from timeveil.models.events.words.run import Run  # noqa: PLC0415
 
     if calendar is not None:
         calendar_file(Path(calendar))

@@ -33,7 +33,7 @@ def granularities(
     from timeveil.calendar.order import Order  # noqa: PLC0415
     from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.toml import calendar_file  # noqa: PLC0415
+    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
 
     own = [] if calendar is None else from_toml(calendar_file(Path(calendar)))
     known = list({**CATALOGUE, **{g.name: g for g in own}}.values())
@@ -51,7 +51,7 @@ def granularities(
 
 def listed(known: list[Granularity], order: Order) -> list[str]:
     """One line each."""
-    from timeveil.report.wording import aligned  # noqa: PLC0415
+    from timeveil.page.wording import aligned  # noqa: PLC0415
 
     rows = [("name", "what it is", "gaps", "directly coarser")]
     rows += [

@@ -14,7 +14,7 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError, RolesError
 
 if TYPE_CHECKING:
-    from timeveil.generalization import Hierarchy
+    from timeveil.models.events.method import Hierarchy
 
 
 def hierarchy(
@@ -39,10 +39,10 @@ def hierarchy(
 
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
     from timeveil.cli.files import write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.generalization.hierarchy import hierarchy_from  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.recoding.hierarchy import hierarchy_from  # noqa: PLC0415
 
     if (intervals is None) == (prefixes is None):
         raise ParameterError(
@@ -63,8 +63,8 @@ def hierarchy(
 
 def _values(table: str, column: str) -> Any:
     """The distinct values of a column, nulls aside."""
-    from timeveil.intake.fitting import listed  # noqa: PLC0415
-    from timeveil.intake.sources import open_source  # noqa: PLC0415
+    from timeveil.reading.fitting import listed  # noqa: PLC0415
+    from timeveil.reading.sources import open_source  # noqa: PLC0415
 
     source = open_source(table)
     if column not in source.names:

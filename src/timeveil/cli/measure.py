@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from timeveil.cli import options as given
-from timeveil.report.time_loss import described
+from timeveil.models.events.words.loss import described
 
 
 def measure(
@@ -27,15 +27,15 @@ def measure(
 
     Example: timeveil measure published --ledger visits.ledger
     """
-    from timeveil.bundle import open_release  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.measure import Loss, PatternLoss, SeriesLoss  # noqa: PLC0415
-    from timeveil.measure import measure as compare  # noqa: PLC0415
-    from timeveil.report.pattern_loss import described as described_patterns  # noqa: PLC0415
-    from timeveil.report.series_loss import described as described_series  # noqa: PLC0415
-    from timeveil.report.stream_loss import described as described_stream  # noqa: PLC0415
-    from timeveil.report.wording import wrapped  # noqa: PLC0415
+    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss  # noqa: PLC0415
+    from timeveil.judging.measure_names import measure as compare  # noqa: PLC0415
+    from timeveil.models.patterns.words.loss import described as described_patterns  # noqa: PLC0415
+    from timeveil.models.series.words.loss import described as described_series  # noqa: PLC0415
+    from timeveil.models.stream.words.loss import described as described_stream  # noqa: PLC0415
+    from timeveil.page.wording import wrapped  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     release, private = open_release(folder), private_ledger(ledger, output)

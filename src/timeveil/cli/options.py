@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.errors import ParameterError, TimeveilError
-from timeveil.model.roles import REST, Derived, Roles
 
 Table = Annotated[
     str, typer.Argument(metavar="IN", help="Table to read: CSV, TSV or Parquet, such as visits.csv.")

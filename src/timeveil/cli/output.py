@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from timeveil.cli.stopping import heed
 from timeveil.cli.streams import to_stderr, to_stdout
+from timeveil.domain.progress import Progress
 from timeveil.errors import EngineError, TimeveilError
-from timeveil.model.progress import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

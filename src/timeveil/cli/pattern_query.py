@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from timeveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from timeveil.model.estimate import Estimate
-    from timeveil.model.release import Release
+    from timeveil.domain.estimate import Estimate
+    from timeveil.domain.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Asked:
 
 def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
     """The answer in words and as data."""
-    from timeveil.query import PatternSupport, RuleConfidence, TopPatterns, answer  # noqa: PLC0415
-    from timeveil.query.pattern_published import published_patterns  # noqa: PLC0415
-    from timeveil.report.pattern_answer import confidence_words, support_words, top_words  # noqa: PLC0415
+    from timeveil.judging.query_names import PatternSupport, RuleConfidence, TopPatterns, answer  # noqa: PLC0415
+    from timeveil.models.patterns.judges.published import published_patterns  # noqa: PLC0415
+    from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words  # noqa: PLC0415
 
     _refuse(asked)
     known = published_patterns(release)

@@ -11,8 +11,8 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from timeveil.model.ledger import Ledger
-    from timeveil.model.release import Release
+    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.release import Release
 
 
 def plot(
@@ -43,10 +43,10 @@ def plot(
 
     Example: timeveil plot published --group 7 --out picture.svg
     """
-    from timeveil.bundle import open_release  # noqa: PLC0415
-    from timeveil.bundle.writing import refuse_taken  # noqa: PLC0415
     from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
 
     path, output = Path(out), Output(as_json=as_json, quiet=quiet)
     if path.resolve().is_relative_to(Path(folder).resolve()):
@@ -79,13 +79,13 @@ def plot(
 
 
 def _series(release: Release, group: int | None, ledger: Ledger | None) -> str:
-    from timeveil.report.series_picture import series_svg  # noqa: PLC0415
+    from timeveil.models.series.words.report_picture import series_svg  # noqa: PLC0415
 
     return series_svg(release, group, ledger)
 
 
 def _patterns(release: Release, top: int | None, longer_than: int | None) -> str:
-    from timeveil.report.pattern_picture import SHOWN, pattern_svg  # noqa: PLC0415
+    from timeveil.models.patterns.words.picture import SHOWN, pattern_svg  # noqa: PLC0415
 
     return pattern_svg(release, SHOWN if top is None else top, longer_than)
 

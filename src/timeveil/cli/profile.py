@@ -11,7 +11,7 @@ from timeveil.cli import options as given
 from timeveil.errors import TimeveilError
 
 if TYPE_CHECKING:
-    from timeveil.measure import Profile
+    from timeveil.judging.measure_names import Profile
 
 
 def profile(
@@ -47,11 +47,11 @@ def profile(
     """
     from timeveil.calendar.definitions import from_toml  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.perform import refuse_empty  # noqa: PLC0415
-    from timeveil.cli.toml import calendar_file  # noqa: PLC0415
-    from timeveil.intake import read  # noqa: PLC0415
-    from timeveil.measure import profile as look  # noqa: PLC0415
-    from timeveil.model.guarantee import KAnonymity  # noqa: PLC0415
+    from timeveil.domain.guarantee import KAnonymity  # noqa: PLC0415
+    from timeveil.jobs.perform import refuse_empty  # noqa: PLC0415
+    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
+    from timeveil.models.events.judges.profile import profile as look  # noqa: PLC0415
+    from timeveil.reading import read  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     KAnonymity(k)
@@ -73,8 +73,8 @@ def profile(
 
 def described(found: Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
-    from timeveil.report.risks import table  # noqa: PLC0415
-    from timeveil.report.wording import counted, people, quoted, wrapped  # noqa: PLC0415
+    from timeveil.models.events.words.risks import table  # noqa: PLC0415
+    from timeveil.page.wording import counted, people, quoted, wrapped  # noqa: PLC0415
 
     k, spread, stands = found.k, found.rows_per_person, found.as_it_stands
     incomplete = (

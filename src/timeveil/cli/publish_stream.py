@@ -179,8 +179,8 @@ def publish_stream(
     --drop-rest --l 3 --window 7
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.stream import perform_stream  # noqa: PLC0415
-    from timeveil.report.stream_run import Serving, StreamRun  # noqa: PLC0415
+    from timeveil.jobs.stream import perform_stream  # noqa: PLC0415
+    from timeveil.models.stream.words.run import Serving, StreamRun  # noqa: PLC0415
 
     roles = given.roles_from(
         respondent,

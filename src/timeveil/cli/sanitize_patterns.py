@@ -147,8 +147,8 @@ def sanitize_patterns(
     --k 10 --min-support 0.02
     """
     from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.patterns import pattern_roles, perform_patterns  # noqa: PLC0415
-    from timeveil.report.pattern_run import PatternRun  # noqa: PLC0415
+    from timeveil.jobs.patterns import pattern_roles, perform_patterns  # noqa: PLC0415
+    from timeveil.models.patterns.words.run import PatternRun  # noqa: PLC0415
 
     try:
         roles, listed = pattern_roles(

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from timeveil.cli.columns import listed
 from timeveil.errors import InputError, ParameterError, instead_of
+from timeveil.jobs.columns import listed
 
 if TYPE_CHECKING:
-    from timeveil.query.series_queries import PatternRange, PatternSimilarity, RangeCount, SeriesQuery
+    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity, RangeCount, SeriesQuery
 
 Range = tuple[float | None, float | None]
 DEFAULT = "differences"
@@ -46,7 +46,7 @@ class Asked:
 
 def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
     """The question that options ask of a release with these instants."""
-    from timeveil.query.series_queries import Complex  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import Complex  # noqa: PLC0415
 
     values, shape = _values(asked, instants), _shape(asked, instants)
     if values is None and shape is None:
@@ -60,7 +60,7 @@ def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
 
 
 def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
-    from timeveil.query.series_queries import RangeCount  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import RangeCount  # noqa: PLC0415
 
     ranges: dict[str, Range] = {}
     for text in asked.ranges:
@@ -71,7 +71,7 @@ def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
 
 
 def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimilarity | None:
-    from timeveil.query.series_queries import PatternRange, PatternSimilarity  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity  # noqa: PLC0415
 
     if asked.differences and asked.like is not None:
         raise _wrong(

@@ -35,7 +35,7 @@ def stream_status(
 
 
 def _told(state: str, found: Status) -> list[str]:
-    from timeveil.report.wording import aligned, counted  # noqa: PLC0415
+    from timeveil.page.wording import aligned, counted  # noqa: PLC0415
 
     lines = [f"{state} -> {counted(len(found.streams), 'stream')}{', closed' if found.closed else ''}"]
     files = {
@@ -72,7 +72,7 @@ def shortened(name: str) -> str:
 
 
 def _row(stream: StreamStatus) -> tuple[str, ...]:
-    from timeveil.report.wording import share  # noqa: PLC0415
+    from timeveil.page.wording import share  # noqa: PLC0415
 
     last = "" if stream.last_slot is None else str(stream.last_slot)
     return (

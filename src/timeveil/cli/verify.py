@@ -10,7 +10,7 @@ import typer
 from timeveil.cli import options as given
 
 if TYPE_CHECKING:
-    from timeveil.model.verdict import Verdict
+    from timeveil.domain.verdict import Verdict
 
 _SCOPES = {
     ("time", "recipient"): "as far as a recipient can see; people cannot be counted from the outside",
@@ -39,9 +39,9 @@ def verify(
 
     Example: timeveil verify published
     """
-    from timeveil.bundle.judging import judged  # noqa: PLC0415
     from timeveil.cli.files import private_ledger  # noqa: PLC0415
     from timeveil.cli.output import Output  # noqa: PLC0415
+    from timeveil.folder.judging import judged  # noqa: PLC0415
 
     output = Output(as_json=as_json, quiet=quiet)
     release, verdict = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
@@ -61,7 +61,7 @@ def verify(
 def described(verdict: Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
     from timeveil.cli.output import one_line  # noqa: PLC0415
-    from timeveil.report.wording import wrapped  # noqa: PLC0415
+    from timeveil.page.wording import wrapped  # noqa: PLC0415
 
     head = "holds" if verdict else "violated"
     scope = _SCOPES[model or "time", verdict.scope]

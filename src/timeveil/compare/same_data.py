@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.wording import counted
 from timeveil.errors import InputError
-from timeveil.model.ledger import Ledger
-from timeveil.model.wording import counted
-from timeveil.query.codes import align, column_of, encode_values, plain_type
+from timeveil.evidence.codes import align, column_of, encode_values, plain_type
 
 
 def same_data(names: Sequence[str], ledgers: Sequence[Ledger] | None) -> Literal["agrees", "assumed"]:

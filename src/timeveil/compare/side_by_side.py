@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
-from timeveil.compare.comparison import Cell, Comparison, Line, Part
+from timeveil.compare.compare_comparison import Cell, Comparison, Line, Part
 from timeveil.compare.same_data import same_data
 from timeveil.compare.told import NONE, Told, told_by_folder, told_by_judges
+from timeveil.domain.guarantee import LDiversity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.progress import Progress, silent
+from timeveil.domain.release import Release
 from timeveil.errors import InputError, ParameterError
-from timeveil.model.guarantee import LDiversity
-from timeveil.model.ledger import Ledger
-from timeveil.model.progress import Progress, silent
-from timeveil.model.release import Release
-from timeveil.query.given import refuse_another, refuse_no_release
-from timeveil.verify import verify
+from timeveil.evidence.given import refuse_another, refuse_no_release
+from timeveil.judging.verify_names import verify
 
 COMPOSES = (
     "Publish one of them. Each keeps its promise by itself; whoever has two of the same people can tell more "
@@ -56,7 +56,7 @@ def compare(
 
     >>> import pyarrow as pa
     >>> from timeveil.generalization import generalize_time
-    >>> from timeveil.model.roles import Roles
+    >>> from timeveil.domain.roles import Roles
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
     ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})
     >>> roles = Roles(respondent="who", time="when")

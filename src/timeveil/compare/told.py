@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from timeveil.attack import SeriesAdversary, StreamAdversary, attack
+from timeveil.domain.guarantee import KPAnonymity, LDiversity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.progress import Progress
+from timeveil.domain.release import Release
 from timeveil.explore.judging import KNOWN, default_adversary, judge, promised
-from timeveil.model.guarantee import KPAnonymity, LDiversity
-from timeveil.model.ledger import Ledger
-from timeveil.model.progress import Progress
-from timeveil.model.release import Release
+from timeveil.judging.attack_names import SeriesAdversary, StreamAdversary, attack
 
 _SIZES: Mapping[str, tuple[str, ...]] = {
     "time": ("rows", "groups", "smallest_group"),

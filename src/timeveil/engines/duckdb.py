@@ -21,10 +21,10 @@ from timeveil.calendar.catalogue import UNITS
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.ticks import candidates
 from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.relation import Relation
+from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
 from timeveil.errors import EngineError, ParameterError
-from timeveil.model.relation import Relation
-from timeveil.model.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 
 Int64s = npt.NDArray[np.int64]
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Counting in memory: codes, one sort, and the kernels of `timeveil.kernels.occurrences`."""
+"""Counting in memory: codes, one sort, and the kernels of `timeveil.models.events.kernels.occurrences`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.ticks import candidates
 from timeveil.calendar.timeline import Granules, Ticks, Timeline
-from timeveil.engines.encoding import Codes, combine, encode, encode_people, plain, publish_values, whole
+from timeveil.domain.ordering import canonical
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Deferred
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
-from timeveil.kernels import occurrences
-from timeveil.model.ordering import canonical
-from timeveil.model.relation import Relation
-from timeveil.model.release import Deferred
+from timeveil.models.events.kernels import occurrences
+from timeveil.reading.encoding import Codes, combine, encode, encode_people, plain, publish_values, whole
 
 DENSE_GRANULES = 50_000_000
 KEY_BITS = 62
@@ -34,7 +34,7 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The (quasi code, position) pairs that occur, in order; see `timeveil.kernels.occurrences`."""
+    """The (quasi code, position) pairs that occur, in order; see `kernels.occurrences`."""
 
     quasi: Codes
     position: Codes

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
-from timeveil.model.release import Deferred
-from timeveil.model.stored import Stored
+from timeveil.domain.release import Deferred
+from timeveil.domain.stored import Stored
 
 Levels = Mapping[str, pa.Table]
 """Per generalised quasi-identifier a table `value`, `published`, one row per distinct value."""

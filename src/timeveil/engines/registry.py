@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from timeveil.domain.relation import Relation
 from timeveil.engines.protocol import Events
 from timeveil.errors import ParameterError
-from timeveil.model.relation import Relation
 
 ENGINES = ("memory", "duckdb")
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from timeveil.attack import (
+from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.errors import ParameterError
+from timeveil.judging.attack_names import (
     Adversary,
     PatternAdversary,
     SeriesAdversary,
     StreamAdversary,
     attack,
 )
-from timeveil.errors import ParameterError
-from timeveil.measure import Loss, PatternLoss, SeriesLoss, StreamLoss, measure
-from timeveil.model.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
-from timeveil.model.ledger import Ledger
-from timeveil.model.release import Release
+from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss, StreamLoss, measure
 
 AnyAdversary = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
 QUERIES = 1_000

@@ -18,8 +18,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.domain.progress import Progress, silent
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import REST, Roles
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
-from timeveil.explore.exploration import Exploration, Setting
+from timeveil.explore.explore_exploration import Exploration, Setting
 from timeveil.explore.judging import (
     LOSSES,
     RISKS,
@@ -30,16 +34,12 @@ from timeveil.explore.judging import (
     judge,
 )
 from timeveil.explore.values import is_many, settings_of
-from timeveil.generalization import generalize_time
-from timeveil.intake.sources import open_source
-from timeveil.model.progress import Progress, silent
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import REST, Roles
-from timeveil.patterns import sanitize_patterns
-from timeveil.series import anonymize_series
-from timeveil.streaming import publish_stream
-from timeveil.verify import verify
+from timeveil.judging.verify_names import verify
+from timeveil.models.events.method import generalize_time
+from timeveil.models.patterns.method import sanitize_patterns
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.stream.method import publish_stream
+from timeveil.reading.sources import open_source
 
 Method = Callable[..., Any]
 METHODS: Mapping[str, Method] = {

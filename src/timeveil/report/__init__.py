@@ -1,9 +1,9 @@
 """What a run did, in words and as data, and the report that is filed with a release."""
 
-from timeveil.report.explanation import Explanation, explain
-from timeveil.report.exposure import Exposure, exposure
+from timeveil.models.events.words.explanation import Explanation, explain
+from timeveil.models.events.words.exposure import Exposure, exposure
+from timeveil.models.events.words.run import Run
+from timeveil.page.tree import Report
 from timeveil.report.filing import report
-from timeveil.report.run import Run
-from timeveil.report.tree import Report
 
 __all__ = ["Explanation", "Exposure", "Report", "Run", "explain", "exposure", "report"]

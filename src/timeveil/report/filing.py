@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from timeveil.bundle import open_ledger
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.progress import Progress, silent
+from timeveil.domain.release import Release
+from timeveil.domain.version import TOOL
 from timeveil.errors import ParameterError
-from timeveil.model.ledger import Ledger
-from timeveil.model.progress import Progress, silent
-from timeveil.model.release import Release
-from timeveil.model.version import TOOL
+from timeveil.folder import open_ledger
+from timeveil.judging.verify_judge import is_whole
+from timeveil.models.events.words.story import time_story
+from timeveil.models.patterns.words.story import pattern_story
+from timeveil.models.series.words.story import series_story
+from timeveil.models.stream.words.story import stream_story
+from timeveil.page.tree import Block, Kind, Lines, Numbers, Report, Section, Sentences
 from timeveil.report.parameters import parameters
-from timeveil.report.pattern_story import pattern_story
 from timeveil.report.protection import not_protected
-from timeveil.report.series_story import series_story
 from timeveil.report.standing import Standing, standing_of
 from timeveil.report.story import Story
-from timeveil.report.stream_story import stream_story
-from timeveil.report.time_story import time_story
-from timeveil.report.tree import Block, Kind, Lines, Numbers, Report, Section, Sentences
-from timeveil.verify.judge import is_whole
 
 _STORIES = {"time": time_story, "stream": stream_story, "series": series_story, "patterns": pattern_story}
 _MOST_COLUMNS = 40

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.model.release import Release
-from timeveil.report.tree import Numbers
-from timeveil.report.wording import counted
+from timeveil.domain.release import Release
+from timeveil.page.tree import Numbers
+from timeveil.page.wording import counted
 
 _MOST_NAMES = 6
 _SHARED = {

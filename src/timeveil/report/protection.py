@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from timeveil.model.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
-from timeveil.model.release import Release
+from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
+from timeveil.domain.release import Release
 
 _ONE_RELEASE = (
     "More than one release. The promise is about this release alone: two releases of the same people, a "

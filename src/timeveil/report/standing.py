@@ -6,15 +6,15 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from timeveil.bundle.folder import digest
-from timeveil.bundle.judging import NOT_ITS_LEDGER, judged
-from timeveil.model.ledger import Ledger
-from timeveil.model.release import Release
-from timeveil.model.verdict import Verdict
-from timeveil.query.given import refuse_another
-from timeveil.report.tree import Block, Numbers, Sentences
-from timeveil.report.wording import counted
-from timeveil.verify import verify
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.domain.verdict import Verdict
+from timeveil.evidence.given import refuse_another
+from timeveil.folder.folder import digest
+from timeveil.folder.judging import NOT_ITS_LEDGER, judged
+from timeveil.judging.verify_names import verify
+from timeveil.page.tree import Block, Numbers, Sentences
+from timeveil.page.wording import counted
 
 MOST_FILES = 24
 """Of more files than that one hash over all is told."""

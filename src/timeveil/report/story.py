@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from timeveil.calendar.cyclic import CYCLIC
-from timeveil.model.ledger import Ledger
-from timeveil.model.roles import REST, Derived, Roles
-from timeveil.report.tree import Block, Numbers, Picture, Sentences
-from timeveil.report.wording import share
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.roles import REST, Derived, Roles
+from timeveil.page.tree import Block, Numbers, Picture, Sentences
+from timeveil.page.wording import share
 
 LARGEST_PICTURE = 120_000
 """Characters of a picture; a larger one is not put into a report."""

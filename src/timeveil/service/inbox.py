@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from timeveil.bundle.folder import digest
 from timeveil.errors import BundleError, InputError, TimeveilError
-from timeveil.intake.files import CSV_SUFFIXES, PARQUET_SUFFIXES
+from timeveil.folder.folder import digest
+from timeveil.reading.files import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.trouble import said_plainly
 
 QUARANTINE = "quarantine"

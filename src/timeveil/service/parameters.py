@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.model.roles import Roles
-from timeveil.streaming import StreamPublisher
-from timeveil.streaming.settings import Settings, settings_from
+from timeveil.models.stream.method import StreamPublisher
+from timeveil.models.stream.method.settings import Settings, settings_from
 
 _OF_PACKETS = ("protect_slot", "spread", "fillers")
 SINGLE = ""

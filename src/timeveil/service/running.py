@@ -16,6 +16,9 @@ from timeveil.errors import (
     RolesError,
     TimeveilError,
 )
+from timeveil.models.stream.method import PublishedSlot, StreamPublisher
+from timeveil.models.stream.method.chance import secret_seed
+from timeveil.models.stream.method.settings import whole_number
 from timeveil.service.inbox import Arrival, arrivals_in, quarantine
 from timeveil.service.interruption import Stop, boundary
 from timeveil.service.lock import Lock
@@ -25,9 +28,6 @@ from timeveil.service.snapshots import check_streams_roles, snapshots_of
 from timeveil.service.status import status_of
 from timeveil.service.store import FileRecord, Store, make_store
 from timeveil.service.trouble import damaged
-from timeveil.streaming import PublishedSlot, StreamPublisher
-from timeveil.streaming.chance import secret_seed
-from timeveil.streaming.settings import whole_number
 
 Say = Callable[[str], None]
 USUAL_GAP = 31

@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.bundle import damage, open_release, write
-from timeveil.bundle.manifest_file import read_manifest
-from timeveil.bundle.naming import SLOTS, folder_name, stream_folder
-from timeveil.bundle.writing import sync_folder
+from timeveil.domain.guarantee import guarantee_from
+from timeveil.domain.release import Release
 from timeveil.errors import BundleError
-from timeveil.model.guarantee import guarantee_from
-from timeveil.model.release import Release
+from timeveil.folder import damage, open_release, write
+from timeveil.folder.manifest_file import read_manifest
+from timeveil.folder.naming import SLOTS, folder_name, stream_folder
+from timeveil.folder.writing import sync_folder
 from timeveil.service.store import Pending
 from timeveil.service.trouble import said_plainly
 

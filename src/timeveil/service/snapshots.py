@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.relation import Relation
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError
-from timeveil.intake import read
-from timeveil.model.relation import Relation
-from timeveil.model.roles import Roles
+from timeveil.reading import read
 from timeveil.service.parameters import SINGLE, Parameters
 
 

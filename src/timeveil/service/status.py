@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from timeveil.bundle.naming import stream_folder
+from timeveil.domain.wording import counted
 from timeveil.errors import BundleError
-from timeveil.model.wording import counted
+from timeveil.folder.naming import stream_folder
 from timeveil.service.store import Store, StreamRecord
 
 MUCH_WITHHELD = 0.01

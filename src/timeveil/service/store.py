@@ -24,8 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from timeveil.bundle.writing import sync_folder
 from timeveil.errors import BundleError, TimeveilError
+from timeveil.folder.writing import sync_folder
 from timeveil.service.trouble import damaged, said_plainly, sqlite_plainly
 
 APPLICATION = 0x74765354

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from timeveil.bundle.trouble import write_error
 from timeveil.errors import BundleError
+from timeveil.folder.trouble import write_error
 
 RECOVERY = "`Run a stream in service` of the documentation"
 

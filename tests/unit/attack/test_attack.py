@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.effort import some
 from tests.oracles import judges as oracle
 
-from timeveil.attack import Adversary, Risk, attack, linkage
-from timeveil.attack.candidates import Crowd, people_in_ranges
 from timeveil.errors import InputError, ParameterError
+from timeveil.judging.attack_names import Adversary, Risk, attack
+from timeveil.models.events.judges import linkage
+from timeveil.models.events.judges.candidates import Crowd, people_in_ranges
 
 
 def rows(*visits):

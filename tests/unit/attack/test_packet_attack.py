@@ -11,11 +11,11 @@ import pytest
 from benchmarks.experiments.streams import DRAWN, Setting, drawn
 
 import timeveil as tv
-from timeveil.attack import Posterior, StreamBreach
-from timeveil.attack.picture import breach_svg
-from timeveil.attack.stream_beside import beside_svg
 from timeveil.errors import InputError
-from timeveil.report.stream_breach import described
+from timeveil.judging.attack_names import Posterior, StreamBreach
+from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.stream.words.beside import beside_svg
+from timeveil.models.stream.words.breach import described
 
 SVG = "{http://www.w3.org/2000/svg}"
 KNOWS = tv.StreamAdversary("true-slot")

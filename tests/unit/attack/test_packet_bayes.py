@@ -11,10 +11,10 @@ import pytest
 from tests.oracles import judges_packets as adversary
 
 import timeveil as tv
-from timeveil.streaming import packets as method
-from timeveil.streaming.buckets import bucket_cells
-from timeveil.streaming.cells import Cells
-from timeveil.streaming.packets import Packet, Rules, Today, Waiting
+from timeveil.models.stream.method import packets as method
+from timeveil.models.stream.method.buckets import bucket_cells
+from timeveil.models.stream.method.cells import Cells
+from timeveil.models.stream.method.packets import Packet, Rules, Today, Waiting
 
 A, B, C, D, E, *OTHERS = range(13)
 F, G, H, J, K, L, M, N = OTHERS

@@ -12,10 +12,10 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.attack import PatternAdversary, SmallGroup, StreamAdversary, attack
-from timeveil.attack.pattern_bounds import bound_attack
-from timeveil.query.pattern_family import family_of
-from timeveil.report.pattern_breach import described, sentence
+from timeveil.judging.attack_names import PatternAdversary, SmallGroup, StreamAdversary, attack
+from timeveil.models.patterns.judges.bounds import bound_attack
+from timeveil.models.patterns.judges.family import family_of
+from timeveil.models.patterns.words.breach import described, sentence
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 

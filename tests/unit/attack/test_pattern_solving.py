@@ -10,13 +10,13 @@ from tests.oracles import channels as oracle
 from tests.oracles import patterns as slow
 from tests.properties.test_pattern_algebra import drawn, made
 
-from timeveil.attack import BoundAttack, SolveAttack, attack
-from timeveil.attack.pattern_solving import solve_attack
-from timeveil.patterns.family import mine_family
-from timeveil.query.pattern_cells import channels_of
-from timeveil.query.pattern_completion import known_from
-from timeveil.query.pattern_family import Family, family_of
-from timeveil.report.pattern_breach import described
+from timeveil.judging.attack_names import BoundAttack, SolveAttack, attack
+from timeveil.models.patterns.judges.cells import channels_of
+from timeveil.models.patterns.judges.completion import known_from
+from timeveil.models.patterns.judges.family import Family, family_of
+from timeveil.models.patterns.judges.solving import solve_attack
+from timeveil.models.patterns.method.family import mine_family
+from timeveil.models.patterns.words.breach import described
 
 
 def family(counts: dict[frozenset[int], int], symbols: int, instants: int) -> Family:

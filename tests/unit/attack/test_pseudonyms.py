@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeveil as tv
-from timeveil.attack.pseudonyms import tying_columns
-from timeveil.query.linked import link
-from timeveil.report import explain, exposure
+from timeveil.models.events.judges.linked import link
+from timeveil.models.events.judges.pseudonyms import tying_columns
+from timeveil.models.events.words.exposure import exposure
+from timeveil.report import explain
 
 ROLES = tv.Roles(respondent="who", time="when", keep=["case"], sensitive=["result"])
 

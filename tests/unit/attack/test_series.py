@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges_series as oracle
 
-from timeveil.attack import Adversary, SeriesAdversary, attack
-from timeveil.attack.boxes import meetings
-from timeveil.attack.picture import breach_svg
-from timeveil.attack.series_scene import Side, Twins, original_side
+from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.intake.collection import collect, read_series
-from timeveil.model.roles import Roles
-from timeveil.report.series_breach import described
+from timeveil.judging.attack_names import Adversary, SeriesAdversary, attack
+from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.series.judges.boxes import meetings
+from timeveil.models.series.judges.scene import Side, Twins, original_side
+from timeveil.models.series.words.breach import described
+from timeveil.reading.collection import collect, read_series
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 from tests.oracles import judges as times
 from tests.oracles import judges_stream as oracle
 
-from timeveil.attack import Adversary, Posterior, StreamAdversary, attack
-from timeveil.attack.inference import within
 from timeveil.errors import InputError, ParameterError, RolesError
+from timeveil.judging.attack_names import Adversary, Posterior, StreamAdversary, attack
+from timeveil.models.stream.judges.inference import within
 
 
 def record(person, step, ill, zip_code="1"):

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from timeveil.attack import Posterior, StreamAdversary, StreamBreach
-from timeveil.attack.picture import breach_svg
+from timeveil.judging.attack_names import Posterior, StreamAdversary, StreamBreach
+from timeveil.models.events.words.picture import breach_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

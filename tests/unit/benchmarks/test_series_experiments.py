@@ -28,8 +28,8 @@ from benchmarks.experiments.series_trends import BEYOND, TRENDS, held
 from benchmarks.experiments.tables import MARKED
 
 from timeveil.datasets import walk
-from timeveil.series.adaptive import adaptive
-from timeveil.series.kapra import kapra
+from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.kapra import kapra
 from timeveil.symbols.shape import pattern_distance
 
 WORDS = Words("Title <1>", "below", "x", "a & b")

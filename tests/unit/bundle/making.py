@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import granularity
-from timeveil.model.guarantee import KAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation, TimeAxis
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.model.version import TOOL
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.domain.version import TOOL
 
 CANARY = "canary7391"
 

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.bundle.making import CANARY, plain_release
 
-from timeveil.bundle import damage, open_release, write
-from timeveil.bundle.judging import judged
 from timeveil.errors import BundleError, InputError, TimeveilError
+from timeveil.folder import damage, open_release, write
+from timeveil.folder.judging import judged
 
 Change = Callable[[Path, dict[str, Any]], None]
 

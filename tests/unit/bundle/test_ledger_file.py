@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.bundle.making import CANARY, ledger_of, names, plain_release
 
-from timeveil.bundle import open_ledger, private, write
+from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, PrivateArtifactError, TimeveilError
-from timeveil.model.stored import Stored
+from timeveil.folder import open_ledger, private, write
 
 
 def refused(kind: type[TimeveilError], code: str, *arguments) -> None:
@@ -56,7 +56,7 @@ def test_a_stored_ledger_is_streamed_and_a_long_one_stays_on_disk(tmp_path, monk
     pq.write_table(ledger.table, tmp_path / "entries.parquet", row_group_size=7)
     pq.write_table(ledger.original.table, tmp_path / "original.parquet", row_group_size=11)
     parts = Stored(tmp_path / "entries.parquet"), Stored(tmp_path / "original.parquet")
-    monkeypatch.setattr("timeveil.bundle.rows.BLOCK_ROWS", 13)
+    monkeypatch.setattr("timeveil.folder.rows.BLOCK_ROWS", 13)
     monkeypatch.setattr(private, "IN_MEMORY_ROWS", 10)
     write(replace(ledger, entries=parts[0], original=replace(ledger.original, data=parts[1])), tmp_path / "l")
     opened = open_ledger(tmp_path / "l")

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
-from timeveil.bundle.letter import letter
-from timeveil.bundle.wording import shown
 from timeveil.cli.frame import run
+from timeveil.models.events.words.readme import letter
+from timeveil.page.text_wrapping import shown
 
 QUESTIONS = {
     "time": ["--between", "2024-01-01", "2024-02-01", "--where", "result=ok"],

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.bundle.form import oddity
-from timeveil.bundle.rows import Sum
-from timeveil.bundle.tables import Table, write_table
-from timeveil.bundle.text import FORMULA
-from timeveil.bundle.types import type_name, type_named
+from timeveil.folder.form import oddity
+from timeveil.folder.rows import Sum
+from timeveil.folder.tables import Table, write_table
+from timeveil.folder.text import FORMULA
+from timeveil.folder.types import type_name, type_named
 
 NUMBERS, TEXTS = pa.list_(pa.int16()), pa.list_(pa.string())
 CASES = [

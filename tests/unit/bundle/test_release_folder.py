@@ -20,13 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.bundle.making import CANARY, names, plain_release, release_of
 
-from timeveil.bundle import damage, open_release, tables, write, writing
-from timeveil.bundle.folder import as_json
+from timeveil.domain.release import Deferred, Release
+from timeveil.domain.stored import Stored
+from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import BundleError, ParameterError
-from timeveil.model.release import Deferred, Release
-from timeveil.model.stored import Stored
-from timeveil.model.verdict import Verdict, Violation
-from timeveil.verify import verify
+from timeveil.folder import damage, open_release, tables, write, writing
+from timeveil.folder.folder import as_json
+from timeveil.judging.verify_names import verify
 
 FORMATS = ("parquet", "csv")
 
@@ -176,7 +176,7 @@ def test_row_groups_do_not_follow_the_batches_that_came_in(tmp_path, monkeypatch
     release = plain_release()
     table = release.table
     cut = pa.concat_tables([table.slice(0, 1), table.slice(1, 2), table.slice(3)])
-    monkeypatch.setattr("timeveil.bundle.rows.BLOCK_ROWS", 3)
+    monkeypatch.setattr("timeveil.folder.rows.BLOCK_ROWS", 3)
     write(release, tmp_path / "one")
     write(Release(release.guarantee, release.manifest, {"data": cut}), tmp_path / "two")
     with pq.ParquetFile(tmp_path / "two/data.parquet") as file:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.unit.series.making import neighbours, table_of
 
-from timeveil.bundle import damage, open_ledger, open_release, write
-from timeveil.bundle.folder import as_json
 from timeveil.errors import BundleError
-from timeveil.series import anonymize_series, publishing
-from timeveil.verify import verify
+from timeveil.folder import damage, open_ledger, open_release, write
+from timeveil.folder.folder import as_json
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series, publishing
 
 FORMATS = ("parquet", "csv")
 

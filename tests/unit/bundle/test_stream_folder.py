@@ -10,9 +10,9 @@ import pytest
 from tests.oracles import judges_stream as oracle
 from tests.unit.bundle.making import names
 
-from timeveil.bundle import damage, open_ledger, open_release, write
 from timeveil.errors import BundleError, PrivateArtifactError
-from timeveil.verify import verify
+from timeveil.folder import damage, open_ledger, open_release, write
+from timeveil.judging.verify_names import verify
 
 FORMATS = ("parquet", "csv")
 ROWS = [

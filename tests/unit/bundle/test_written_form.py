@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.bundle.making import CANARY, plain_release, release_of
 
-from timeveil.bundle import damage, open_release, write
-from timeveil.bundle.folder import as_json
 from timeveil.errors import BundleError
+from timeveil.folder import damage, open_release, write
+from timeveil.folder.folder import as_json
 
 
 def reseal(folder: Path, change: Callable[[dict], None] = lambda _: None) -> None:

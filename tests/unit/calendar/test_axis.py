@@ -10,8 +10,8 @@ import pytest
 
 from timeveil.calendar.axis import civil, instants, published
 from timeveil.calendar.civil import AFTER, BEFORE, FIRST, LAST
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import InputError
-from timeveil.model.relation import TimeAxis
 
 DATES = TimeAxis("civil", pa.date32())
 TIMES = TimeAxis("civil", pa.timestamp("ms"))

@@ -7,8 +7,8 @@ import pytest
 
 from timeveil.calendar.catalogue import CATALOGUE, available, canonical, fit, granularity, resolve
 from timeveil.calendar.definitions import boundaries, day_parts, groups_of
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-from timeveil.model.relation import TimeAxis
 
 CIVIL = TimeAxis("civil", pa.timestamp("ms"))
 DATES = TimeAxis("civil", pa.date32())

@@ -15,7 +15,7 @@ from timeveil.calendar.definitions import (
 )
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.calendar.order import Order, is_finer_than, up, up_all
-from timeveil.model.relation import TimeAxis
+from timeveil.domain.relation import TimeAxis
 
 c = CATALOGUE
 

@@ -12,7 +12,7 @@ from tests.oracles import calendar as oracle
 from timeveil.calendar.catalogue import CATALOGUE, resolve
 from timeveil.calendar.definitions import boundaries, business_days, groups_of, terms
 from timeveil.calendar.timeline import Ticks, Timeline, at_least, base_for
-from timeveil.model.relation import TimeAxis
+from timeveil.domain.relation import TimeAxis
 
 c = CATALOGUE
 SECOND = Ticks(1, 0, "second")

@@ -15,10 +15,10 @@ from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, VISITS, boug
 
 import timeveil as tv
 from timeveil.cli.frame import run
+from timeveil.compare.comparison_picture import comparison_svg
+from timeveil.compare.report_comparison import described
 from timeveil.compare.side_by_side import COMPOSES, MODELS_DIFFER, TRUE_SLOT, UNLIKE, VIOLATED
 from timeveil.datasets import clinic_visits, daily_cases
-from timeveil.report.comparison import described
-from timeveil.report.comparison_picture import comparison_svg
 
 LOSSES = {
     "time": ["withheld", "window_error"],

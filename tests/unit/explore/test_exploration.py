@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.explore import Exploration, Setting
-from timeveil.report.exploration import described
-from timeveil.report.exploration_picture import exploration_svg
+from timeveil.explore.exploration_picture import exploration_svg
+from timeveil.explore.report_exploration import described
 
 SHARES = st.floats(0, 1)
 POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import TimeveilError
-from timeveil.intake.baskets import gather, read_baskets
-from timeveil.model.roles import Roles
+from timeveil.reading.baskets import gather, read_baskets
 
 LONG = Roles(respondent="who", item="what")
 LISTS = Roles(item="what")

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.intake.collection import Collection, collect, read_series
-from timeveil.model.roles import Roles
+from timeveil.reading.collection import Collection, collect, read_series
 
 LONG = Roles(respondent="who", time="when", value="load")
 

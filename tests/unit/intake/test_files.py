@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, RolesError, TimeveilError
-from timeveil.intake import csv_file, read
-from timeveil.model.roles import Roles
+from timeveil.reading import csv_file, read
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip"])
 CANARY = "canary7391"

@@ -14,10 +14,10 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError
-from timeveil.intake import read
-from timeveil.intake.limits import Limits, limits
-from timeveil.model.roles import Roles
+from timeveil.reading import read
+from timeveil.reading.limits import Limits, limits
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip"])
 CANARY = "canary7391"
@@ -244,7 +244,7 @@ def test_bombs_in_little_memory(tmp_path):
         "from pathlib import Path\n"
         "from timeveil.errors import InputError\n"
         "from timeveil.intake import read\n"
-        "from timeveil.model.roles import Roles\n"
+        "from timeveil.domain.roles import Roles\n"
         "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 32), used + (1 << 32)))\n"
         "for name in sys.argv[1:]:\n"

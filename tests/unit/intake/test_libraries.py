@@ -16,9 +16,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, RolesError
-from timeveil.intake import read
-from timeveil.model.roles import Roles
+from timeveil.reading import read
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip"], keep=["n"])
 ROWS = pa.table(

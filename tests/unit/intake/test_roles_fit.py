@@ -7,9 +7,9 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
+from timeveil.domain.roles import Derived, Roles
 from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.intake import read
-from timeveil.model.roles import Derived, Roles
+from timeveil.reading import read
 
 TABLE = pa.table(
     {

@@ -12,8 +12,8 @@ import pytest
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.intake.door import read
-from timeveil.intake.spellings import Spellings, plainly
+from timeveil.reading.door import read
+from timeveil.reading.spellings import Spellings, plainly
 
 TWINS = {
     "blank after": ("canary", "canary "),

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import some
 
+from timeveil.domain.leftovers import LOCK
+from timeveil.domain.roles import Derived, Roles
+from timeveil.domain.stored import Stored
 from timeveil.errors import EngineError, TimeveilError
-from timeveil.intake import csv_file, read, sources, storing
-from timeveil.model.leftovers import LOCK
-from timeveil.model.roles import Derived, Roles
-from timeveil.model.stored import Stored
+from timeveil.reading import csv_file, read, sources, storing
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip", Derived("weekday")])
 TIMES = st.sampled_from(

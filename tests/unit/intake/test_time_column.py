@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import some
 
+from timeveil.domain.relation import TimeAxis
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, TimeveilError
-from timeveil.intake import read
-from timeveil.intake.texts import parse
-from timeveil.model.relation import TimeAxis
-from timeveil.model.roles import Roles
+from timeveil.reading import read
+from timeveil.reading.texts import parse
 
 ROLES = Roles(respondent="who", time="t")
 BERLIN = "Europe/Berlin"

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from timeveil.kernels import arrangement as a
+from timeveil.models.series.kernels import arrangement as a
 from timeveil.symbols.sax import positions, reconstructed, z_normalised
 from timeveil.symbols.shape import unit_shapes
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.oracles.adoption import Town
 
-from timeveil.kernels.adoption import adopt, desk_of, dissolve, exchange
-from timeveil.kernels.sorting import sort_by_label
-from timeveil.series.adopting import _arranged
-from timeveil.series.formation import form_groups, ranges
-from timeveil.series.kapra import _cells, _leaves
+from timeveil.models.series.kernels.adoption import adopt, desk_of, dissolve, exchange
+from timeveil.models.series.kernels.sorting import sort_by_label
+from timeveil.models.series.method.adopting import _arranged
+from timeveil.models.series.method.formation import form_groups, ranges
+from timeveil.models.series.method.kapra import _cells, _leaves
 from timeveil.symbols.sax import positions, z_normalised
 from timeveil.symbols.shape import unit_shapes
 

@@ -6,9 +6,9 @@ import numpy as np
 from tests.unit.kernels.arranged import LEVELS, copied, drawn, sound, total, worked_out
 from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels import annealing as shaking
-from timeveil.kernels import arrangement as a
-from timeveil.kernels import refining as r
+from timeveil.models.series.kernels import annealing as shaking
+from timeveil.models.series.kernels import arrangement as a
+from timeveil.models.series.kernels import refining as r
 
 
 def test_a_change_is_scored_as_if_worked_out_anew() -> None:

@@ -9,7 +9,7 @@ from tests.effort import some
 from tests.oracles import adaptive as slow
 from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels import block_patterns
+from timeveil.models.series.kernels import block_patterns
 from timeveil.symbols.sax import positions, reconstructed, symbols_at, z_normalised
 from timeveil.symbols.shape import unit_shapes
 

@@ -10,12 +10,12 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import InputError, ParameterError
-from timeveil.kernels import box_search
-from timeveil.kernels.box_search import _room_for_runs
-from timeveil.kernels.itemset_lookup import by_items, kid_table
-from timeveil.patterns.channels import Channels, _of_boxes, maximal_channels
-from timeveil.patterns.family import Family, mine_family
-from timeveil.patterns.transactions import Transactions
+from timeveil.models.patterns.kernels import box_search
+from timeveil.models.patterns.kernels.box_search import _room_for_runs
+from timeveil.models.patterns.kernels.itemset_lookup import by_items, kid_table
+from timeveil.models.patterns.method.channels import Channels, _of_boxes, maximal_channels
+from timeveil.models.patterns.method.family import Family, mine_family
+from timeveil.models.patterns.method.transactions import Transactions
 
 
 def series(seed: int) -> tuple[list[Row], Transactions, int, int]:
@@ -76,7 +76,7 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
     for seed in range(30):
         some, rows, _, least = series(seed)
         family = mine_family(rows, least, rows.instants, 1 << 20)
-        monkeypatch.setattr("timeveil.patterns.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
+        monkeypatch.setattr("timeveil.models.patterns.method.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
         channels = maximal_channels(family, rows, 4, 1 << 20)
         check_cells(some, sets_of(*channels.boxes), channels, 4)
 

@@ -9,8 +9,8 @@ import pytest
 from tests.oracles import cuts as slow
 from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels import cuts
-from timeveil.kernels.cuts import balanced_cut
+from timeveil.models.series.kernels import cuts
+from timeveil.models.series.kernels.cuts import balanced_cut
 
 
 def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from timeveil.kernels.gathering import gather_nearest
+from timeveil.models.series.kernels.gathering import gather_nearest
 
 
 def by_hand(features: np.ndarray, segments: list[int], size: int) -> list[list[int]]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import closed, maximal, mined, supports_of, transactions
 
-from timeveil.kernels.itemsets import mine_baskets, mine_symbols
-from timeveil.patterns.family import Family, mine_family
+from timeveil.models.patterns.kernels.itemsets import mine_baskets, mine_symbols
+from timeveil.models.patterns.method.family import Family, mine_family
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.kernels.test_virtual import packed
 
-from timeveil.kernels.merging import AT_ONCE, as_lines, first_fit, largest_first
+from timeveil.models.patterns.kernels.merging import AT_ONCE, as_lines, first_fit, largest_first
 
 
 @pytest.mark.parametrize("seed", range(20))

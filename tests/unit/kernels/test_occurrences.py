@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import occurrences as oracle
 
-from timeveil.kernels import occurrences
+from timeveil.models.events.kernels import occurrences
 
 POSITIONS = 12
 row_lists = st.lists(

@@ -10,11 +10,11 @@ import pytest
 from tests.effort import some
 from tests.oracles.packets import hard_stream
 
-from timeveil.model.roles import Roles
-from timeveil.streaming.settings import Settings, settings_from
-from timeveil.streaming.summary import arrivals_of
-from timeveil.streaming.whole import Records
-from timeveil.streaming.whole_packets import packets_by_kernel, packets_step_by_step
+from timeveil.domain.roles import Roles
+from timeveil.models.stream.method.settings import Settings, settings_from
+from timeveil.models.stream.method.summary import arrivals_of
+from timeveil.models.stream.method.whole import Records
+from timeveil.models.stream.method.whole_packets import packets_by_kernel, packets_step_by_step
 
 STREAMS = some(2000)
 

@@ -6,9 +6,9 @@ import numpy as np
 from tests.unit.kernels.arranged import LEVELS, copied, drawn, sound, total, worked_out
 from tests.unit.kernels.parts import in_python
 
-from timeveil.kernels import arrangement as a
-from timeveil.kernels import refining as r
-from timeveil.kernels.exchanging import edges_of, exchange
+from timeveil.models.series.kernels import arrangement as a
+from timeveil.models.series.kernels import refining as r
+from timeveil.models.series.kernels.exchanging import edges_of, exchange
 
 
 def neighbours(rows: a.Rows, places: a.Places, state: a.State) -> tuple[np.ndarray, ...]:

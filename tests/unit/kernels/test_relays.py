@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import some
 
-from timeveil.kernels.anatomy import bench_of, make_buckets
-from timeveil.kernels.chance import begin_draws, chance_of, draw_below, random_waits
-from timeveil.kernels.placements import arrivals_of, first_seen, most_at_once
-from timeveil.model.roles import Roles
-from timeveil.streaming.buckets import anatomy
-from timeveil.streaming.chance import BUCKETS, JITTER, Draws, threefry
-from timeveil.streaming.reposition import largest_level
-from timeveil.streaming.settings import Settings, settings_from
-from timeveil.streaming.whole import Records, by_kernel, step_by_step
+from timeveil.domain.roles import Roles
+from timeveil.models.stream.kernels.anatomy import bench_of, make_buckets
+from timeveil.models.stream.kernels.chance import begin_draws, chance_of, draw_below, random_waits
+from timeveil.models.stream.kernels.placements import arrivals_of, first_seen, most_at_once
+from timeveil.models.stream.method.buckets import anatomy
+from timeveil.models.stream.method.chance import BUCKETS, JITTER, Draws, threefry
+from timeveil.models.stream.method.reposition import largest_level
+from timeveil.models.stream.method.settings import Settings, settings_from
+from timeveil.models.stream.method.whole import Records, by_kernel, step_by_step
 
 STREAMS = some(2000)
 

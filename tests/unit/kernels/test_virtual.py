@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.kernels.virtual import WHOLE, as_bits, rows_of_cells
-from timeveil.patterns.channels import Channels
-from timeveil.patterns.family import mine_family
-from timeveil.patterns.sanitizing import Virtual, mergers, raised
-from timeveil.patterns.transactions import Sets
+from timeveil.models.patterns.kernels.virtual import WHOLE, as_bits, rows_of_cells
+from timeveil.models.patterns.method.channels import Channels
+from timeveil.models.patterns.method.family import mine_family
+from timeveil.models.patterns.method.sanitizing import Virtual, mergers, raised
+from timeveil.models.patterns.method.transactions import Sets
 
 
 def packed(sets: list[Row]) -> Sets:

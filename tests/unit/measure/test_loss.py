@@ -11,11 +11,11 @@ import pytest
 from tests.oracles import judges as oracle
 
 from timeveil.errors import ParameterError
-from timeveil.measure import measure
-from timeveil.measure.resolution import resolution
-from timeveil.measure.workload import count_and_estimate, draw_windows
-from timeveil.query import WindowCount, answer
-from timeveil.query.linked import link
+from timeveil.judging.measure_names import measure
+from timeveil.judging.query_names import WindowCount, answer
+from timeveil.models.events.judges.linked import link
+from timeveil.models.events.judges.resolution import resolution
+from timeveil.models.events.judges.workload import count_and_estimate, draw_windows
 
 
 def crowd(people=4, spots=10, seed=0):

@@ -10,15 +10,16 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.measure import measure, pattern_alternatives
-from timeveil.measure.pattern_table import table_counts
-from timeveil.model.release import Release
-from timeveil.query.pattern_cells import channels_of
-from timeveil.query.pattern_completion import known_from
-from timeveil.query.pattern_counting import baskets_of
-from timeveil.query.pattern_mining import mined
-from timeveil.query.pattern_published import published_patterns
-from timeveil.report.pattern_loss import described
+from timeveil.domain.release import Release
+from timeveil.judging.measure_names import measure
+from timeveil.models.patterns.judges import alternatives as pattern_alternatives
+from timeveil.models.patterns.judges.cells import channels_of
+from timeveil.models.patterns.judges.completion import known_from
+from timeveil.models.patterns.judges.counting import baskets_of
+from timeveil.models.patterns.judges.measure_table import table_counts
+from timeveil.models.patterns.judges.mining import mined
+from timeveil.models.patterns.judges.published import published_patterns
+from timeveil.models.patterns.words.loss import described
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 ITEMS = tv.Roles(item="has")

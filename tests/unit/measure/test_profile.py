@@ -11,7 +11,7 @@ import pytest
 from tests.oracles import judges as oracle
 
 from timeveil.errors import ParameterError
-from timeveil.measure import profile
+from timeveil.models.events.judges.profile import profile
 
 
 def relation(*rows, axis=oracle.DATES):

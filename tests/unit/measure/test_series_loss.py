@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.oracles import series_queries as oracle
 
 from timeveil.errors import InputError
-from timeveil.measure import SeriesLoss, measure
-from timeveil.measure.series_loss import shown_of, widths
-from timeveil.measure.series_workload import Bands, Columns, Workload
-from timeveil.query import Complex, PatternRange, PatternSimilarity, RangeCount, answer
-from timeveil.query.series_records import records_of
-from timeveil.report.series_loss import described
+from timeveil.judging.measure_names import SeriesLoss, measure
+from timeveil.judging.query_names import Complex, PatternRange, PatternSimilarity, RangeCount, answer
+from timeveil.models.series.judges.loss import shown_of, widths
+from timeveil.models.series.judges.records import records_of
+from timeveil.models.series.judges.workload import Bands, Columns, Workload
+from timeveil.models.series.words.loss import described
 from timeveil.symbols.sax import z_normalised
 
 

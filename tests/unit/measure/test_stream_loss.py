@@ -16,12 +16,18 @@ from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.measure import StreamLoss, measure
-from timeveil.measure.alternatives import Snapshots, buckets_of, largest_level, merged, suppress_only
-from timeveil.measure.stream_loss import information_loss, move_costs
-from timeveil.measure.stream_workload import Windows, estimates, relative_errors, shown
-from timeveil.query import WindowCount, answer
-from timeveil.query.journeys import follow
+from timeveil.judging.measure_names import StreamLoss, measure
+from timeveil.judging.query_names import WindowCount, answer
+from timeveil.models.stream.judges.alternatives import (
+    Snapshots,
+    buckets_of,
+    largest_level,
+    merged,
+    suppress_only,
+)
+from timeveil.models.stream.judges.journeys import follow
+from timeveil.models.stream.judges.loss import information_loss, move_costs
+from timeveil.models.stream.judges.workload import Windows, estimates, relative_errors, shown
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):

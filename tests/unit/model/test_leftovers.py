@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
+from timeveil.domain import leftovers
+from timeveil.domain.leftovers import LOCK, hold, hold_beside, sweep
+from timeveil.domain.stored import PrivateFolder, private_file
 from timeveil.engines.duckdb import DuckDBEvents
-from timeveil.model import leftovers
-from timeveil.model.leftovers import LOCK, hold, hold_beside, sweep
-from timeveil.model.stored import PrivateFolder, private_file
 
 KILLED = """
 import os, signal
-from timeveil.model.stored import PrivateFolder
+from timeveil.domain.stored import PrivateFolder
 folder = PrivateFolder()
 (folder.path / "rows").write_text("x")
 print(folder.path, flush=True)
@@ -48,7 +48,7 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_one(temporary):
 def test_folders_in_use_stay(temporary):
     folders = [PrivateFolder() for _ in range(3)]
     assert all(folder.path.is_dir() for folder in folders)
-    another = "from timeveil.model.stored import PrivateFolder; PrivateFolder().close()"
+    another = "from timeveil.domain.stored import PrivateFolder; PrivateFolder().close()"
     assert subprocess.run([sys.executable, "-c", another]).returncode == 0
     assert {folder.path for folder in folders} == set(temporary.iterdir())
 
@@ -98,7 +98,7 @@ def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
 
 def test_a_forked_process_leaves_the_folder_alone(temporary):
     program = (
-        "import os, sys\nfrom timeveil.model.stored import PrivateFolder\nfolder = PrivateFolder()\n"
+        "import os, sys\nfrom timeveil.domain.stored import PrivateFolder\nfolder = PrivateFolder()\n"
         "child = os.fork()\nif child == 0:\n    sys.exit(0)\nos.waitpid(child, 0)\n"
         "print(folder.path.is_dir())\n"
     )

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from timeveil.domain.estimate import Estimate
+from timeveil.domain.guarantee import KAnonymity, guarantee_from
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.progress import silent
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Deferred, Release
+from timeveil.domain.roles import Derived, Roles
+from timeveil.domain.stored import PrivateFolder, Stored
+from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import ERROR_CODES, BundleError, ParameterError, RolesError, TimeveilError
-from timeveil.model.estimate import Estimate
-from timeveil.model.guarantee import KAnonymity, guarantee_from
-from timeveil.model.ledger import Ledger
-from timeveil.model.progress import silent
-from timeveil.model.relation import Relation, TimeAxis
-from timeveil.model.release import Deferred, Release
-from timeveil.model.roles import Derived, Roles
-from timeveil.model.stored import PrivateFolder, Stored
-from timeveil.model.verdict import Verdict, Violation
 
 CANARY = "canary7391"
 ROLES = Roles(respondent="who", time="at", quasi=["zip", Derived("weekday")], sensitive=["s"], keep=["k"])

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.model.ordering import canonical
+from timeveil.domain.ordering import canonical
 
 COLUMNS = {
     "number": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),

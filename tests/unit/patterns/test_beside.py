@@ -10,7 +10,7 @@ from tests.conformance.releases import LOADS, loads, made, stricter
 
 import timeveil as tv
 from timeveil.datasets import load_curves
-from timeveil.report.patterns import explain_patterns
+from timeveil.models.patterns.words.report import explain_patterns
 
 OPTIONS = {"k": 3, "min_support": 6, "symbols": 4}
 

@@ -10,7 +10,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import load_curves
-from timeveil.patterns import mine
+from timeveil.models.patterns.method import mine
 
 SUM = re.compile(r"exactly (\d+) (?:person has|people have) (.*?)(?: without (.*?))?: (.*) = (\d+)$")
 

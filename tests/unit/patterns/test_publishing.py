@@ -12,9 +12,9 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import load_curves
-from timeveil.patterns import mine
-from timeveil.patterns.completing import completed
-from timeveil.patterns.family import Family
+from timeveil.models.patterns.method import mine
+from timeveil.models.patterns.method.completing import completed
+from timeveil.models.patterns.method.family import Family
 
 INSTANTS = [f"h{hour:02}" for hour in range(6)]
 WIDE = tv.Roles(respondent="household", series=INSTANTS, drop="rest")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeveil.errors import InputError
-from timeveil.query.codes import align, dense, distinct, encode, fold
+from timeveil.evidence.codes import align, dense, distinct, encode, fold
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
 

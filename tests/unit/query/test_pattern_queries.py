@@ -11,9 +11,9 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.query import PatternSupport, RangeCount, RuleConfidence, TopPatterns, answer
-from timeveil.query.pattern_published import published_patterns
-from timeveil.report.pattern_answer import confidence_words, support_words, top_words
+from timeveil.judging.query_names import PatternSupport, RangeCount, RuleConfidence, TopPatterns, answer
+from timeveil.models.patterns.judges.published import published_patterns
+from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 METHODS = ("additive", "tight", "clone", "suppressive", "itemset")

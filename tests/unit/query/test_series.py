@@ -13,7 +13,7 @@ from tests.oracles import series_queries as oracle
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.query import (
+from timeveil.judging.query_names import (
     Complex,
     PatternRange,
     PatternSimilarity,
@@ -23,11 +23,11 @@ from timeveil.query import (
     estimate_patterns,
     estimate_ranges,
 )
-from timeveil.query.estimating import estimated_ranges, without_values
-from timeveil.query.series_features import FEATURES
-from timeveil.query.series_published import published_series
-from timeveil.query.series_records import records_of
-from timeveil.report.series_picture import series_svg
+from timeveil.models.series.judges.estimating import estimated_ranges, without_values
+from timeveil.models.series.judges.features import FEATURES
+from timeveil.models.series.judges.published import published_series
+from timeveil.models.series.judges.records import records_of
+from timeveil.models.series.words.report_picture import series_svg
 
 NAMES = [f"t{place}" for place in range(8)]
 

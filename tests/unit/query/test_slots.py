@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from timeveil.calendar.catalogue import CATALOGUE, available, granularity
 from timeveil.calendar.definitions import boundaries, groups_of
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-from timeveil.model.relation import TimeAxis
-from timeveil.query.slots import NOWHERE, SlotLine
-from timeveil.query.stream import place_of
+from timeveil.models.stream.judges.query import place_of
+from timeveil.models.stream.judges.slots import NOWHERE, SlotLine
 
 CIVIL = TimeAxis("civil", pa.timestamp("ms"))
 DATES = TimeAxis("civil", pa.date32())

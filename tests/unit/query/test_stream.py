@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges_stream as oracle
 
+from timeveil.domain.estimate import Estimate
+from timeveil.domain.release import Deferred
 from timeveil.errors import ParameterError, RolesError
-from timeveil.model.estimate import Estimate
-from timeveil.model.release import Deferred
-from timeveil.query import WindowCount, answer
+from timeveil.judging.query_names import WindowCount, answer
 
 ROWS = [
     {"person": f"{step}{n}", "step": step, "zip": "1" if n < 2 else "2", "sex": "f", "ward": n, "ill": ill}

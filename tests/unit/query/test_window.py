@@ -10,10 +10,10 @@ import pytest
 from tests.oracles import judges as oracle
 
 import timeveil as tv
+from timeveil.domain.estimate import Estimate
 from timeveil.errors import ParameterError, RolesError
-from timeveil.model.estimate import Estimate
-from timeveil.query import WindowCount, answer
-from timeveil.query.window import window_of
+from timeveil.judging.query_names import WindowCount, answer
+from timeveil.models.events.judges.window import window_of
 
 
 def rows(*spots, zip_code="11"):

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from timeveil.generalization import generalize_time
-from timeveil.model.roles import Roles
-from timeveil.model.verdict import Verdict, Violation
-from timeveil.report import Explanation, Exposure, explain, exposure
-from timeveil.report import exposure as exposure_module
+from timeveil.domain.roles import Roles
+from timeveil.domain.verdict import Verdict, Violation
+from timeveil.models.events.method import generalize_time
+from timeveil.models.events.words import exposure as exposure_module
+from timeveil.models.events.words.exposure import exposure
+from timeveil.report import Explanation, Exposure, explain
 
 ROLES = Roles(respondent="who", time="day", quasi=("zip",), sensitive=("result",), drop="rest")
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from timeveil.datasets import load_curves
+from timeveil.domain.guarantee import NoInferenceChannel
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.model.guarantee import NoInferenceChannel
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.patterns import sanitize_patterns
-from timeveil.report.pattern_picture import MOST, pattern_svg
+from timeveil.models.patterns.method import sanitize_patterns
+from timeveil.models.patterns.words.picture import MOST, pattern_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

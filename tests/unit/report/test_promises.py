@@ -11,11 +11,11 @@ import pytest
 from tests.unit.report.reports import MODELS, pair, told
 
 import timeveil as tv
-from timeveil.attack.pattern_breach import BoundAttack, SolveAttack
 from timeveil.datasets import load_curves
-from timeveil.report import pattern_story
-from timeveil.report.tree import Numbers, Report, Sentences
-from timeveil.report.wording import share
+from timeveil.models.patterns.judges.breach import BoundAttack, SolveAttack
+from timeveil.models.patterns.words import story as pattern_story
+from timeveil.page.tree import Numbers, Report, Sentences
+from timeveil.page.wording import share
 
 
 def part(report: Report, heading: str) -> str:

@@ -12,11 +12,11 @@ import pytest
 from tests.unit.report.reports import DROPPED, HOSTILE, MODELS, PERSON, Page, pair, told, words_of
 
 import timeveil as tv
+from timeveil.page.bars import Bar, bars_svg, columns_svg
+from timeveil.page.page_style import DARK, LIGHT, PAIRS
+from timeveil.page.tree import Lines, Numbers, Picture, Report, Section, Sentences
 from timeveil.report import story
-from timeveil.report.bars import Bar, bars_svg, columns_svg
-from timeveil.report.page_style import DARK, LIGHT, PAIRS
 from timeveil.report.parameters import MEANING
-from timeveil.report.tree import Lines, Numbers, Picture, Report, Section, Sentences
 
 HEADINGS = (
     "What was released",

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.calendar.cyclic import weekday
-from timeveil.model.roles import Roles
-from timeveil.report.run import Run
+from timeveil.domain.roles import Roles
+from timeveil.models.events.words.run import Run
 
 names = st.text(min_size=1, max_size=8)
 

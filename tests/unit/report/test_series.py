@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.cli.columns import listed
 from timeveil.datasets import load_curves
+from timeveil.domain.roles import Roles
+from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import RolesError
-from timeveil.model.roles import Roles
-from timeveil.model.verdict import Verdict, Violation
-from timeveil.report.explanation import Explanation
-from timeveil.report.series import explain_series
-from timeveil.report.series_run import SeriesRun
-from timeveil.series import anonymize_series
+from timeveil.jobs.columns import listed
+from timeveil.models.events.words.explanation import Explanation
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.series.words.report import explain_series
+from timeveil.models.series.words.run import SeriesRun
 
 INSTANTS = [f"h{place:02}" for place in range(6)]
 ROLES = Roles(respondent="household", series=INSTANTS, sensitive=["tariff"])

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
-from timeveil.intake.collection import read_series
-from timeveil.model.guarantee import KPAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.report.series_groups import fitted, groups_of, overview
-from timeveil.report.series_picture import PRIVATE, series_svg
+from timeveil.models.series.words.groups import fitted, groups_of, overview
+from timeveil.models.series.words.report_picture import PRIVATE, series_svg
+from timeveil.reading.collection import read_series
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ["a", "b<&", "c"]

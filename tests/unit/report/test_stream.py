@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.attack import StreamAdversary, attack
 from timeveil.datasets import daily_cases
-from timeveil.model.roles import Roles
-from timeveil.model.verdict import Verdict, Violation
-from timeveil.report import stream as stream_report
-from timeveil.report.explanation import Explanation
-from timeveil.report.stream import explain_stream
-from timeveil.report.stream_breach import described
-from timeveil.report.stream_run import StreamRun
-from timeveil.streaming import publish_stream
+from timeveil.domain.roles import Roles
+from timeveil.domain.verdict import Verdict, Violation
+from timeveil.judging.attack_names import StreamAdversary, attack
+from timeveil.models.events.words.explanation import Explanation
+from timeveil.models.stream.method import publish_stream
+from timeveil.models.stream.words import report as stream_report
+from timeveil.models.stream.words.breach import described
+from timeveil.models.stream.words.report import explain_stream
+from timeveil.models.stream.words.run import StreamRun
 
 ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
 

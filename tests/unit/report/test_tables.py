@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.attack import Adversary, Breach, Risk
-from timeveil.intake import read
-from timeveil.measure import profile
-from timeveil.model.roles import Roles
-from timeveil.report.risks import table
-from timeveil.report.spread import spread
-from timeveil.report.wording import aligned, share
+from timeveil.domain.roles import Roles
+from timeveil.judging.attack_names import Adversary, Breach, Risk
+from timeveil.models.events.judges.profile import profile
+from timeveil.models.events.words.risks import table
+from timeveil.models.series.words.spread import spread
+from timeveil.page.wording import aligned, share
+from timeveil.reading import read
 
 
 def breach(before: list[int], after: list[int]) -> Breach:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from timeveil.model.roles import Roles
-from timeveil.series.partition import Matrix, Partition
-from timeveil.series.settings import Settings
+from timeveil.domain.roles import Roles
+from timeveil.models.series.method.partition import Matrix, Partition
+from timeveil.models.series.method.settings import Settings
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 

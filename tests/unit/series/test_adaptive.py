@@ -10,9 +10,9 @@ from tests.effort import some
 from tests.oracles import adaptive as slow
 
 from timeveil.errors import ParameterError
-from timeveil.series.adaptive import adaptive
-from timeveil.series.partition import Partition
-from timeveil.series.representative import representative
+from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.partition import Partition
+from timeveil.models.series.method.representative import representative
 from timeveil.symbols.sax import positions, reconstructed, symbols_at, z_normalised
 from timeveil.symbols.shape import pattern_distance
 
@@ -127,9 +127,9 @@ def test_shaking_that_does_not_help_is_taken_back(
 ) -> None:
     matrix = np.cumsum(np.random.default_rng(12).standard_normal((300, 6)), axis=1)
     usual = method(matrix, 10, 5, effort=1)
-    monkeypatch.setattr("timeveil.series.annealing.HOT", 1e6)
-    monkeypatch.setattr("timeveil.series.annealing.COLD", 1e6)
-    monkeypatch.setattr("timeveil.series.annealing.refine", lambda *_: None)
+    monkeypatch.setattr("timeveil.models.series.method.annealing.HOT", 1e6)
+    monkeypatch.setattr("timeveil.models.series.method.annealing.COLD", 1e6)
+    monkeypatch.setattr("timeveil.models.series.method.annealing.refine", lambda *_: None)
     shaken = method(matrix, 10, 5, effort=2)
     assert shaken.facts["swaps"] > usual.facts["swaps"] + 1000
     assert np.array_equal(shaken.subgroup, usual.subgroup)
@@ -175,8 +175,8 @@ def test_the_best_of_all_partitions_is_never_beaten_and_often_reached() -> None:
 
 
 def test_many_series_start_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timeveil.series.starting.FEW", 1000)
-    monkeypatch.setattr("timeveil.series.starting.CELL", 64)
+    monkeypatch.setattr("timeveil.models.series.method.starting.FEW", 1000)
+    monkeypatch.setattr("timeveil.models.series.method.starting.CELL", 64)
     matrix = np.cumsum(np.random.default_rng(10).standard_normal((3000, 5)), axis=1)
     check(matrix, adaptive(matrix, 10, 5, effort=1), 10, 5, 20, "mean")
 

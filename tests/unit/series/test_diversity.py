@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series
-from timeveil.series.diversity import check_numbers, diversified
-from timeveil.verify import verify
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.series.method.diversity import check_numbers, diversified
 
 
 def changed(values: object, cell: list[int], l: int, seed: int | None = 1) -> list[float]:  # noqa: E741

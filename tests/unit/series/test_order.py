@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from timeveil.series.order import placed_back, settled_order
-from timeveil.series.partition import Partition
+from timeveil.models.series.method.order import placed_back, settled_order
+from timeveil.models.series.method.partition import Partition
 
 NONE = pa.table({})
 

@@ -10,15 +10,15 @@ import pytest
 from tests.effort import some
 from tests.oracles import series as oracle
 
-from timeveil.kernels.cuts import balanced_cut
-from timeveil.series.adopting import MANY
-from timeveil.series.baselines import bfp2ka, tga, xu_groups
-from timeveil.series.formation import form_groups, presplit, ranges
-from timeveil.series.kapra import kapra
-from timeveil.series.naive import naive, patterns_in
-from timeveil.series.partition import Partition
-from timeveil.series.recycling import recycle
-from timeveil.series.splitting import Leaves, splitting_tree
+from timeveil.models.series.kernels.cuts import balanced_cut
+from timeveil.models.series.method.adopting import MANY
+from timeveil.models.series.method.baselines import bfp2ka, tga, xu_groups
+from timeveil.models.series.method.formation import form_groups, presplit, ranges
+from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.partition import Partition
+from timeveil.models.series.method.recycling import recycle
+from timeveil.models.series.method.splitting import Leaves, splitting_tree
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 

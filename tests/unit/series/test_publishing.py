@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from tests.unit.series.making import neighbours, table_of
 
-from timeveil.model.ledger import Ledger
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series, publishing
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series, publishing
 from timeveil.symbols.sax import from_letters, positions, symbols_at, z_normalised
-from timeveil.verify import verify
 
 METHODS = ("adaptive", "kapra", "naive", "representative")
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from tests.unit.series.making import table_of
 
+from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, TimeveilError
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series
+from timeveil.models.series.method import anonymize_series
 
 NAN, INFINITY = float("nan"), float("inf")
 

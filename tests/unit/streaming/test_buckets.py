@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.streaming.buckets import anatomy
-from timeveil.streaming.chance import BUCKETS, Draws
-from timeveil.streaming.reposition import least_suppression
+from timeveil.models.stream.method.buckets import anatomy
+from timeveil.models.stream.method.chance import BUCKETS, Draws
+from timeveil.models.stream.method.reposition import least_suppression
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.integers(2, 6), st.integers(0, 99))

@@ -10,10 +10,10 @@ import pytest
 from tests.effort import some
 from tests.oracles.packets import Placed, Slots, faults, hard_stream
 
-from timeveil.streaming.cells import Cells
-from timeveil.streaming.chance import BUCKETS, Draws
-from timeveil.streaming.mixture import Packet, Tally
-from timeveil.streaming.packets import Outcome, Rules, Waiting
+from timeveil.models.stream.method.cells import Cells
+from timeveil.models.stream.method.chance import BUCKETS, Draws
+from timeveil.models.stream.method.mixture import Packet, Tally
+from timeveil.models.stream.method.packets import Outcome, Rules, Waiting
 
 STREAMS = some(2000)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.streaming.costs import costs_from
+from timeveil.models.stream.method.costs import costs_from
 
 ROLES = tv.Roles(time="day", sensitive=["value"])
 

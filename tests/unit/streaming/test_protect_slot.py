@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import timeveil as tv
-from timeveil.report.stream import explain_stream, slot_counts, warnings
+from timeveil.models.stream.words.report import explain_stream, slot_counts, warnings
 
 ROLES = tv.Roles(time="day", quasi=["age"], sensitive=["ill"])
 PACKETS: dict[str, Any] = {"l": 4, "window": 7, "protect_slot": 3, "seed": 3}

@@ -278,7 +278,7 @@ def test_short_streams_are_published_without_the_kernel(monkeypatch: pytest.Monk
         {"day": [i // 9 for i in range(90)], "age": range(90), "value": [i * i % 7 for i in range(90)]}
     )
     without = tv.publish_stream(table, ROLES, l=2, window=3, seed=1, jitter=1)
-    monkeypatch.setattr("timeveil.streaming.whole.KERNEL_ROWS", 0)
+    monkeypatch.setattr("timeveil.models.stream.method.whole.KERNEL_ROWS", 0)
     with_kernel = tv.publish_stream(table, ROLES, l=2, window=3, seed=1, jitter=1)
     assert with_kernel[0].table.equals(without[0].table)
     assert with_kernel[1].facts == without[1].facts

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from tests.unit.bundle.making import plain_release
 
-from timeveil.verify.judge import is_whole
-from timeveil.verify.pattern_shape import PATTERN_MANIFEST
-from timeveil.verify.row_order import compared_rows
-from timeveil.verify.series_bounds import is_nearest_below, too_long
-from timeveil.verify.series_cells import levels_of, symbols_of
-from timeveil.verify.series_shape import SERIES_MANIFEST
-from timeveil.verify.shape import faults
-from timeveil.verify.stream_shape import STREAM_MANIFEST
+from timeveil.evidence.row_order import compared_rows
+from timeveil.evidence.shape import faults
+from timeveil.judging.verify_judge import is_whole
+from timeveil.models.patterns.judges.shape import PATTERN_MANIFEST
+from timeveil.models.series.judges.bounds import is_nearest_below, too_long
+from timeveil.models.series.judges.cells import levels_of, symbols_of
+from timeveil.models.series.judges.shape import SERIES_MANIFEST
+from timeveil.models.stream.judges.shape import STREAM_MANIFEST
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timeveil.verify.findings import PATTERN_CODES, SERIES_CODES, STREAM_CODES, TIME_CODES
+from timeveil.evidence.findings import PATTERN_CODES, SERIES_CODES, STREAM_CODES, TIME_CODES
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to"
 

@@ -11,12 +11,12 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.model.guarantee import KAnonymity
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.verify import verify
-from timeveil.verify.judge import is_whole
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.judging.verify_judge import is_whole
+from timeveil.judging.verify_names import verify
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 B = [frozenset(row) for row in ("ab", "abc", "ac", "bc")]
@@ -311,7 +311,7 @@ def test_virtual_people_have_one_symbol_at_a_time():
 
 def test_what_cannot_be_looked_at_is_not_passed(monkeypatch):
     case = oracle.Case(oracle.series(random.Random(1), 20, 2, 3), k=2, least=3, symbols=3)  # noqa: S311
-    monkeypatch.setattr("timeveil.query.pattern_boxes.boxes_of.__kwdefaults__", {"most": 1})
+    monkeypatch.setattr("timeveil.models.patterns.judges.boxes.boxes_of.__kwdefaults__", {"most": 1})
     assert set(found(oracle.release_of(case))) == {"too-large"}
     wide = oracle.Case([frozenset(oracle.LETTERS[:30])] * 4, published="closed")
     release = oracle.release_of(replace(wide, rows=[frozenset("a")] * 4))

@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from tests.oracles import judges as oracle
 
-from timeveil.attack import attack
-from timeveil.measure import measure
-from timeveil.model.guarantee import KAnonymity
-from timeveil.model.ordering import canonical
-from timeveil.model.release import Deferred, Release
-from timeveil.model.stored import Stored
-from timeveil.verify import verify
-from timeveil.verify.findings import Findings
-from timeveil.verify.row_order import check_row_order
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.ordering import canonical
+from timeveil.domain.release import Deferred, Release
+from timeveil.domain.stored import Stored
+from timeveil.evidence.findings import Findings
+from timeveil.evidence.row_order import check_row_order
+from timeveil.judging.attack_names import attack
+from timeveil.judging.measure_names import measure
+from timeveil.judging.verify_names import verify
 
 CANARY = "canary"
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges_series as oracle
 
-from timeveil.model.guarantee import KAnonymity, KPAnonymity
-from timeveil.model.ledger import Ledger
-from timeveil.model.relation import Relation
-from timeveil.model.release import Release
-from timeveil.model.roles import Roles
-from timeveil.series import anonymize_series
-from timeveil.verify import verify
-from timeveil.verify.judge import is_whole
+from timeveil.domain.guarantee import KAnonymity, KPAnonymity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.roles import Roles
+from timeveil.judging.verify_judge import is_whole
+from timeveil.judging.verify_names import verify
+from timeveil.models.series.method import anonymize_series
 
 YEARS = ["2005", "2006", "2007", "2008", "2009", "2010"]
 TABLE_1 = {

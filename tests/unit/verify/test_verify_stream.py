@@ -11,10 +11,10 @@ import pytest
 from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
-from timeveil.model.guarantee import KAnonymity
-from timeveil.model.release import Deferred, Release
-from timeveil.model.stored import Stored
-from timeveil.verify import verify
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.release import Deferred, Release
+from timeveil.domain.stored import Stored
+from timeveil.judging.verify_names import verify
 
 CANARY = "canary"
 

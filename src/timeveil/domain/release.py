@@ -1,0 +1,96 @@
+"""What may leave the building."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.guarantee import Guarantee
+from timeveil.domain.stored import Stored
+
+
+def undressed(table: pa.Table) -> pa.Table:
+    """The table without dictionaries, which may hold values that no row has, and without metadata.
+
+    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["shown", "withheld"]))
+    >>> undressed(pa.table({"a": coded}))["a"].type
+    DataType(string)
+    """
+    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
+
+
+def _apart(table: pa.Table) -> pa.Table:
+    """The rows in memory of their own: a slice would take the whole of its buffers along."""
+    return undressed(table.take(pa.array(np.arange(table.num_rows))))
+
+
+class Deferred:
+    """A table made when first looked at, then kept."""
+
+    def __init__(self, make: Callable[[], pa.Table]) -> None:
+        self._make = make
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return self._make()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied or pickled is the table; what it is made of stays."""
+        return _made, (_apart(self._table),)
+
+    def read(self) -> pa.Table:
+        """The table."""
+        return self._table
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The table, a batch at a time."""
+        return iter(self._table.to_batches())
+
+
+def _made(table: pa.Table) -> Deferred:
+    return Deferred(lambda: table)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Tables to publish, the promise they keep, and a manifest that describes them.
+
+    Rows stand in an order that follows from the published values alone. No respondent, no dropped
+    column and no original time is in it.
+    """
+
+    guarantee: Guarantee
+    manifest: Mapping[str, Any]
+    parts: Mapping[str, pa.Table | Deferred | Stored]
+
+    @property
+    def table(self) -> pa.Table:
+        """The main table."""
+        return self._read("data")
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Every table by name."""
+        return {name: self._read(name) for name in self.parts}
+
+    def batches(self, name: str = "data") -> Iterator[pa.RecordBatch]:
+        """One table, a batch at a time, so that a release larger than memory can be read."""
+        return iter(self.parts[name].to_batches())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled: the rows alone, and nothing of what they were made of."""
+        tables = {name: _apart(table) for name, table in self.tables.items()}
+        return Release, (self.guarantee, self.manifest, tables)
+
+    def _read(self, name: str) -> pa.Table:
+        part = self.parts[name]
+        return part if isinstance(part, pa.Table) else part.read()
+
+    def __repr__(self) -> str:
+        return f"<Release: {self.guarantee.sentence}; tables {', '.join(self.parts)}>"

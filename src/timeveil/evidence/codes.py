@@ -1,0 +1,177 @@
+"""Values as small integers, so that a judge compares and counts with array arithmetic.
+
+This is the judges' own counting: nothing here is shared with the method that made the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.stored import Stored
+from timeveil.errors import InputError, instead_of
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+_ROOM = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column as `values[codes]`; a null is a value like any other and has a code."""
+
+    codes: Integers
+    values: pa.Array
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.values)
+
+
+def column_of(part: object, name: str) -> pa.ChunkedArray:
+    """One column of a table in memory, deferred or on disk; on disk the others are not read."""
+    if isinstance(part, pa.Table):
+        return part.column(name)
+    if isinstance(part, Stored):
+        return part.read([name]).column(name)
+    return part.read().column(name)  # type: ignore[attr-defined]
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, however they are laid out in memory.
+
+    >>> import pyarrow as pa
+    >>> plain_type(pa.dictionary(pa.int32(), pa.large_string()))
+    DataType(string)
+    """
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
+def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
+    """Number the distinct values of a column in order of appearance.
+
+    >>> import pyarrow as pa
+    >>> coded = encode(pa.array(["b", None, "b", "a"]))
+    >>> coded.codes.tolist(), coded.values.to_pylist()
+    ([0, 1, 0, 2], ['b', None, 'a'])
+    """
+    whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_dictionary(whole.type):
+        return _encode_dictionary(whole)
+    if pa.types.is_null(whole.type):
+        return Coded(np.zeros(len(whole), dtype=np.int64), pa.nulls(1))
+    if pa.types.is_nested(whole.type):
+        whole = pa.chunked_array([pa.array([repr(v) for v in whole.to_pylist()], pa.string())])
+    encoded = whole.dictionary_encode("encode")
+    if not encoded.num_chunks:
+        return Coded(np.zeros(0, dtype=np.int64), pa.array([], plain_type(whole.type)))
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    values = encoded.chunk(encoded.num_chunks - 1).dictionary
+    return Coded(_int64(indices), values.cast(plain_type(values.type)))
+
+
+def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
+    """As `encode`, but what nobody can tell apart is one value: 0 and -0, and null and every NaN.
+
+    >>> import pyarrow as pa
+    >>> encode_values(pa.array([0.0, -0.0, float("nan"), None])).codes.tolist()
+    [0, 0, 1, 1]
+    """
+    kind = plain_type(column.type)
+    if not pa.types.is_floating(kind):
+        return encode(column)
+    numbers = column.cast(kind)
+    numbers = pc.add(numbers.cast(pa.float32()) if pa.types.is_float16(kind) else numbers, 0.0)
+    coded = encode(pc.if_else(pc.is_nan(numbers), pa.scalar(None, numbers.type), numbers))
+    return Coded(coded.codes, coded.values.cast(kind))
+
+
+def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
+    """Two entries of a dictionary may be the same value, and two chunks may have different dictionaries."""
+    kind = plain_type(column.type)
+    entries = [chunk.dictionary.cast(kind) for chunk in column.chunks]
+    distinct = encode(pa.chunked_array([*entries, pa.nulls(1, kind)], kind))
+    null = int(distinct.codes[-1])
+    offset, parts = 0, [np.zeros(0, dtype=np.int64)]
+    for chunk, entry in zip(column.chunks, entries, strict=True):
+        lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
+        parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
+        offset += len(entry)
+    codes = np.concatenate(parts)
+    used, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # entries that no row has are no values
+    return Coded(np.argsort(order)[place], distinct.values.take(pa.array(used[order])))
+
+
+def align(left: Coded, right: Coded) -> tuple[Coded, Coded]:
+    """The same two columns under one numbering."""
+    ours, theirs = left.values, right.values
+    if ours.type != theirs.type:
+        error = InputError(
+            f"the ledger holds {ours.type} where the release holds {theirs.type}",
+            hint="give the ledger that was made together with this release",
+            code="ledger-mismatch",
+        )
+        causes = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
+        ours = instead_of(causes, lambda _: error, lambda: left.values.cast(theirs.type))
+    joint = encode(pa.chunked_array([ours, theirs], theirs.type))
+    return (
+        Coded(joint.codes[: len(ours)][left.codes], joint.values),
+        Coded(joint.codes[len(ours) :][right.codes], joint.values),
+    )
+
+
+def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
+    """One code per combination of codes, from 0 without holes, and how many there are.
+
+    >>> import numpy as np
+    >>> codes, count = fold([(np.array([0, 0, 1]), 2), (np.array([5, 5, 5]), 9)], rows=3)
+    >>> codes.tolist(), count
+    ([0, 0, 1], 2)
+    """
+    folded, space = np.zeros(rows, dtype=np.int64), 1
+    for codes, size in columns:
+        if space * max(size, 1) >= _ROOM:
+            folded, space = dense(folded, space)
+        folded, space = folded * size + codes, space * max(size, 1)
+    return dense(folded, space)
+
+
+def dense(codes: Integers, space: int) -> tuple[Integers, int]:
+    """Renumber codes below `space` so that each of 0..count-1 occurs, keeping their order."""
+    if space > 4 * len(codes) + 1_000_000:
+        values, inverse = np.unique(codes, return_inverse=True)
+        return inverse.astype(np.int64, copy=False).ravel(), len(values)
+    seen = np.zeros(space, dtype=bool)
+    seen[codes] = True
+    return (np.cumsum(seen, dtype=np.int64) - 1)[codes], int(seen.sum())
+
+
+def distinct(values: Integers) -> Integers:
+    """The distinct values, sorted; by sorting, which on a million codes beats the hashing of `np.unique`."""
+    ordered = np.sort(values)
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return ordered[fresh]
+
+
+def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
+    """Each (first, second) that occurs, sorted, with how often; `size` is above every second."""
+    pairs, counts = np.unique(first * size + second, return_counts=True)
+    return pairs // max(size, 1), pairs % max(size, 1), counts
+
+
+def _int64(indices: pa.ChunkedArray | pa.Array) -> Integers:
+    return np.asarray(indices).astype(np.int64, copy=False)

@@ -1,5 +1,0 @@
-"""The door: tables of any kind come in, typed Arrow relations with roles go on."""
-
-from timeveil.intake.door import read
-
-__all__ = ["read"]

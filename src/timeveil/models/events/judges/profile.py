@@ -1,0 +1,173 @@
+"""The risk of a table as it is, before anything is done.
+
+Per granularity: were the times published as its granules and the respondent left out, how many people
+would share each (quasi-identifiers, granule)? Next to it, what a count of rows would claim: a person with
+many rows makes a group look safe that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from timeveil.calendar.catalogue import resolve
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Timeline, at_least, base_for
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.relation import Relation
+from timeveil.evidence.codes import Integers, column_of, distinct, encode, fold
+from timeveil.models.events.judges.linked import People, people_of
+from timeveil.models.events.judges.resolution import resolution
+
+AS_IT_STANDS = "as it stands"
+
+
+@dataclass(frozen=True, slots=True)
+class GranularityRisk:
+    """How well people hide in each other's company at one granularity.
+
+    `smallest_group` counts people; `claimed_by_rows` is the smallest group by rows, which a tool that
+    counts rows would call k. `people_unique` are alone in some group, `people_below_k` are in some
+    group of fewer than k people, `rows_below_k` stand in such groups. Rows in a gap of the calendar
+    are in no group.
+    """
+
+    granularity: str
+    groups: int
+    smallest_group: int
+    claimed_by_rows: int
+    people_unique: int
+    people_below_k: int
+    share_below_k: float
+    rows_below_k: int
+    rows_in_gaps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The risk of a table, as it stands and at every granularity.
+
+    `rows_incomplete` lack the respondent or the time and are in no other count. `rows_per_person` gives
+    the smallest, median, mean, 90 % and largest number of rows that a person has.
+    """
+
+    k: int
+    rows: int
+    rows_incomplete: int
+    people: int
+    rows_per_person: dict[str, float]
+    as_it_stands: GranularityRisk
+    granularities: tuple[GranularityRisk, ...]
+
+    @property
+    def already_anonymous(self) -> bool:
+        """Whether every (quasi-identifiers, time) value of the table is shared by k people as it is."""
+        return not self.as_it_stands.rows_below_k
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data."""
+        return {**asdict(self), "already_anonymous": self.already_anonymous}
+
+
+def profile(
+    relation: Relation,
+    k: int,
+    granularities: Iterable[str | Granularity] | str | Granularity | None = None,
+    definitions: Iterable[Granularity] | None = None,
+) -> Profile:
+    """Count people and rows per group, at the table's own resolution and at each granularity.
+
+    Granularities finer than the resolution of the times are left out: they part nothing.
+    """
+    KAnonymity(k)
+    people = people_of(relation)
+    whole = np.flatnonzero(people.whole)
+    quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
+    known, kinds = fold([(coded.codes[whole], coded.size) for coded in quasi], len(whole))
+    rows = _Rows(k, known, kinds, *_renumbered(people.person[whole]))
+    time = encode(column_of(relation.data, str(relation.roles.time)))
+    stands = rows.risk(AS_IT_STANDS, *fold([(time.codes[whole], time.size)], len(whole)))
+    levels = resolve(granularities, people.axis, definitions)
+    return Profile(
+        k=k,
+        rows=relation.rows,
+        rows_incomplete=relation.rows - len(whole),
+        people=rows.people,
+        rows_per_person=_spread(np.bincount(rows.person, minlength=rows.people)),
+        as_it_stands=stands,
+        granularities=tuple(_levels(rows, people, whole, levels)),
+    )
+
+
+def _levels(
+    rows: _Rows, people: People, whole: Integers, levels: tuple[Granularity, ...]
+) -> Iterable[GranularityRisk]:
+    """The risk at each granularity that the time column can be told apart by."""
+    moment = people.moment[whole]
+    low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
+    ticks = base_for(people.axis, levels, low, high, resolution(people.axis, moment))
+    base, place = np.unique(ticks.granule(moment), return_inverse=True)
+    timeline = Timeline(people.axis, ticks, base, gaps="skip")
+    for level in at_least(levels, ticks):
+        first = timeline.firsts(level).astype(np.int64)
+        yield rows.risk(level.name, first[place.ravel()], len(base))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Who and what is known, per row, numbered from 0 without holes."""
+
+    k: int
+    known: Integers
+    kinds: int
+    person: Integers
+    people: int
+
+    def risk(self, name: str, granule: Integers, granules: int) -> GranularityRisk:
+        """Group by (known, granule) and count; -1 is a gap."""
+        inside = np.flatnonzero(granule >= 0)
+        gaps = len(granule) - len(inside)
+        known, person = self.known, self.person
+        if gaps:
+            known, person, granule = known[inside], person[inside], granule[inside]
+        group, groups = fold([(known, self.kinds), (granule, granules)], len(known))
+        pairs = distinct(group * max(self.people, 1) + person)
+        member, owner = np.divmod(pairs, max(self.people, 1))
+        people = np.bincount(member, minlength=groups)
+        rows = np.bincount(group, minlength=groups)
+        small = people < self.k
+        below = _how_many(owner[small[member]])
+        return GranularityRisk(
+            granularity=name,
+            groups=groups,
+            smallest_group=int(people.min()) if groups else 0,
+            claimed_by_rows=int(rows.min()) if groups else 0,
+            people_unique=_how_many(owner[people[member] == 1]),
+            people_below_k=below,
+            share_below_k=below / self.people if self.people else 0.0,
+            rows_below_k=int(rows[small].sum()),
+            rows_in_gaps=gaps,
+        )
+
+
+def _how_many(people: Integers) -> int:
+    return int(np.count_nonzero(np.bincount(people)))
+
+
+def _renumbered(person: Integers) -> tuple[Integers, int]:
+    return fold([(person, int(person.max(initial=0)) + 1)], len(person))
+
+
+def _spread(rows: Integers) -> dict[str, float]:
+    if not len(rows):
+        return dict.fromkeys(("min", "median", "mean", "p90", "max"), 0.0)
+    return {
+        "min": float(rows.min()),
+        "median": float(np.median(rows)),
+        "mean": float(rows.mean()),
+        "p90": float(np.quantile(rows, 0.9)),
+        "max": float(rows.max()),
+    }

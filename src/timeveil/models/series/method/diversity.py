@@ -1,0 +1,177 @@
+"""Different sensitive values for those who share envelope and pattern (Shou et al. 2013, §5.4).
+
+Envelopes and patterns hide whom a row is about; a sensitive value that all rows of a cell have gives
+everybody in it away all the same. In every cell no value may stand in more than one row in l; of a value that
+stands in more, some rows, chosen at random, get another one that is near in rank and not yet too often there.
+
+Where we depart from the print
+    A cell is a group and a pattern, with its level; the paper means the same by PS(r).
+    A new value is one that somebody in the column has, copied as it is written. The paper draws one that
+    nobody has, close by: that stands out, and rounding brings back what it was. The frequency that the paper
+    wants to keep low is counted instead.
+    Near is in rank: next to a common zero, the smallest amounts that occur.
+    Categories have no neighbourhood, so they are refused, and so are numbers with few different values.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeveil.domain.wording import counted
+from timeveil.errors import InputError, InternalError, ParameterError
+from timeveil.models.series.method.partition import Labels
+from timeveil.reading.numbers import numbers
+
+NEAR = 0.05
+"""How far a value may be moved at first: the share of the column's different values, up and down."""
+FEW, TIMES = 4, 2
+"""With fewer different values than this, or than so many times l, a column behaves like categories.
+
+A cell of n rows needs n / floor(n / l) different values, which is below 2 l."""
+_TRIES = 200
+
+
+def diversified(
+    attributes: pa.Table,
+    names: tuple[str, ...],
+    cell: Labels,
+    l: int,  # noqa: E741
+    seed: int | None,
+) -> tuple[pa.Table, dict[str, int]]:
+    """The table with no value in more than one row in l of any cell, and how many changed in each column.
+
+    `cell` numbers cells of at least l rows; rows in none, -1, stay as they are and lend nothing. Without a
+    seed nobody can do the same draws again.
+    """
+    chance = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+    changed = {}
+    for name in names:
+        values = _numbers(name, attributes[name])
+        rows = _too_many(values, cell, l, chance)
+        if len(rows):
+            known = np.unique(values[cell >= 0])
+            _refuse_few(name, len(known), l)
+            new = _moved(np.searchsorted(known, values), cell, rows, l, chance)
+            lender = np.arange(len(values))
+            lender[rows] = _lenders(values, known[new], cell, chance)
+            place = attributes.column_names.index(name)
+            attributes = attributes.set_column(place, name, attributes[name].take(pa.array(lender)))
+            changed[name] = len(rows)
+    return attributes, changed
+
+
+def check_numbers(attributes: pa.Table, names: tuple[str, ...], l: int) -> None:  # noqa: E741
+    """Only numbers can be moved a little, and only among enough different ones."""
+    for name in names:
+        _refuse_few(name, len(np.unique(_numbers(name, attributes[name]))), l)
+
+
+def _refuse_few(name: str, different: int, l: int) -> None:  # noqa: E741
+    if different < max(FEW, TIMES * l):
+        raise ParameterError(
+            f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
+            "it behaves like categories, and a value moved a little would be another category",
+            hint="leave l out and raise p, or drop the column",
+            code="bad-parameter",
+            facts={"column": name, "different": different},
+        )
+
+
+def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
+    found = None
+    try:
+        found = numbers(name, column)
+    except InputError as error:
+        if error.facts.get("long"):
+            raise
+    if found is None:
+        raise ParameterError(
+            f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
+            hint="leave l out and raise p, or drop the column",
+            code="bad-parameter",
+        )
+    lacking = int(np.count_nonzero(found.missing)) + found.strange
+    if lacking:
+        raise InputError(
+            f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all",
+            hint="fill them in, or leave l out",
+            code="nulls",
+            facts={"column": name, "count": lacking},
+        )
+    return found.values
+
+
+def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:  # noqa: E741
+    """Rows to change: of a value in more than one in l rows of a cell, as many as are too many."""
+    order = chance.permutation(len(values))
+    order = order[cell[order] >= 0]
+    order = order[np.lexsort((values[order], cell[order]))]
+    if len(order) == 0:
+        return order
+    where, what = cell[order], values[order]
+    first = np.concatenate([[True], (where[1:] != where[:-1]) | (what[1:] != what[:-1])])
+    starts = np.flatnonzero(first)
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    allowed = np.bincount(where)[where] // l
+    return order[place >= allowed]
+
+
+def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:  # noqa: E741
+    """For each row the rank of a new value near its own; at most one row in l of its cell gets or has it.
+
+    At least half of all values are free in any cell, as there are `TIMES` l of them and 2 l can be full.
+    """
+    size = int(rank[cell >= 0].max()) + 1
+    sizes = np.bincount(cell[cell >= 0])
+    staying = np.setdiff1d(np.flatnonzero(cell >= 0), rows)
+    taken, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
+    new, open_rows = np.full(len(rows), -1, np.int64), np.arange(len(rows))
+    reach = max(2 * l, int(np.ceil(NEAR * size)))
+    for attempt in range(_TRIES):
+        where = cell[rows[open_rows]]
+        drawn = rank[rows[open_rows]] + chance.integers(-reach, reach + 1, len(open_rows))
+        inside = (drawn >= 0) & (drawn < size)
+        key = where * size + np.where(inside, drawn, 0)
+        good = inside & (_often(taken, often, key) + _place(np.where(inside, key, -1)) < sizes[where] // l)
+        new[open_rows[good]] = drawn[good]
+        both = np.concatenate([np.repeat(taken, often), key[good]])
+        taken, often = np.unique(both, return_counts=True)
+        open_rows = open_rows[~good]
+        if len(open_rows) == 0:
+            return new
+        reach = min(reach * 2, size) if attempt % 8 == 7 else reach
+    raise InternalError(
+        f"no free value was found near {counted(len(open_rows), 'value')}",
+        hint="report this with the number of rows and the type of the sensitive column",
+        code="internal",
+    )
+
+
+def _often(taken: Labels, often: Labels, key: Labels) -> Labels:
+    """How often each key is taken."""
+    if len(taken) == 0:
+        return np.zeros(len(key), np.int64)
+    place = np.minimum(np.searchsorted(taken, key), len(taken) - 1)
+    return np.where(taken[place] == key, often[place], 0)
+
+
+def _place(key: Labels) -> Labels:
+    """How many equal keys stand before each."""
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-2))
+    place = np.empty(len(key), np.int64)
+    place[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
+    return place
+
+
+def _lenders(
+    values: NDArray[np.float64], wanted: NDArray[np.float64], cell: Labels, chance: np.random.Generator
+) -> Labels:
+    """A row, of those published, that has each wanted value, so that it can be copied as it is written."""
+    order = chance.permutation(np.flatnonzero(cell >= 0))
+    order = order[np.argsort(values[order], kind="stable")]
+    return order[np.searchsorted(values[order], wanted)]

@@ -1,0 +1,70 @@
+"""`representative`: as `adaptive`, with patterns that stand for a subgroup and need not be anyone's own.
+
+A subgroup's pattern is the one nearest to the sum of its members' shapes, at one level for all instants.
+That loses less than a pattern which must be true of everybody, and Definition 5 allows it.
+
+Why it has to be asked for. The pattern is close to a mean, and a mean tells on the last: whoever knows all
+but one of the p members recovers the shape of the last with an error of about 0.7 * p / level, in deviations.
+So the level is held at p + 1, and p has to be 3 at least. What a pattern says is not true of each member, so
+nothing missing can be estimated from it. Prefer `adaptive`.
+"""
+
+from __future__ import annotations
+
+from timeveil.domain.progress import Progress, silent
+from timeveil.errors import ParameterError
+from timeveil.models.series.method.arranging import arrange
+from timeveil.models.series.method.partition import Matrix, Partition
+from timeveil.symbols.sax import Center
+
+LEAST_P = 3
+LEAST_LEVEL = 4
+
+
+def representative(
+    matrix: Matrix,
+    k: int,
+    p: int,
+    *,
+    shape_weight: float = 50,
+    effort: int = 1,
+    max_level: int = 20,
+    center: Center = "mean",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Partition:
+    """Groups of at least k, subgroups of at least p, and one pattern near the middle of each subgroup.
+
+    >>> import numpy as np
+    >>> matrix = np.array([[1.0, 2, 3], [9, 8, 7], [2, 3, 4], [8, 7, 6], [0, 1, 2], [7, 6, 5]])
+    >>> found = representative(matrix, 6, 3)
+    >>> found.own, found.levels.tolist()
+    (False, [[4, 4, 4], [4, 4, 4]])
+    """
+    if p < LEAST_P:
+        raise ParameterError(
+            f"a pattern that stands for {p} tells each of them about the other",
+            hint=f"choose p of at least {LEAST_P}, or the method adaptive",
+            code="bad-parameter",
+        )
+    return arrange(
+        matrix,
+        k,
+        p,
+        weight=shape_weight,
+        effort=effort,
+        max_level=max_level,
+        level=level_for(p, max_level),
+        center=center,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def level_for(p: int, max_level: int) -> int:
+    """The level of a pattern that stands for p: p + 1 and 4 at least, as far as allowed.
+
+    >>> level_for(5, 20), level_for(3, 20), level_for(40, 20)
+    (6, 4, 20)
+    """
+    return min(max_level, max(LEAST_LEVEL, p + 1))

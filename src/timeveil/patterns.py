@@ -1,0 +1,5 @@
+"""Frequent patterns on their own: `timeveil.patterns.mine`."""
+
+from timeveil.models.patterns.method.mining import mine
+
+__all__ = ["mine"]
