@@ -15,10 +15,15 @@ A guarantee that does not hold is not an exception: `verify` returns a falsy `Ve
 Messages say what happened with its numbers, and a hint names one action. They carry column names,
 counts and row numbers, never a cell value. `code` is stable; each has a section in
 `docs/reference/errors.md`.
+
+A hint names parameters in braces, `{suppress=0.01}` or `{suppress}`, so that each surface spells them the
+way its users type them: see `spell`.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
@@ -82,6 +87,53 @@ ErrorCode = Literal[
 ERROR_CODES: tuple[str, ...] = get_args(ErrorCode)
 
 
+Surface = Literal["python", "command", "job"]
+_PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
+
+
+def spell(hint: str, surface: Surface = "python") -> str:
+    """The hint with its parameters as they are typed in Python, on the command line or in a job file.
+
+    >>> spell('withhold them with {nulls="withhold"}')
+    'withhold them with nulls="withhold"'
+    >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "command")
+    'withhold them with --nulls withhold, or use --force'
+    >>> spell("raise {min_support}, or set {max_len=3}", "job")
+    'raise min_support, or set max_len = 3'
+    """
+    return _PARAMETER.sub(lambda match: _SPELLINGS[surface](match[1], match[2]), hint)
+
+
+def _python(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
+
+
+def _option(name: str, value: str | None) -> str:
+    option = f"--{name.replace('_', '-')}"
+    match value:
+        case None | "True":
+            return option
+        case "False":
+            return f"--no-{option[2:]}"
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        literal = value
+    items = literal if isinstance(literal, list | tuple) else [literal]
+    return f"{option} {','.join(str(item) for item in items)}"
+
+
+def _key(name: str, value: str | None) -> str:
+    return name if value is None else f"{name} = {value}"
+
+
+_SPELLINGS: Mapping[Surface, Callable[[str, str | None], str]] = {
+    "python": _python,
+    "command": _option,
+    "job": _key,
+}
+
+
 class TimeveilError(Exception):
     """The root: one `except` catches all that timeveil raises on purpose.
 
@@ -98,9 +150,10 @@ class TimeveilError(Exception):
     def __init__(
         self, message: str, *, hint: str, code: ErrorCode, facts: Mapping[str, Any] | None = None
     ) -> None:
-        super().__init__(f"{message}\n\nhint: {hint}")
         self.message = message
-        self.hint = hint
+        self.template = hint
+        self.hint = spell(hint)
+        super().__init__(f"{message}\n\nhint: {self.hint}")
         self.code: ErrorCode = code
         self.facts: dict[str, Any] = dict(facts or {})
 

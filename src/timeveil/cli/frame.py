@@ -22,7 +22,7 @@ from timeveil.cli import stopping, streams
 from timeveil.cli.output import Output
 from timeveil.cli.stopping import INTERRUPTED
 from timeveil.cli.usage import usage_error
-from timeveil.errors import EngineError, InternalError, TimeveilError
+from timeveil.errors import EngineError, InternalError, TimeveilError, spell
 from timeveil.jobs.hints import in_keys, in_options
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -89,7 +89,8 @@ def _command() -> Any:
 
 def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
     """The error with its hint as it is typed: options, or the keys of a job file."""
-    hint = (in_keys if arguments[:1] == ["run"] else in_options)(error.hint)
+    job = arguments[:1] == ["run"]
+    hint = (in_keys if job else in_options)(spell(error.template, "job" if job else "command"))
     return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -132,9 +133,20 @@ VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES, *SE
 
 @dataclass(slots=True)
 class Findings:
-    """The checks done and what they refused."""
+    """The checks done and what they refused.
+
+    `sentences` has a message per expectation, with numbers in braces. An expectation is named by its
+    violation code, and by a detail after a colon where one code has several messages.
+
+    >>> findings = Findings("recipient", sentences={"counts:rows": "{rows} rows; {stated} stated"})
+    >>> findings.expect("counts:rows", 5 == 6, rows=5, stated=6)
+    False
+    >>> findings.verdict().violations
+    (Violation(code='counts', message='5 rows; 6 stated'),)
+    """
 
     scope: str
+    sentences: Mapping[str, str] = field(default_factory=dict)
     checks: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
 
@@ -145,6 +157,13 @@ class Findings:
     def refuse(self, code: ViolationCode, message: str) -> None:
         """Note what is not as promised; `message` holds numbers and column names, never a value."""
         self.violations.append(Violation(code, message))
+
+    def expect(self, name: str, holds: bool, **numbers: object) -> bool:  # noqa: FBT001
+        """Note a violation unless the expectation holds; numbers and column names fill its sentence."""
+        if not holds:
+            message = self.sentences[name].format(**numbers)
+            self.violations.append(Violation(name.partition(":")[0], message))
+        return holds
 
     def verdict(self) -> Verdict:
         """The outcome."""
