@@ -29,7 +29,7 @@ class Optimum:
     proved: bool
 
 
-def offline(snapshots: Counts, l: int, window: int, seconds: float = 20.0) -> Optimum:  # noqa: E741
+def offline(snapshots: Counts, l: int, window: int, seconds: float = 20.0) -> Optimum:
     """Solve a whole stream at once; after `seconds` the best found so far is taken."""
     flows = [
         (value, origin, slot)
@@ -56,7 +56,7 @@ def offline(snapshots: Counts, l: int, window: int, seconds: float = 20.0) -> Op
 def _constraints(
     snapshots: Counts,
     flows: Sequence[tuple[int, int, int]],
-    l: int,  # noqa: E741
+    l: int,
 ) -> tuple[coo_matrix, list[int]]:
     """Nobody goes twice, and l times a value is never more than all."""
     entries: list[tuple[int, int, float]] = []

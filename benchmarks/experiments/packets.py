@@ -65,7 +65,7 @@ def generated(records: int) -> list[tuple[Source, int]]:
     """Generated streams of so many records, each with its window."""
     return [
         (Source(name, words, l, DRAWN, partial(drawn, setting, records // setting.records, SEED)), window)
-        for name, (l, window, words, setting) in SETTINGS.items()  # noqa: E741
+        for name, (l, window, words, setting) in SETTINGS.items()
     ]
 
 
@@ -110,7 +110,7 @@ def study(source: Source, window: int, questions: int) -> dict[str, Any]:
     }
 
 
-def ways(l: int) -> dict[str, dict[str, Any]]:  # noqa: E741
+def ways(l: int) -> dict[str, dict[str, Any]]:
     """How a stream is published: by the paper's method, with its options, and in packets of several sizes."""
     sizes = [l - 1] if l == 3 else [l - 1, l // 2]
     packets: dict[str, dict[str, Any]] = {f"packets of {size}": {"protect_slot": size} for size in sizes}
@@ -144,7 +144,7 @@ def way(source: Source, table: pa.Table, given: dict[str, Any], questions: int) 
     }
 
 
-def told(part: Posterior, l: int, size: int, people: int) -> dict[str, Any]:  # noqa: E741
+def told(part: Posterior, l: int, size: int, people: int) -> dict[str, Any]:
     """Chances given to true values, as plain numbers; None where there is nobody."""
     there = bool(part.people)
     return {

@@ -41,10 +41,7 @@ def pictures(results: dict[str, Any]) -> dict[str, str]:
 
 def eligibility(results: dict[str, Any]) -> str:
     rows = results["eligibility"]
-    series = [
-        Series(f"l = {l}", [row["not_eligible"][l] for row in rows])
-        for l in rows[0]["not_eligible"]  # noqa: E741
-    ]
+    series = [Series(f"l = {l}", [row["not_eligible"][l] for row in rows]) for l in rows[0]["not_eligible"]]
     words = Words(
         "How many slots cannot be published as they are",
         "Share of slots that are not l-eligible. 10 values, the commonest 28% of all records.",

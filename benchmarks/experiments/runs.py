@@ -165,7 +165,7 @@ def eligibility(slots: int, levels: Sequence[int] = (2, 3, 4)) -> list[dict[str,
         snapshots = [counts for counts in _counts(table) if counts]
         share = {
             str(l): round(sum(max(c.values()) * l > sum(c.values()) for c in snapshots) / len(snapshots), 4)
-            for l in levels  # noqa: E741
+            for l in levels
         }
         found.append({"records": records, "not_eligible": share})
     return found

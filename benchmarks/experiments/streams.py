@@ -43,7 +43,7 @@ class Source:
 
     name: str
     words: str
-    l: int  # noqa: E741
+    l: int
     roles: tv.Roles
     table: Callable[[], pa.Table]
     slot: str = "day"
@@ -105,7 +105,7 @@ def generated(slots: int, seed: int) -> list[Source]:
     """Generated streams with as many records as `slots` slots of 20 have, and made-up case reports."""
     found = [
         Source(name, words, l, DRAWN, partial(drawn, setting, slots * 20 // setting.records, seed))
-        for name, (l, words, setting) in SETTINGS.items()  # noqa: E741
+        for name, (l, words, setting) in SETTINGS.items()
     ]
     words = "about 12 case reports a day, 8 diagnoses, people come back"
     return [*found, Source("case reports", words, 2, CASES, lambda: daily_cases(days=slots, seed=seed))]

@@ -40,8 +40,8 @@ def eligibility(results: dict[str, Any]) -> str:
     rows = results["eligibility"]
     levels = list(rows[0]["not_eligible"])
     return _table(
-        ["records a slot", *(f"l = {l}" for l in levels)],  # noqa: E741
-        ([str(row["records"]), *(percent(row["not_eligible"][l]) for l in levels)] for row in rows),  # noqa: E741
+        ["records a slot", *(f"l = {l}" for l in levels)],
+        ([str(row["records"]), *(percent(row["not_eligible"][l]) for l in levels)] for row in rows),
     )
 
 

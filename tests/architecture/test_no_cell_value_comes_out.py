@@ -159,7 +159,7 @@ WIDE = tv.Roles(respondent="who", series=["t0", "t1"], sensitive=["what"])
 LONG = tv.Roles(respondent="who", time="when", value="load", keep=["where"])
 
 
-def anonymize(roles: tv.Roles = WIDE, k: int = 2, l: int | None = None, **columns: list[Any]) -> None:  # noqa: E741
+def anonymize(roles: tv.Roles = WIDE, k: int = 2, l: int | None = None, **columns: list[Any]) -> None:
     """Series whose values are marks, too."""
     values = {"t0": [1987.6 + row for row in range(8)], "t1": [1987.5 - row for row in range(8)]}
     given = table(**({**values, **columns} if roles is WIDE else {"load": values["t0"], **columns}))

@@ -37,7 +37,7 @@ class Case:
     rows: list[dict]
     k: int = 4
     p: int = 2
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     method: str = "adaptive"
     center: str = "mean"
     digits: int | None = None

@@ -36,7 +36,7 @@ class Case:
     """Records as dicts with keys person, step, zip, sex, ward, ill; `step` is the slot from 0, or None."""
 
     rows: list[dict]
-    l: int = 2  # noqa: E741
+    l: int = 2
     window: int = 3
     axis: TimeAxis = DATES
     slot: str = "day"
@@ -72,7 +72,7 @@ def label_of(case: Case, step):
     return day.isoformat() if case.slot == "day" else "{}-W{:02}".format(*day.isocalendar())
 
 
-def level(counts: Counter, l: int) -> int:  # noqa: E741
+def level(counts: Counter, l: int) -> int:
     """The most records of one value that an l-eligible selection of these can hold."""
     best = 0
     for limit in range(1, max(counts.values(), default=0) + 1):

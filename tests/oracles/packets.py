@@ -76,7 +76,7 @@ def _of_packet(
 
 def hard_stream(rng: random.Random) -> tuple[Slots, Rules]:
     """A random stream with bursts, empty and tiny slots and skew, and rules for it."""
-    l = rng.randint(3, 6)  # noqa: E741
+    l = rng.randint(3, 6)
     window = rng.randint(2, 8)
     rules = Rules(
         l,

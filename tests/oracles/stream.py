@@ -50,7 +50,7 @@ def _cost(value: int, origin: int, slot: int | None, window: Window) -> int:
     return window.withhold(value) if slot is None else window.move[slot - origin]
 
 
-def one_step(window: Window, l: int) -> int:  # noqa: E741
+def one_step(window: Window, l: int) -> int:
     """The least information loss that Definition 2 allows, by HiGHS."""
     groups = groups_of(window)
     if not groups:
@@ -106,7 +106,7 @@ def _solve(
     return round(found.fun)
 
 
-def brute_force(window: Window, l: int) -> int:  # noqa: E741
+def brute_force(window: Window, l: int) -> int:
     """The same by trying every target of every record."""
     records = [group for group, count in groups_of(window).items() for _ in range(count)]
     fixed = {slot: Counter(window.counts(slot)) for slot in window.published if slot != window.last}
@@ -127,7 +127,7 @@ def brute_force(window: Window, l: int) -> int:  # noqa: E741
 
 def offline(
     snapshots: Sequence[Mapping[int, int]],
-    l: int,  # noqa: E741
+    l: int,
     width: int,
     move: Sequence[int],
     withhold: Callable[[int], int],

@@ -37,7 +37,7 @@ def window_of(width: int, mu: Callable[[int], int], beta: Sequence[int]) -> Wind
     return Window(width, [mu(d) for d in range(3 * width)], lambda value: beta[value])
 
 
-def arrive(window: Window, slot: int, counts: dict[int, int], l: int) -> None:  # noqa: E741
+def arrive(window: Window, slot: int, counts: dict[int, int], l: int) -> None:
     kept = least_suppression(counts, l)
     window.arrive(slot, kept, {value: counts[value] - kept[value] for value in counts})
 
@@ -52,7 +52,7 @@ def keeps_timestamp_order(window: Window) -> bool:
     return True
 
 
-def printed(window: Window, l: int) -> None:  # noqa: E741
+def printed(window: Window, l: int) -> None:
     """Figure 4 as printed: with m = 0 nothing is relayed, IG(M2) = 0, and the loop ends."""
     while True:
         fill_level(window)
@@ -65,7 +65,7 @@ def random_windows(seed: int, streams: int) -> list[tuple[Window, int]]:
     rng = random.Random(seed)  # noqa: S311
     found = []
     for _ in range(streams):
-        l, width = rng.randint(2, 5), rng.randint(2, 8)  # noqa: E741
+        l, width = rng.randint(2, 5), rng.randint(2, 8)
         values = rng.randint(l, l + 4)
         mu = rng.choice(list(COSTS.values()))
         even = [mu(width)] * values
@@ -183,7 +183,7 @@ def test_m_zero_as_printed_stops_with_gain_left() -> None:
 
 def test_the_printed_rule_is_worse_on_random_steps() -> None:
     worse = 0
-    for window, l in random_windows(seed=3, streams=150):  # noqa: E741
+    for window, l in random_windows(seed=3, streams=150):
         as_printed = copied(window)
         printed(as_printed, l)
         reposition(window, l)
@@ -196,7 +196,7 @@ def test_theorem_3_the_step_is_optimal() -> None:
     """Thousands of steps against the integer program of Definition 2."""
     windows = random_windows(seed=1, streams=some(240))
     assert len(windows) > 8 * some(240)
-    for window, l in windows:  # noqa: E741
+    for window, l in windows:
         best = oracle.one_step(window, l)
         reposition(window, l)
         assert window.loss() == best
@@ -204,7 +204,7 @@ def test_theorem_3_the_step_is_optimal() -> None:
 
 def test_theorem_3_against_every_choice_record_by_record() -> None:
     tried = 0
-    for window, l in random_windows(seed=5, streams=some(400)):  # noqa: E741
+    for window, l in random_windows(seed=5, streams=some(400)):
         records = sum(oracle.groups_of(window).values())
         if window.width <= 3 and records <= 9:
             best = oracle.brute_force(window, l)
@@ -215,13 +215,13 @@ def test_theorem_3_against_every_choice_record_by_record() -> None:
 
 
 def test_theorem_1_timestamp_order_is_kept() -> None:
-    for window, l in random_windows(seed=7, streams=some(200)):  # noqa: E741
+    for window, l in random_windows(seed=7, streams=some(200)):
         reposition(window, l)
         assert keeps_timestamp_order(window)
 
 
 def test_every_slot_stays_eligible_and_moves_go_forward_within_the_window() -> None:
-    for window, l in random_windows(seed=8, streams=some(200)):  # noqa: E741
+    for window, l in random_windows(seed=8, streams=some(200)):
         reposition(window, l)
         for slot, cells in window.published.items():
             assert max(window.counts(slot).values(), default=0) * l <= window.sizes[slot]
@@ -267,7 +267,7 @@ def test_theorem_2_work_grows_with_the_relays_only(monkeypatch: pytest.MonkeyPat
         return walk(self, value, origin, begin, source)
 
     monkeypatch.setattr(Window, "_walk", counted)
-    for window, l in random_windows(seed=9, streams=60):  # noqa: E741
+    for window, l in random_windows(seed=9, streams=60):
         values = len(window.waiting)
         applied = 0
         carry_out = window.apply
@@ -283,7 +283,7 @@ def test_theorem_2_work_grows_with_the_relays_only(monkeypatch: pytest.MonkeyPat
         assert planned <= values + 2 * applied
 
 
-def with_a_real_l(window: Window, l: Fraction) -> None:  # noqa: E741
+def with_a_real_l(window: Window, l: Fraction) -> None:
     """Figure 4, corrected, with an l that is no whole number: m is rounded up, as records are whole."""
     while True:
         fill_level(window)
@@ -301,7 +301,7 @@ def with_a_real_l(window: Window, l: Fraction) -> None:  # noqa: E741
 
 def test_with_a_real_l_the_step_is_not_always_optimal() -> None:
     """With l = 5/3 the second level takes two records more and does not pay; the third takes only one."""
-    l = Fraction(5, 3)  # noqa: E741
+    l = Fraction(5, 3)
     window = window_of(3, COSTS["linear"], [1, 4, 1])
     window.place(1, {}, {0: 1})
     window.place(2, {}, {})
@@ -314,7 +314,7 @@ def test_with_a_real_l_the_step_is_not_always_optimal() -> None:
 
 
 @pytest.mark.parametrize("l", [2.5, 1, 0, -3, True, "3", None])
-def test_l_must_be_a_whole_number_of_at_least_two(l: object) -> None:  # noqa: E741
+def test_l_must_be_a_whole_number_of_at_least_two(l: object) -> None:
     """With a real l the step is not always optimal, and l = 1 promises nothing."""
     with pytest.raises(tv.ParameterError, match="l must be a whole number of at least 2"):
         tv.StreamPublisher(tv.Roles(time="day", sensitive=["value"]), l=l)  # type: ignore[arg-type]

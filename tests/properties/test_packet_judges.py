@@ -32,7 +32,7 @@ def stream(seed: int, slots: int = 14) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def published(seed: int, l: int = 4, protect: int = 3, **given):  # noqa: E741
+def published(seed: int, l: int = 4, protect: int = 3, **given):
     return tv.publish_stream(
         stream(seed), ROLES, l=l, protect_slot=protect, seed=seed, **{"window": 5, **given}
     )
@@ -77,7 +77,7 @@ def least(ledger, promised: int = 3) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("l", [3, 4, 5, 6])
-def test_what_the_method_publishes_passes(l):  # noqa: E741
+def test_what_the_method_publishes_passes(l):
     for seed in SEEDS[:4]:
         for protect in range(2, l):
             for given in ({}, {"spread": 3}, {"fillers": 4, "spread": 4}):

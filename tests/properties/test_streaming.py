@@ -22,7 +22,7 @@ FACTS = ("published", "moved", "withheld", "duplicates", "mean_distance", "infor
 @st.composite
 def streams(draw: Any, people: bool = True) -> tuple[pa.Table, tv.Roles, dict[str, Any]]:
     """A table of records in order of time, its roles, and parameters to publish it with."""
-    l = draw(st.integers(2, 4))  # noqa: E741
+    l = draw(st.integers(2, 4))
     slots = draw(st.lists(st.lists(st.integers(0, 6), max_size=14), min_size=1, max_size=14))
     first = draw(st.integers(-3, 3))
     rows = [(first + slot, value) for slot, values in enumerate(slots) for value in values]
@@ -187,7 +187,7 @@ def test_restored_in_the_middle_or_undisturbed(
 )
 def test_undo_of_a_relay_leaves_all_as_it_was(
     slots: list[list[int]],
-    l: int,  # noqa: E741
+    l: int,
     width: int,
     chance: Any,
 ) -> None:

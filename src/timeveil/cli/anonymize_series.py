@@ -89,7 +89,7 @@ def anonymize_series(
             "bounds are somebody's value; off publishes exact values: --round-outward 2",
         ),
     ] = "3",
-    l: Annotated[  # noqa: E741
+    l: Annotated[
         int | None,
         typer.Option(
             "--l",
@@ -148,9 +148,9 @@ def anonymize_series(
     Example: timeveil anonymize-series loads.csv --out published --respondent household --series h00..h23
     --sensitive tariff --k 10 --p 5
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.series import perform_series, series_roles  # noqa: PLC0415
-    from timeveil.models.series.words.run import SeriesRun  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.jobs.series import perform_series, series_roles
+    from timeveil.models.series.words.run import SeriesRun
 
     try:
         roles, instants = series_roles(

@@ -44,10 +44,10 @@ def _timeveil(
     version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
 ) -> None:
     """Publish temporal data about people without giving them away."""
-    from timeveil.cli.streams import to_stdout  # noqa: PLC0415
+    from timeveil.cli.streams import to_stdout
 
     if version:
-        from timeveil.domain.version import TOOL  # noqa: PLC0415
+        from timeveil.domain.version import TOOL
 
         to_stdout(f"{TOOL}\n")
         raise typer.Exit

@@ -100,10 +100,10 @@ def attack(
     Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
     published --ledger loads.ledger --values 3 --pattern
     """
-    from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder import open_release  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger, write_new
+    from timeveil.cli.output import Output
+    from timeveil.folder import open_release
+    from timeveil.folder.writing import refuse_taken
 
     if picture is not None:
         refuse_taken(Path(picture))
@@ -154,10 +154,10 @@ def _refuse_picture(picture: str | None, model: str) -> None:
 def _on_times(
     release: Release, ledger: Ledger, visits: int | None, tolerance: str | None, width: int
 ) -> Attacked:
-    from timeveil.judging.attack_names import Adversary  # noqa: PLC0415
-    from timeveil.judging.attack_names import attack as search  # noqa: PLC0415
-    from timeveil.models.events.words.breach import described  # noqa: PLC0415
-    from timeveil.models.events.words.picture import breach_svg  # noqa: PLC0415
+    from timeveil.judging.attack_names import Adversary
+    from timeveil.judging.attack_names import attack as search
+    from timeveil.models.events.words.breach import described
+    from timeveil.models.events.words.picture import breach_svg
 
     known, within = 1 if visits is None else visits, "0" if tolerance is None else tolerance
     breach = search(release, ledger, Adversary(visits=known, tolerance=_tolerance(within, release)))
@@ -166,11 +166,11 @@ def _on_times(
 
 
 def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_plain: bool) -> Attacked:
-    from timeveil.judging.attack_names import StreamAdversary  # noqa: PLC0415
-    from timeveil.judging.attack_names import attack as search  # noqa: PLC0415
-    from timeveil.models.stream.words.beside import beside_svg  # noqa: PLC0415
-    from timeveil.models.stream.words.breach import described  # noqa: PLC0415
-    from timeveil.models.stream.words.picture import stream_svg  # noqa: PLC0415
+    from timeveil.judging.attack_names import StreamAdversary
+    from timeveil.judging.attack_names import attack as search
+    from timeveil.models.stream.words.beside import beside_svg
+    from timeveil.models.stream.words.breach import described
+    from timeveil.models.stream.words.picture import stream_svg
 
     adversary = StreamAdversary() if knows is None else StreamAdversary(knows)  # type: ignore[arg-type]
     breach = search(release, ledger, adversary)
@@ -189,7 +189,7 @@ def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_pl
 
 def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
     """The same records, published by the paper's method."""
-    from timeveil.models.stream.method import publish_stream  # noqa: PLC0415
+    from timeveil.models.stream.method import publish_stream
 
     original, stated = ledger.original, release.manifest["parameters"]
     same = {name: stated[name] for name in ("l", "window", "move_cost", "fill_empty")}
@@ -205,18 +205,18 @@ def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
 
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
-    from timeveil.judging.attack_names import attack as search  # noqa: PLC0415
-    from timeveil.models.series.words.attack_picture import series_svg  # noqa: PLC0415
-    from timeveil.models.series.words.breach import described  # noqa: PLC0415
+    from timeveil.judging.attack_names import attack as search
+    from timeveil.models.series.words.attack_picture import series_svg
+    from timeveil.models.series.words.breach import described
 
     breach = search(release, ledger, adversary)
     return described(breach, width), breach.as_dict(), lambda: series_svg(breach)
 
 
 def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) -> Attacked:
-    from timeveil.judging.attack_names import PatternAdversary  # noqa: PLC0415
-    from timeveil.judging.attack_names import attack as search  # noqa: PLC0415
-    from timeveil.models.patterns.words.breach import described  # noqa: PLC0415
+    from timeveil.judging.attack_names import PatternAdversary
+    from timeveil.judging.attack_names import attack as search
+    from timeveil.models.patterns.words.breach import described
 
     breach = search(release, ledger, PatternAdversary())
     examples = {"examples": [group.as_dict() for group in breach.examples]} if told else {}
@@ -226,8 +226,8 @@ def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) ->
 def _of_series(
     values: str | None, tolerance: str | None, release: Release, *, pattern: bool
 ) -> SeriesAdversary:
-    from timeveil.jobs.columns import listed  # noqa: PLC0415
-    from timeveil.judging.attack_names import SeriesAdversary  # noqa: PLC0415
+    from timeveil.jobs.columns import listed
+    from timeveil.judging.attack_names import SeriesAdversary
 
     error = ParameterError(
         "the tolerance is not a number",

@@ -45,12 +45,12 @@ def compare(
 
     Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
     """
-    from timeveil.cli.files import write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.compare import compare as put  # noqa: PLC0415
-    from timeveil.compare.comparison_picture import comparison_svg  # noqa: PLC0415
-    from timeveil.compare.report_comparison import described  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import write_new
+    from timeveil.cli.output import Output
+    from timeveil.compare import compare as put
+    from timeveil.compare.comparison_picture import comparison_svg
+    from timeveil.compare.report_comparison import described
+    from timeveil.folder.writing import refuse_taken
 
     output = Output(as_json=as_json, quiet=quiet)
     if out is not None:
@@ -74,7 +74,7 @@ def compare(
 
 def _opened(folders: Sequence[str]) -> list[Release] | None:
     """The releases; None if a folder is not as it was written."""
-    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.folder import open_release
 
     try:
         return [open_release(folder) for folder in folders]
@@ -86,9 +86,9 @@ def _opened(folders: Sequence[str]) -> list[Release] | None:
 
 def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) -> int:
     """What is wrong, as `verify` says it, and no number that rests on such files."""
-    from timeveil.compare.compare_comparison import Comparison  # noqa: PLC0415
-    from timeveil.compare.report_comparison import described  # noqa: PLC0415
-    from timeveil.folder.judging import judged  # noqa: PLC0415
+    from timeveil.compare.compare_comparison import Comparison
+    from timeveil.compare.report_comparison import described
+    from timeveil.folder.judging import judged
 
     found = [judged(Path(folder)) for folder in folders]
     models = tuple("" if release is None else str(release.manifest["model"]) for release, _ in found)
@@ -99,7 +99,7 @@ def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) 
 
 
 def _ledgers(paths: Sequence[str], names: Sequence[str], output: Output) -> dict[str, Ledger]:
-    from timeveil.cli.files import private_ledger  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger
 
     if len(paths) != len(names):
         raise ParameterError(

@@ -28,12 +28,12 @@ def demo(
 
     Example: timeveil demo
     """
-    from timeveil.cli import streams  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder import open_release  # noqa: PLC0415
-    from timeveil.jobs.perform import carry_out  # noqa: PLC0415
-    from timeveil.judging.attack_names import Adversary, attack  # noqa: PLC0415
-    from timeveil.models.events.words.picture import breach_svg  # noqa: PLC0415
+    from timeveil.cli import streams
+    from timeveil.cli.output import Output
+    from timeveil.folder import open_release
+    from timeveil.jobs.perform import carry_out
+    from timeveil.judging.attack_names import Adversary, attack
+    from timeveil.models.events.words.picture import breach_svg
 
     output = Output()
     folder = _folder(out)
@@ -53,8 +53,8 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.folder.trouble import said_plainly  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.folder.trouble import said_plainly
+    from timeveil.folder.writing import refuse_taken
 
     if out is None:
         return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
@@ -64,11 +64,11 @@ def _folder(out: str | None) -> Path:
 
 
 def _make_up(folder: Path) -> Run:
-    import pyarrow.csv  # noqa: PLC0415
+    import pyarrow.csv
 
-    from timeveil.datasets import clinic_visits  # noqa: PLC0415
-    from timeveil.domain.roles import Roles  # noqa: PLC0415
-    from timeveil.models.events.words.run import Run  # noqa: PLC0415
+    from timeveil.datasets import clinic_visits
+    from timeveil.domain.roles import Roles
+    from timeveil.models.events.words.run import Run
 
     pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), folder / "visits.csv")
     roles = Roles(
@@ -90,10 +90,10 @@ def _make_up(folder: Path) -> Run:
 
 
 def _risk(run: Run) -> str:
-    from timeveil.models.events.judges.profile import profile  # noqa: PLC0415
-    from timeveil.models.events.words.risks import table  # noqa: PLC0415
-    from timeveil.page.wording import people  # noqa: PLC0415
-    from timeveil.reading import read  # noqa: PLC0415
+    from timeveil.models.events.judges.profile import profile
+    from timeveil.models.events.words.risks import table
+    from timeveil.page.wording import people
+    from timeveil.reading import read
 
     found = profile(read(run.source, run.roles), K)
     alone = found.as_it_stands.people_unique
@@ -109,7 +109,7 @@ def _risk(run: Run) -> str:
 
 
 def _published(outcome: Outcome, width: int) -> str:
-    from timeveil.page.wording import aligned  # noqa: PLC0415
+    from timeveil.page.wording import aligned
 
     table = outcome.release.table
     step = max(1, table.num_rows // 4)
@@ -127,9 +127,9 @@ def _published(outcome: Outcome, width: int) -> str:
 
 
 def _attacked(breach: Breach, folder: Path) -> str:
-    from timeveil.models.events.words.breach import limits  # noqa: PLC0415
-    from timeveil.models.series.words.spread import spread  # noqa: PLC0415
-    from timeveil.page.wording import aligned, share  # noqa: PLC0415
+    from timeveil.models.events.words.breach import limits
+    from timeveil.models.series.words.spread import spread
+    from timeveil.page.wording import aligned, share
 
     rows = [("candidates", "original", "", "release", "")]
     rows += [

@@ -26,7 +26,7 @@ def explore(
         _Setting,
         typer.Option("--k", "-k", metavar="N..N", help="Promise of time, series and patterns: --k 2..50"),
     ] = None,
-    l: Annotated[  # noqa: E741
+    l: Annotated[
         _Setting, typer.Option("--l", metavar="N..N", help="Promise of a stream, or of series: --l 2,3,4")
     ] = None,
     p: Annotated[
@@ -133,14 +133,14 @@ def explore(
     Example: timeveil explore visits.csv --respondent patient --time taken_at --quasi zip --drop-rest
     --k 2..50 --max-risk 0.1 --picture explored.svg
     """
-    from timeveil.cli.files import write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.explore import explore as sweep  # noqa: PLC0415
-    from timeveil.explore.exploration_picture import exploration_svg  # noqa: PLC0415
-    from timeveil.explore.report_exploration import described  # noqa: PLC0415
-    from timeveil.explore.sweep import METHODS  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
-    from timeveil.jobs.exploring import plan_from  # noqa: PLC0415
+    from timeveil.cli.files import write_new
+    from timeveil.cli.output import Output
+    from timeveil.explore import explore as sweep
+    from timeveil.explore.exploration_picture import exploration_svg
+    from timeveil.explore.report_exploration import described
+    from timeveil.explore.sweep import METHODS
+    from timeveil.folder.writing import refuse_taken
+    from timeveil.jobs.exploring import plan_from
 
     if picture is not None:
         refuse_taken(Path(picture))
@@ -187,6 +187,6 @@ def _adversary(model: str, knows: str | None) -> Any:
         raise ParameterError(
             "`--knows` is about a stream, and this is none", hint="leave --knows out", code="bad-parameter"
         )
-    from timeveil.judging.attack_names import StreamAdversary  # noqa: PLC0415
+    from timeveil.judging.attack_names import StreamAdversary
 
     return StreamAdversary(knows)  # type: ignore[arg-type]

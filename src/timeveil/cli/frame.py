@@ -80,9 +80,9 @@ def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
 @cache
 def _command() -> Any:
     """The commands with their options; putting them together takes longer than many a command."""
-    from typer.main import get_command  # noqa: PLC0415
+    from typer.main import get_command
 
-    from timeveil.cli.app import app  # noqa: PLC0415
+    from timeveil.cli.app import app
 
     return get_command(app)
 

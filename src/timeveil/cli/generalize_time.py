@@ -89,10 +89,10 @@ def generalize_time(
     Example: timeveil generalize-time visits.csv --out published --respondent patient --time taken_at
     --quasi zip --sensitive result --drop-rest --k 5
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.perform import perform  # noqa: PLC0415
-    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
-    from timeveil.models.events.words.run import Run  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.jobs.perform import perform
+    from timeveil.jobs.toml import calendar_file
+    from timeveil.models.events.words.run import Run
 
     if calendar is not None:
         calendar_file(Path(calendar))

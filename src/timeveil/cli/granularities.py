@@ -27,13 +27,13 @@ def granularities(
 
     Example: timeveil granularities --graph order.svg
     """
-    from timeveil.calendar.catalogue import CATALOGUE  # noqa: PLC0415
-    from timeveil.calendar.definitions import from_toml  # noqa: PLC0415
-    from timeveil.calendar.drawing import order_svg  # noqa: PLC0415
-    from timeveil.calendar.order import Order  # noqa: PLC0415
-    from timeveil.cli.files import write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
+    from timeveil.calendar.catalogue import CATALOGUE
+    from timeveil.calendar.definitions import from_toml
+    from timeveil.calendar.drawing import order_svg
+    from timeveil.calendar.order import Order
+    from timeveil.cli.files import write_new
+    from timeveil.cli.output import Output
+    from timeveil.jobs.toml import calendar_file
 
     own = [] if calendar is None else from_toml(calendar_file(Path(calendar)))
     known = list({**CATALOGUE, **{g.name: g for g in own}}.values())
@@ -51,7 +51,7 @@ def granularities(
 
 def listed(known: list[Granularity], order: Order) -> list[str]:
     """One line each."""
-    from timeveil.page.wording import aligned  # noqa: PLC0415
+    from timeveil.page.wording import aligned
 
     rows = [("name", "what it is", "gaps", "directly coarser")]
     rows += [

@@ -39,10 +39,10 @@ def hierarchy(
 
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
-    from timeveil.cli.files import write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
-    from timeveil.recoding.hierarchy import hierarchy_from  # noqa: PLC0415
+    from timeveil.cli.files import write_new
+    from timeveil.cli.output import Output
+    from timeveil.folder.writing import refuse_taken
+    from timeveil.recoding.hierarchy import hierarchy_from
 
     if (intervals is None) == (prefixes is None):
         raise ParameterError(
@@ -63,8 +63,8 @@ def hierarchy(
 
 def _values(table: str, column: str) -> Any:
     """The distinct values of a column, nulls aside."""
-    from timeveil.reading.fitting import listed  # noqa: PLC0415
-    from timeveil.reading.sources import open_source  # noqa: PLC0415
+    from timeveil.reading.fitting import listed
+    from timeveil.reading.sources import open_source
 
     source = open_source(table)
     if column not in source.names:
@@ -77,8 +77,8 @@ def _values(table: str, column: str) -> Any:
 
 
 def _as_csv(rule: Hierarchy, values: Any, *, numbers: bool) -> str:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
     keys = values.cast(pa.float64()) if numbers else values.cast(pa.string())

@@ -27,15 +27,15 @@ def measure(
 
     Example: timeveil measure published --ledger visits.ledger
     """
-    from timeveil.cli.files import private_ledger  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder import open_release  # noqa: PLC0415
-    from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss  # noqa: PLC0415
-    from timeveil.judging.measure_names import measure as compare  # noqa: PLC0415
-    from timeveil.models.patterns.words.loss import described as described_patterns  # noqa: PLC0415
-    from timeveil.models.series.words.loss import described as described_series  # noqa: PLC0415
-    from timeveil.models.stream.words.loss import described as described_stream  # noqa: PLC0415
-    from timeveil.page.wording import wrapped  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger
+    from timeveil.cli.output import Output
+    from timeveil.folder import open_release
+    from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss
+    from timeveil.judging.measure_names import measure as compare
+    from timeveil.models.patterns.words.loss import described as described_patterns
+    from timeveil.models.series.words.loss import described as described_series
+    from timeveil.models.stream.words.loss import described as described_stream
+    from timeveil.page.wording import wrapped
 
     output = Output(as_json=as_json, quiet=quiet)
     release, private = open_release(folder), private_ledger(ledger, output)

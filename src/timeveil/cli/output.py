@@ -56,9 +56,9 @@ class Output:
         if not _has_colour(sys.stdout):
             to_stdout(shown)
             return
-        from rich.console import Console  # noqa: PLC0415
+        from rich.console import Console
 
-        from timeveil.cli.colour import coloured  # noqa: PLC0415
+        from timeveil.cli.colour import coloured
 
         Console(file=sys.stdout, highlight=False, soft_wrap=True).print(coloured(shown), end="")
 
@@ -77,9 +77,9 @@ class Output:
         if not _has_colour(sys.stderr):
             to_stderr(words)
             return
-        from rich.console import Console  # noqa: PLC0415
+        from rich.console import Console
 
-        from timeveil.cli.colour import coloured  # noqa: PLC0415
+        from timeveil.cli.colour import coloured
 
         Console(file=sys.stderr, highlight=False, soft_wrap=True).print(coloured(words), end="")
 
@@ -127,9 +127,9 @@ class _Watched:
                 self._bar.stop()
 
     def _start(self) -> None:
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-        from rich.progress import Progress as Bar  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
 
         with self._lock:
             if self._done:

@@ -39,9 +39,9 @@ class Asked:
 
 def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
     """The answer in words and as data."""
-    from timeveil.judging.query_names import PatternSupport, RuleConfidence, TopPatterns, answer  # noqa: PLC0415
-    from timeveil.models.patterns.judges.published import published_patterns  # noqa: PLC0415
-    from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words  # noqa: PLC0415
+    from timeveil.judging.query_names import PatternSupport, RuleConfidence, TopPatterns, answer
+    from timeveil.models.patterns.judges.published import published_patterns
+    from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
 
     _refuse(asked)
     known = published_patterns(release)

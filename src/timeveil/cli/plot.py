@@ -43,10 +43,10 @@ def plot(
 
     Example: timeveil plot published --group 7 --out picture.svg
     """
-    from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder import open_release  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger, write_new
+    from timeveil.cli.output import Output
+    from timeveil.folder import open_release
+    from timeveil.folder.writing import refuse_taken
 
     path, output = Path(out), Output(as_json=as_json, quiet=quiet)
     if path.resolve().is_relative_to(Path(folder).resolve()):
@@ -79,13 +79,13 @@ def plot(
 
 
 def _series(release: Release, group: int | None, ledger: Ledger | None) -> str:
-    from timeveil.models.series.words.report_picture import series_svg  # noqa: PLC0415
+    from timeveil.models.series.words.report_picture import series_svg
 
     return series_svg(release, group, ledger)
 
 
 def _patterns(release: Release, top: int | None, longer_than: int | None) -> str:
-    from timeveil.models.patterns.words.picture import SHOWN, pattern_svg  # noqa: PLC0415
+    from timeveil.models.patterns.words.picture import SHOWN, pattern_svg
 
     return pattern_svg(release, SHOWN if top is None else top, longer_than)
 

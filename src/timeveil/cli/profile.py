@@ -45,13 +45,13 @@ def profile(
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
-    from timeveil.calendar.definitions import from_toml  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.domain.guarantee import KAnonymity  # noqa: PLC0415
-    from timeveil.jobs.perform import refuse_empty  # noqa: PLC0415
-    from timeveil.jobs.toml import calendar_file  # noqa: PLC0415
-    from timeveil.models.events.judges.profile import profile as look  # noqa: PLC0415
-    from timeveil.reading import read  # noqa: PLC0415
+    from timeveil.calendar.definitions import from_toml
+    from timeveil.cli.output import Output
+    from timeveil.domain.guarantee import KAnonymity
+    from timeveil.jobs.perform import refuse_empty
+    from timeveil.jobs.toml import calendar_file
+    from timeveil.models.events.judges.profile import profile as look
+    from timeveil.reading import read
 
     output = Output(as_json=as_json, quiet=quiet)
     KAnonymity(k)
@@ -73,8 +73,8 @@ def profile(
 
 def described(found: Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
-    from timeveil.models.events.words.risks import table  # noqa: PLC0415
-    from timeveil.page.wording import counted, people, quoted, wrapped  # noqa: PLC0415
+    from timeveil.models.events.words.risks import table
+    from timeveil.page.wording import counted, people, quoted, wrapped
 
     k, spread, stands = found.k, found.rows_per_person, found.as_it_stands
     incomplete = (

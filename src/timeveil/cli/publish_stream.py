@@ -29,7 +29,7 @@ def publish_stream(
     sensitive: Annotated[
         str, typer.Option(metavar="C", help="Column that nobody must learn of a person: --sensitive disease")
     ],
-    l: Annotated[  # noqa: E741
+    l: Annotated[
         int,
         typer.Option("--l", metavar="N", help="No value may be held by more than 1 in l records: --l 3"),
     ],
@@ -178,9 +178,9 @@ def publish_stream(
     Example: timeveil publish-stream cases.csv --out published --time day --sensitive disease --quasi age
     --drop-rest --l 3 --window 7
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.stream import perform_stream  # noqa: PLC0415
-    from timeveil.models.stream.words.run import Serving, StreamRun  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.jobs.stream import perform_stream
+    from timeveil.models.stream.words.run import Serving, StreamRun
 
     roles = given.roles_from(
         respondent,

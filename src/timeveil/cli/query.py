@@ -109,10 +109,10 @@ def query(
 
     Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.cli.pattern_query import Asked as AskedOfPatterns  # noqa: PLC0415
-    from timeveil.cli.series_query import Asked  # noqa: PLC0415
-    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.cli.pattern_query import Asked as AskedOfPatterns
+    from timeveil.cli.series_query import Asked
+    from timeveil.folder import open_release
 
     output = Output(as_json=as_json, quiet=quiet)
     release = open_release(folder)
@@ -139,7 +139,7 @@ def _refuse(options: list[str], about: str, model: str) -> None:
 
 
 def _of_patterns(release: Release, sought: AskedOfPatterns, output: Output) -> int:
-    from timeveil.cli.pattern_query import answered  # noqa: PLC0415
+    from timeveil.cli.pattern_query import answered
 
     lines, data = answered(release, sought)
     output.result("\n".join(lines), data)
@@ -147,8 +147,8 @@ def _of_patterns(release: Release, sought: AskedOfPatterns, output: Output) -> i
 
 
 def _of_series(release: Release, asked: Asked, output: Output) -> int:
-    from timeveil.cli.series_query import series_query  # noqa: PLC0415
-    from timeveil.judging.query_names import answer  # noqa: PLC0415
+    from timeveil.cli.series_query import series_query
+    from timeveil.judging.query_names import answer
 
     count = answer(release, series_query(asked, release.manifest["series"]["instants"]))
     suppressed = release.manifest["counts"]["suppressed"]
@@ -163,7 +163,7 @@ def _of_series(release: Release, asked: Asked, output: Output) -> int:
 
 
 def _of_rows(release: Release, between: tuple[str, str], where: list[str], output: Output) -> int:
-    from timeveil.judging.query_names import WindowCount, answer  # noqa: PLC0415
+    from timeveil.judging.query_names import WindowCount, answer
 
     wanted = _conditions(where, release, output)
     low, high = (_bound(text, release) for text in between)

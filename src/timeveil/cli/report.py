@@ -40,9 +40,9 @@ def report(
 
     Example: timeveil report published --ledger visits.ledger --out report.html
     """
-    from timeveil.cli.files import private_ledger, write_new  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.report import report as make  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger, write_new
+    from timeveil.cli.output import Output
+    from timeveil.report import report as make
 
     output = Output(as_json=as_json, quiet=quiet)
     if out is not None:
@@ -64,7 +64,7 @@ def _written(found: Report, out: str) -> str:
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:
     """A report lies outside of the release that it is about, and a private one outside of every release."""
-    from timeveil.folder.writing import refuse_taken  # noqa: PLC0415
+    from timeveil.folder.writing import refuse_taken
 
     if path.resolve().is_relative_to(folder.resolve()):
         raise ParameterError(

@@ -21,15 +21,15 @@ def run(
 
     Example: timeveil run job.toml
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.job import read_job  # noqa: PLC0415
-    from timeveil.jobs.patterns import perform_patterns  # noqa: PLC0415
-    from timeveil.jobs.perform import perform  # noqa: PLC0415
-    from timeveil.jobs.series import perform_series  # noqa: PLC0415
-    from timeveil.jobs.stream import perform_stream  # noqa: PLC0415
-    from timeveil.models.patterns.words.run import PatternRun  # noqa: PLC0415
-    from timeveil.models.series.words.run import SeriesRun  # noqa: PLC0415
-    from timeveil.models.stream.words.run import StreamRun  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.jobs.job import read_job
+    from timeveil.jobs.patterns import perform_patterns
+    from timeveil.jobs.perform import perform
+    from timeveil.jobs.series import perform_series
+    from timeveil.jobs.stream import perform_stream
+    from timeveil.models.patterns.words.run import PatternRun
+    from timeveil.models.series.words.run import SeriesRun
+    from timeveil.models.stream.words.run import StreamRun
 
     saved, output = read_job(Path(job)), Output(as_json=as_json, quiet=quiet)
     match saved:

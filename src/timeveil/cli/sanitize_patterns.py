@@ -146,9 +146,9 @@ def sanitize_patterns(
     Example: timeveil sanitize-patterns baskets.csv --out published --respondent customer --item product
     --k 10 --min-support 0.02
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.jobs.patterns import pattern_roles, perform_patterns  # noqa: PLC0415
-    from timeveil.models.patterns.words.run import PatternRun  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.jobs.patterns import pattern_roles, perform_patterns
+    from timeveil.models.patterns.words.run import PatternRun
 
     try:
         roles, listed = pattern_roles(

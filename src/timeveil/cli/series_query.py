@@ -46,7 +46,7 @@ class Asked:
 
 def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
     """The question that options ask of a release with these instants."""
-    from timeveil.models.series.judges.queries import Complex  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import Complex
 
     values, shape = _values(asked, instants), _shape(asked, instants)
     if values is None and shape is None:
@@ -60,7 +60,7 @@ def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
 
 
 def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
-    from timeveil.models.series.judges.queries import RangeCount  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import RangeCount
 
     ranges: dict[str, Range] = {}
     for text in asked.ranges:
@@ -71,7 +71,7 @@ def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
 
 
 def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimilarity | None:
-    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity  # noqa: PLC0415
+    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity
 
     if asked.differences and asked.like is not None:
         raise _wrong(

@@ -26,8 +26,8 @@ def stream_status(
 
     Example: timeveil stream-status --state stream.db
     """
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.service import status  # noqa: PLC0415
+    from timeveil.cli.output import Output
+    from timeveil.service import status
 
     found = status(Path(state))
     Output(as_json=as_json, quiet=quiet).result("\n".join(_told(state, found)), found.as_dict())
@@ -35,7 +35,7 @@ def stream_status(
 
 
 def _told(state: str, found: Status) -> list[str]:
-    from timeveil.page.wording import aligned, counted  # noqa: PLC0415
+    from timeveil.page.wording import aligned, counted
 
     lines = [f"{state} -> {counted(len(found.streams), 'stream')}{', closed' if found.closed else ''}"]
     files = {
@@ -72,7 +72,7 @@ def shortened(name: str) -> str:
 
 
 def _row(stream: StreamStatus) -> tuple[str, ...]:
-    from timeveil.page.wording import share  # noqa: PLC0415
+    from timeveil.page.wording import share
 
     last = "" if stream.last_slot is None else str(stream.last_slot)
     return (

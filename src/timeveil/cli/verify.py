@@ -39,9 +39,9 @@ def verify(
 
     Example: timeveil verify published
     """
-    from timeveil.cli.files import private_ledger  # noqa: PLC0415
-    from timeveil.cli.output import Output  # noqa: PLC0415
-    from timeveil.folder.judging import judged  # noqa: PLC0415
+    from timeveil.cli.files import private_ledger
+    from timeveil.cli.output import Output
+    from timeveil.folder.judging import judged
 
     output = Output(as_json=as_json, quiet=quiet)
     release, verdict = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
@@ -60,8 +60,8 @@ def verify(
 
 def described(verdict: Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
-    from timeveil.cli.output import one_line  # noqa: PLC0415
-    from timeveil.page.wording import wrapped  # noqa: PLC0415
+    from timeveil.cli.output import one_line
+    from timeveil.page.wording import wrapped
 
     head = "holds" if verdict else "violated"
     scope = _SCOPES[model or "time", verdict.scope]

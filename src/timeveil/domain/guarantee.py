@@ -64,7 +64,7 @@ class LDiversity:
     "as far as no value takes more than 1 in 3 of that slot's records"
     """
 
-    l: int  # noqa: E741
+    l: int
     true_slot: int | None = None
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class LDiversity:
         return told if self.true_slot is None else {**told, "true_slot": self.true_slot}
 
 
-def _check_true_slot(true_slot: Any, l: int) -> None:  # noqa: E741
+def _check_true_slot(true_slot: Any, l: int) -> None:
     """No method can promise 1/l to someone who knows the true slot, so it lies below l."""
     whole = isinstance(true_slot, int) and not isinstance(true_slot, bool)
     if whole and 2 <= true_slot < l:
@@ -122,7 +122,7 @@ class KPAnonymity:
 
     k: int
     p: int
-    l: int | None = None  # noqa: E741
+    l: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("k", "p", "l"):

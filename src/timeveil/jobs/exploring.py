@@ -74,7 +74,7 @@ def plan_from(table: str, columns: Mapping[str, Any], options: Mapping[str, Any]
 
 def _typed(name: str, text: str) -> Any:
     """Several settings stay as they are typed; a single one is a number."""
-    from timeveil.explore.values import is_many, number  # noqa: PLC0415
+    from timeveil.explore.values import is_many, number
 
     return text if is_many(text) else number(name, text)
 
@@ -119,11 +119,11 @@ def _roles(model: str, table: str, columns: Mapping[str, Any], *, drop_rest: boo
     lists = {name: columns.get(name, ()) for name in ("sensitive", "keep")}
     series, value = columns.get("series", ()), columns.get("value")
     if model == "series":
-        from timeveil.jobs.series import series_roles  # noqa: PLC0415
+        from timeveil.jobs.series import series_roles
 
         return series_roles(table, series, **known, value=value, **lists, drop=drop, drop_rest=drop_rest)[0]
     if model == "patterns":
-        from timeveil.jobs.patterns import pattern_roles  # noqa: PLC0415
+        from timeveil.jobs.patterns import pattern_roles
 
         item = columns.get("item")
         return pattern_roles(table, series, **known, item=item, value=value, drop=drop, drop_rest=drop_rest)[
@@ -136,14 +136,14 @@ def _source(table: str, roles: Roles | None) -> Any:
     """The table, or the release of series where no roles are needed."""
     if roles is not None:
         return table
-    from timeveil.folder import open_release  # noqa: PLC0415
+    from timeveil.folder import open_release
 
     return open_release(table)
 
 
 def _of_job(path: Path, numbers: Mapping[str, Any]) -> Plan:
     """A saved job with other numbers."""
-    from timeveil.jobs.job import read_job  # noqa: PLC0415
+    from timeveil.jobs.job import read_job
 
     run = read_job(path)
     model, options = _options(run)
@@ -159,10 +159,10 @@ def _of_job(path: Path, numbers: Mapping[str, Any]) -> Plan:
 
 def _options(run: Run | StreamRun | SeriesRun | PatternRun) -> tuple[str, dict[str, Any]]:
     """The model of a run, and the arguments of its method."""
-    from timeveil.jobs.perform import time_options  # noqa: PLC0415
-    from timeveil.models.patterns.words.run import PatternRun  # noqa: PLC0415
-    from timeveil.models.series.words.run import SeriesRun  # noqa: PLC0415
-    from timeveil.models.stream.words.run import StreamRun  # noqa: PLC0415
+    from timeveil.jobs.perform import time_options
+    from timeveil.models.patterns.words.run import PatternRun
+    from timeveil.models.series.words.run import SeriesRun
+    from timeveil.models.stream.words.run import StreamRun
 
     match run:
         case StreamRun():

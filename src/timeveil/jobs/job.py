@@ -108,7 +108,7 @@ class StreamJob(BaseModel):
     out: str
     time: str
     sensitive: str
-    l: int  # noqa: E741
+    l: int
     window: int
     respondent: str | None = None
     quasi: list[str] = []
@@ -192,7 +192,7 @@ class SeriesJob(BaseModel):
     max_level: int = 20
     center: str = "mean"
     round_outward: int | Literal["off"] = 3
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     publish_values: list[str] | None = None
     publish_pattern: list[str] | None = None
     exact: bool = False

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def perform_patterns(run: PatternRun, output: Output) -> int:
     """Publish patterns, verify against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify  # noqa: PLC0415
-    from timeveil.models.patterns.words.report import explain_patterns  # noqa: PLC0415
+    from timeveil.judging.verify_names import verify
+    from timeveil.models.patterns.words.report import explain_patterns
 
     refuse_early(run)
     with output.progress() as progress:
@@ -47,8 +47,8 @@ def perform_patterns(run: PatternRun, output: Output) -> int:
 
 
 def _published(run: PatternRun, progress: Progress) -> tuple[Release, Ledger]:
-    from timeveil.folder import open_release  # noqa: PLC0415
-    from timeveil.models.patterns.method import sanitize_patterns  # noqa: PLC0415
+    from timeveil.folder import open_release
+    from timeveil.models.patterns.method import sanitize_patterns
 
     source: Any = run.source if run.roles is not None else open_release(run.source)
     beside = None if run.beside is None else open_release(run.beside)
@@ -77,7 +77,7 @@ def refuse_neighbour(run: PatternRun, release: Release) -> None:
 
 def _instants(folder: Path) -> list[str]:
     """The instants of a series release; none if it is something else."""
-    from timeveil.folder.manifest_file import read_manifest  # noqa: PLC0415
+    from timeveil.folder.manifest_file import read_manifest
 
     try:
         manifest = read_manifest(folder)

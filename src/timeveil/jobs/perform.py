@@ -51,9 +51,9 @@ def perform(run: Run, output: Output) -> int:
 
 def carry_out(run: Run, progress: Progress = silent) -> Outcome:
     """Generalise, verify against the original, and if the guarantee holds, write."""
-    from timeveil.judging.verify_names import verify  # noqa: PLC0415
-    from timeveil.models.events.words.exposure import exposure  # noqa: PLC0415
-    from timeveil.report import explain  # noqa: PLC0415
+    from timeveil.judging.verify_names import verify
+    from timeveil.models.events.words.exposure import exposure
+    from timeveil.report import explain
 
     refuse_early(run)
     release, ledger = _generalise(run, lambda doing, share: progress(doing, share * 0.7))
@@ -83,8 +83,8 @@ def empty(source: str | None) -> InputError:
 
 def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
     """What can be refused before any work is done."""
-    from timeveil.folder.private import refuse_public  # noqa: PLC0415
-    from timeveil.folder.writing import refuse_taken, refuse_unnameable  # noqa: PLC0415
+    from timeveil.folder.private import refuse_public
+    from timeveil.folder.writing import refuse_taken, refuse_unnameable
 
     if run.format not in ("parquet", "csv"):
         raise ParameterError(
@@ -113,7 +113,7 @@ def refuse_early(run: Run | SeriesRun | StreamRun | PatternRun) -> None:
 
 
 def _generalise(run: Run, progress: Progress) -> tuple[Release, Ledger]:
-    from timeveil.models.events.method import generalize_time  # noqa: PLC0415
+    from timeveil.models.events.method import generalize_time
 
     return generalize_time(run.source, run.roles, **time_options(run), progress=progress)
 
@@ -139,7 +139,7 @@ def time_options(run: Run) -> dict[str, Any]:
 
 def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, ledger: Ledger) -> None:
     """The ledger, if asked for, and the release; both or neither."""
-    from timeveil.folder.writing import write, write_pair  # noqa: PLC0415
+    from timeveil.folder.writing import write, write_pair
 
     heed()
     if run.ledger is None:

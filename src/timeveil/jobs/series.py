@@ -24,8 +24,8 @@ Instants = Callable[[Sequence[str] | None], tuple[str, ...] | None]
 
 def perform_series(run: SeriesRun, output: Output) -> int:
     """Publish series, verify against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify  # noqa: PLC0415
-    from timeveil.models.series.words.report import explain_series  # noqa: PLC0415
+    from timeveil.judging.verify_names import verify
+    from timeveil.models.series.words.report import explain_series
 
     refuse_early(run)
     with output.progress() as progress:
@@ -48,7 +48,7 @@ def perform_series(run: SeriesRun, output: Output) -> int:
 
 
 def _published(run: SeriesRun, progress: Progress) -> tuple[Release, Ledger]:
-    from timeveil.models.series.method import anonymize_series  # noqa: PLC0415
+    from timeveil.models.series.method import anonymize_series
 
     try:
         return anonymize_series(run.source, run.roles, **run.options(), progress=progress)
@@ -73,7 +73,7 @@ def series_roles(
     drop_rest: bool,
 ) -> tuple[Roles, Instants]:
     """Roles of a wide or a long table, and how lists of its instants are read."""
-    from timeveil.reading.sources import open_source  # noqa: PLC0415
+    from timeveil.reading.sources import open_source
 
     _refuse_neither(series, respondent, time, value)
     names: tuple[str, ...] = open_source(source).names if series else ()

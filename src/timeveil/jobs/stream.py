@@ -65,9 +65,9 @@ def _is_service(run: StreamRun) -> bool:
 
 def _once(run: StreamRun, output: Output) -> int:
     """Publish a table, verify it against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify  # noqa: PLC0415
-    from timeveil.models.stream.method import publish_stream  # noqa: PLC0415
-    from timeveil.models.stream.words.report import explain_stream  # noqa: PLC0415
+    from timeveil.judging.verify_names import verify
+    from timeveil.models.stream.method import publish_stream
+    from timeveil.models.stream.words.report import explain_stream
 
     refuse_early(run)
     with output.progress() as progress:
@@ -103,8 +103,8 @@ def _once(run: StreamRun, output: Output) -> int:
 
 def _in_service(run: StreamRun, output: Output) -> int:
     """Work on a folder: once, or until a signal comes."""
-    from timeveil.service import Parameters, Service  # noqa: PLC0415
-    from timeveil.service.interruption import stopped_by_signals  # noqa: PLC0415
+    from timeveil.service import Parameters, Service
+    from timeveil.service.interruption import stopped_by_signals
 
     serving = run.serving
     poll = POLL if serving.poll is None else serving.poll
@@ -139,7 +139,7 @@ def _in_service(run: StreamRun, output: Output) -> int:
 
 
 def _told(tally: Tally) -> str:
-    from timeveil.page.wording import counted  # noqa: PLC0415
+    from timeveil.page.wording import counted
 
     lines = [
         f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published"

@@ -172,7 +172,7 @@ class Service:
 
     def _refuse_few_values(self) -> None:
         """A stream in which fewer than l values ever came has nothing but empty slots to publish."""
-        l, found = self._parameters.settings.l, self._store.values()  # noqa: E741
+        l, found = self._parameters.settings.l, self._store.values()
         if found and max(found) < l:
             raise ParameterError(
                 f"l is {l}, and the sensitive column has {max(found)} different values: no slot could be "

@@ -60,7 +60,7 @@ class Status:
     @property
     def warnings(self) -> list[str]:
         """What an operator should see to."""
-        l, told = self.parameters["l"], []  # noqa: E741
+        l, told = self.parameters["l"], []
         if self.slots_held:
             few = max(stream.values for stream in self.streams if stream.values < l)
             told.append(

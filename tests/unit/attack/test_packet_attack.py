@@ -129,7 +129,7 @@ def posterior(*chances: float) -> Posterior:
     return Posterior(np.array(chances), np.ones(len(chances)))
 
 
-def breach(stayed, moved, missing, l=4, true_slot=None):  # noqa: E741
+def breach(stayed, moved, missing, l=4, true_slot=None):
     parts = {"stayed": posterior(*stayed), "moved": posterior(*moved), "missing": posterior(*missing)}
     everyone = posterior(*stayed, *moved, *missing)
     number = len(everyone.chance)
@@ -156,7 +156,7 @@ def test_the_picture_says_what_it_shows():
 
 
 @pytest.mark.parametrize(("l", "true_slot"), [(4, 3), (4, 2), (5, 3), (10, 7), (30, 3), (3, 2)])
-def test_chances_of_both_promises_stand_left_of_their_lines(l, true_slot):  # noqa: E741
+def test_chances_of_both_promises_stand_left_of_their_lines(l, true_slot):
     found = breach([1 / l], [1 / true_slot], [], l, true_slot)
     root = ET.fromstring(breach_svg(found))  # noqa: S314
     edges = sorted(float(e.attrib["x1"]) for e in root.iter(f"{SVG}line") if e.attrib["class"] == "edge")

@@ -13,7 +13,7 @@ from timeveil.models.events.words.picture import breach_svg
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def breach(before, after, l=3, knows="published-slot", **parts):  # noqa: E741
+def breach(before, after, l=3, knows="published-slot", **parts):
     found = [Posterior(np.array(c, dtype=float), np.ones(len(c))) for c in (before, after)]
     named = {name: Posterior(np.array(c, dtype=float), np.ones(len(c))) for name, c in parts.items()}
     return StreamBreach(StreamAdversary(knows), l, len(before), len(before), *found, named)
@@ -35,7 +35,7 @@ def test_it_has_a_title_a_description_and_both_colour_schemes():
 
 
 @pytest.mark.parametrize("l", [2, 3, 4, 5, 6, 7, 10, 13, 20, 21, 100])
-def test_a_chance_of_one_in_l_stands_left_of_the_line(l):  # noqa: E741
+def test_a_chance_of_one_in_l_stands_left_of_the_line(l):
     picture = drawn(breach([1.0, 1.0], [1 / l, 1 / l], l))
     [edge] = [line for line in picture.iter(f"{SVG}line") if line.attrib["class"] == "edge"]
     [after], [before] = bars(picture, "after"), bars(picture, "before")

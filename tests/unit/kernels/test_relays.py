@@ -134,7 +134,7 @@ def test_waits_equal_those_of_the_readable_twin() -> None:
 
 @settings(max_examples=some(300))
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(2, 5), st.integers(0, 2**64))
-def test_buckets_equal_those_of_the_readable_twin(values: list[int], l: int, seed: int) -> None:  # noqa: E741
+def test_buckets_equal_those_of_the_readable_twin(values: list[int], l: int, seed: int) -> None:
     counts = np.bincount(values, minlength=7) if values else np.zeros(7, np.int64)
     most = largest_level(counts.tolist(), l)
     kept: list[int] = []

@@ -19,7 +19,7 @@ from timeveil.models.stream.words.loss import described
 TABLE = drawn(Setting(records=20, values=12, exponent=0.7), 60, seed=3)
 
 
-def fewest(counts: list[int], l: int, size: int) -> int:  # noqa: E741
+def fewest(counts: list[int], l: int, size: int) -> int:
     """By trying every choice of how many records of each value leave."""
     total, room = sum(counts), min(size, sum(counts) // max(counts))
     best = total
@@ -35,7 +35,7 @@ def test_nobody_can_do_with_fewer_than_the_bound():
     chance, met = random.Random(1), 0  # noqa: S311
     for _ in range(150):
         counts = [chance.randint(1, 5) for _ in range(chance.randint(1, 5))]
-        l = chance.randint(3, 5)  # noqa: E741
+        l = chance.randint(3, 5)
         size = chance.randint(2, l - 1)
         value = np.repeat(np.arange(len(counts)), counts)
         bound, found = least_leaving(np.full(len(value), 7), value, l, size), fewest(counts, l, size)

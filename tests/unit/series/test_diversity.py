@@ -16,7 +16,7 @@ from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.diversity import check_numbers, diversified
 
 
-def changed(values: object, cell: list[int], l: int, seed: int | None = 1) -> list[float]:  # noqa: E741
+def changed(values: object, cell: list[int], l: int, seed: int | None = 1) -> list[float]:
     table, _ = diversified(pa.table({"s": values}), ("s",), np.array(cell), l, seed)
     return table["s"].to_pylist()
 
@@ -28,7 +28,7 @@ def with_many(values: list[float], other: list[float]) -> tuple[list[float], lis
 
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("l", [2, 3, 5])
-def test_no_value_stands_in_more_than_one_row_in_l(seed: int, l: int) -> None:  # noqa: E741
+def test_no_value_stands_in_more_than_one_row_in_l(seed: int, l: int) -> None:
     chance = np.random.default_rng(seed)
     cell = np.repeat(np.arange(12), chance.integers(5, 9, 12))
     values = chance.choice([1.0, 1.5, 7.25], len(cell))
@@ -69,7 +69,7 @@ def test_rows_in_no_cell_stay_and_lend_nothing() -> None:
 
 
 @pytest.mark.parametrize("l", [2, 5, 9])
-def test_one_cell_of_all_and_no_more_values_than_must_be(l: int) -> None:  # noqa: E741
+def test_one_cell_of_all_and_no_more_values_than_must_be(l: int) -> None:
     several = max(20, 4 * l)
     values = [*[3] * 5000, *range(several)]
     found = changed(values, [0] * len(values), l)

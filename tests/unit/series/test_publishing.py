@@ -35,7 +35,7 @@ def published(
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("digits", [None, 1, 3])
 @pytest.mark.parametrize("l", [None, 2, 3])
-def test_the_verifier_agrees(method: str, digits: int | None, l: int | None) -> None:  # noqa: E741
+def test_the_verifier_agrees(method: str, digits: int | None, l: int | None) -> None:
     release, ledger = published(method=method, round_outward=digits, l=l)
     assert verify(release).violations == ()
     assert verify(release, ledger).violations == ()

@@ -14,7 +14,7 @@ from timeveil.models.stream.method.reposition import least_suppression
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.integers(2, 6), st.integers(0, 99))
-def test_every_bucket_is_l_diverse(values: list[int], l: int, seed: int) -> None:  # noqa: E741
+def test_every_bucket_is_l_diverse(values: list[int], l: int, seed: int) -> None:
     kept = [v for v, n in least_suppression(Counter(values), l).items() for _ in range(n)]
     inside: dict[int, list[int]] = {}
     for value, bucket in zip(kept, anatomy(kept, l, Draws(seed, 0, BUCKETS)), strict=True):

@@ -13,7 +13,7 @@ from timeveil.models.stream.method.exact import solve_window
 def test_it_is_the_offline_optimum_of_its_slots() -> None:
     rng = np.random.default_rng(4)
     for _ in range(60):
-        l, slots = int(rng.integers(2, 4)), int(rng.integers(1, 6))  # noqa: E741
+        l, slots = int(rng.integers(2, 4)), int(rng.integers(1, 6))
         counts = [
             {v: int(n) for v, n in enumerate(rng.integers(0, 5, 5)) if n} if rng.random() < 0.8 else {}
             for _ in range(slots)

@@ -166,7 +166,7 @@ def _descents(rows: Floats) -> Mask:
     return np.asarray(before[line, place] > after[line, place])
 
 
-def _check_values(release: Release, l: int, cells: Cells, findings: Findings) -> None:  # noqa: E741
+def _check_values(release: Release, l: int, cells: Cells, findings: Findings) -> None:
     """No value often enough to be a better guess than one in l; then every cell also has l different ones."""
     for name in columns_of(release, "sensitive"):
         findings.check(f"in every cell no value of `{name}` stands in more than 1 row in {l}")

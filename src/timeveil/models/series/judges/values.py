@@ -62,7 +62,7 @@ def _check_changed(
     release: Release, cells: Cells, kept: list[Sides], changed: dict[str, Sides], findings: Findings
 ) -> None:
     findings.check("no more values differ from the original than l makes necessary")
-    l, allowed = release.manifest["guarantee"]["l"], 0  # noqa: E741
+    l, allowed = release.manifest["guarantee"]["l"], 0
     for name, sides in changed.items():
         needed = _needed(kept[0][0], sides, cells.sizes, l)
         differ = _new(kept[0], sides, len(needed))
@@ -78,7 +78,7 @@ def _check_changed(
         findings.refuse("changed-values", f"{counted(moved, 'row')} changed where {allowed:,} had to be")
 
 
-def _needed(cell: Integers, sides: Sides, sizes: Integers, l: int) -> Integers:  # noqa: E741
+def _needed(cell: Integers, sides: Sides, sizes: Integers, l: int) -> Integers:
     """Per cell how many values stand there more often than one in l."""
     owner, _, often = distinct_pairs(cell, sides[0], sides[2])
     excess = np.clip(often - sizes[owner] // l, 0, None)

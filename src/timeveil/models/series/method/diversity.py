@@ -39,7 +39,7 @@ def diversified(
     attributes: pa.Table,
     names: tuple[str, ...],
     cell: Labels,
-    l: int,  # noqa: E741
+    l: int,
     seed: int | None,
 ) -> tuple[pa.Table, dict[str, int]]:
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
@@ -64,13 +64,13 @@ def diversified(
     return attributes, changed
 
 
-def check_numbers(attributes: pa.Table, names: tuple[str, ...], l: int) -> None:  # noqa: E741
+def check_numbers(attributes: pa.Table, names: tuple[str, ...], l: int) -> None:
     """Only numbers can be moved a little, and only among enough different ones."""
     for name in names:
         _refuse_few(name, len(np.unique(_numbers(name, attributes[name]))), l)
 
 
-def _refuse_few(name: str, different: int, l: int) -> None:  # noqa: E741
+def _refuse_few(name: str, different: int, l: int) -> None:
     if different < max(FEW, TIMES * l):
         raise ParameterError(
             f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
@@ -105,7 +105,7 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     return found.values
 
 
-def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:  # noqa: E741
+def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:
     """Rows to change: of a value in more than one in l rows of a cell, as many as are too many."""
     order = chance.permutation(len(values))
     order = order[cell[order] >= 0]
@@ -120,7 +120,7 @@ def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.rand
     return order[place >= allowed]
 
 
-def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:  # noqa: E741
+def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:
     """For each row the rank of a new value near its own; at most one row in l of its cell gets or has it.
 
     At least half of all values are free in any cell, as there are `TIMES` l of them and 2 l can be full.

@@ -50,7 +50,7 @@ def anonymize_series(
     max_level: int = 20,
     center: str = "mean",
     round_outward: int | None = 3,
-    l: int | None = None,  # noqa: E741
+    l: int | None = None,
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
     exact: bool = False,

@@ -63,7 +63,7 @@ class SeriesRun:
     max_level: int = 20
     center: str = "mean"
     round_outward: int | None = 3
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     publish_values: tuple[str, ...] | None = None
     publish_pattern: tuple[str, ...] | None = None
     exact: bool = False

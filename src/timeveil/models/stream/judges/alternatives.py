@@ -31,7 +31,7 @@ class Snapshots:
         keys, often = np.unique(self.slot * max(self.values, 1) + self.value, return_counts=True)
         return keys // max(self.values, 1), keys % max(self.values, 1), often
 
-    def ineligible(self, l: int) -> int:  # noqa: E741
+    def ineligible(self, l: int) -> int:
         """How many slots that have records are not l-eligible as they are."""
         slot, _, often = self.counts()
         most = np.zeros(self.slots, dtype=np.int64)
@@ -39,7 +39,7 @@ class Snapshots:
         return int((most * l > np.bincount(self.slot, minlength=self.slots)).sum())
 
 
-def suppress_only(snapshots: Snapshots, l: int, rng: np.random.Generator) -> Mask:  # noqa: E741
+def suppress_only(snapshots: Snapshots, l: int, rng: np.random.Generator) -> Mask:
     """Which records stay if every slot withholds as few as it can, and which ones is drawn at random.
 
     The fewest are withheld by keeping at most L records of each value, with the largest L such that
@@ -61,7 +61,7 @@ def suppress_only(snapshots: Snapshots, l: int, rng: np.random.Generator) -> Mas
     return rank < limit[snapshots.slot]
 
 
-def largest_level(often: Integers, l: int) -> int:  # noqa: E741
+def largest_level(often: Integers, l: int) -> int:
     """The most records of one value that an l-eligible selection can hold.
 
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
@@ -77,7 +77,7 @@ def largest_level(often: Integers, l: int) -> int:  # noqa: E741
     return low
 
 
-def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:  # noqa: E741
+def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
     """The bucket of each record; `place` is the slot or merge that it stands in, and must be l-eligible.
 
     n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so a
@@ -106,7 +106,7 @@ def once_each(slot: Integers, person: Integers, rng: np.random.Generator) -> Mas
     return stays
 
 
-def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:  # noqa: E741
+def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:
     """Merge slots with those that follow until they are l-eligible: where each merge begins, and ends.
 
     What is left at the end joins the merge before, or those before that. If not even everything

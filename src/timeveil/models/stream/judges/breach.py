@@ -23,7 +23,7 @@ class StreamBreach:
     """
 
     adversary: StreamAdversary
-    l: int  # noqa: E741
+    l: int
     people: int
     everyone: int
     before: Posterior

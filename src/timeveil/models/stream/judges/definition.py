@@ -149,7 +149,7 @@ def _check_people(ledger: Ledger, journeys: Journeys, findings: Findings) -> Non
         )
 
 
-def _check_eligible(l: int, journeys: Journeys, findings: Findings) -> None:  # noqa: E741
+def _check_eligible(l: int, journeys: Journeys, findings: Findings) -> None:
     findings.check(f"in no slot is a value held by more than 1 in {l} of the original records")
     there, value = journeys.published, journeys.value
     slots, slot = np.unique(journeys.slot[there], return_inverse=True)

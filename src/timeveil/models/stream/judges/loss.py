@@ -90,7 +90,7 @@ class StreamLoss:
 def measure_stream(release: Release, ledger: Ledger, windows: int, seed: int) -> StreamLoss:
     """Compare a stream release with the original records that its ledger holds."""
     journeys, rng = follow(release, ledger), np.random.default_rng(seed)
-    l = promised(release, "l")  # noqa: E741
+    l = promised(release, "l")
     ways = _Ways(release, ledger, journeys, l, rng)
     distance = journeys.distance[journeys.published]
     moved = distance[distance > 0]
@@ -120,7 +120,7 @@ class _Ways:
         release: Release,
         ledger: Ledger,
         journeys: Journeys,
-        l: int,  # noqa: E741
+        l: int,
         rng: np.random.Generator,
     ) -> None:
         whole, names = journeys.whole, ledger.original.roles.quasi_columns
@@ -162,7 +162,7 @@ class _Ways:
         rows: Integers,
         slot: Integers,
         person: Integers,
-        l: int,  # noqa: E741
+        l: int,
         rng: np.random.Generator,
     ) -> Integers:
         """Rows that a window of one slot publishes: everybody once in a slot, and no value too often."""
@@ -174,7 +174,7 @@ class _Ways:
         self,
         rows: Integers,
         slot: Integers,
-        l: int,  # noqa: E741
+        l: int,
         rng: np.random.Generator,
     ) -> tuple[Shown | None, float]:
         begins, ends = merged(self.snapshots, l)

@@ -60,7 +60,7 @@ def measure_packets(release: Release, ledger: Ledger, journeys: Journeys) -> Pac
     )
 
 
-def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:  # noqa: E741
+def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
     """How many records must leave their slots, by the counts of each slot.
 
     A slot of four records, two of one value, lacks 2 for l = 3; with packets of two all four must leave.

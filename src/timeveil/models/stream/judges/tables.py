@@ -152,7 +152,7 @@ def _check_numbering(buckets: Buckets, findings: Findings) -> None:
         findings.refuse("bucket", f"{counted(wrong, 'bucket')} not numbered from 0 within its slot")
 
 
-def _check_values(l: int, buckets: Buckets, rows: Integers, findings: Findings) -> None:  # noqa: E741
+def _check_values(l: int, buckets: Buckets, rows: Integers, findings: Findings) -> None:
     findings.check("every value of a bucket is listed once, with how many records have it")
     empty = int((buckets.often < 1).sum())
     pairs = len(distinct_pairs(buckets.owner, buckets.value.codes, buckets.value.size)[0])
@@ -200,7 +200,7 @@ def _most_frequent(buckets: Buckets) -> Integers:
 
 def _check_eligible(release: Release, findings: Findings) -> None:
     """Without buckets: no value stands for more than one in l records of a slot."""
-    l = promised(release, "l")  # noqa: E741
+    l = promised(release, "l")
     found = classes_of(release, [SLOT, sensitive_column(release)])
     rows, slot, value = np.asarray(found["rows"]), encode(found.column(0)), encode_values(found.column(1))
     _check_rows(int(rows.sum()), release.manifest["counts"]["rows"], findings)

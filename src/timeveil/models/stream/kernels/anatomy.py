@@ -29,7 +29,7 @@ class Bench(NamedTuple):
     lacking: np.ndarray
 
 
-def bench_of(records: int, values: int, l: int) -> Bench:  # noqa: E741
+def bench_of(records: int, values: int, l: int) -> Bench:
     """An empty bench."""
     return Bench(
         np.empty(records, np.int64),
@@ -45,7 +45,7 @@ def bench_of(records: int, values: int, l: int) -> Bench:  # noqa: E741
 
 
 @njit(cache=True, nogil=True)
-def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
+def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[no-untyped-def]
     """Write the bucket of each of rows[:number]; returns how many buckets there are."""
     if number == 0:
         return 0
@@ -57,7 +57,7 @@ def make_buckets(bench, rows, number, code, l, chance, bucket):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def bucket_values(bench, distinct, l, chance, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
+def bucket_values(bench, distinct, l, chance, bucket):  # type: ignore[no-untyped-def]
     """The same of records that are grouped by value, some of each value left."""
     highest = _rank(bench, distinct)
     made = _draw(bench, l, bucket)
@@ -117,7 +117,7 @@ def _rank(bench, distinct):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _draw(bench, l, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
+def _draw(bench, l, bucket):  # type: ignore[no-untyped-def]
     """Make buckets of the l commonest values while there are l; of equally common ones take the last."""
     made = 0
     while bench.at_least[1] >= l:
@@ -136,7 +136,7 @@ def _draw(bench, l, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
 
 
 @njit(cache=True, nogil=True)
-def _join(bench, s, made, l, chance, bucket):  # type: ignore[no-untyped-def]  # noqa: E741
+def _join(bench, s, made, l, chance, bucket):  # type: ignore[no-untyped-def]
     """Put the one record left of a value into a random bucket that lacks the value."""
     number = np.int64(0)
     for b in range(made):

@@ -161,7 +161,7 @@ def clear_mix(mix):  # type: ignore[no-untyped-def]
 
 
 @part
-def split(mix, pool, code, l, bucket, first):  # type: ignore[no-untyped-def]  # noqa: E741
+def split(mix, pool, code, l, bucket, first):  # type: ignore[no-untyped-def]
     """Write the bucket of each row of the mixture, from `first` on; returns how many buckets there are."""
     number = np.int64(0)
     for i in range(mix.held[GUESTS]):
@@ -201,7 +201,7 @@ def split(mix, pool, code, l, bucket, first):  # type: ignore[no-untyped-def]  #
 
 
 @part
-def _best_of(mix, pool, code, l, number, most):  # type: ignore[no-untyped-def]  # noqa: E741
+def _best_of(mix, pool, code, l, number, most):  # type: ignore[no-untyped-def]
     """The packet with which the bucket at hand lacks the fewest records, the first of several."""
     best = np.int64(0)
     least = np.int64(0)

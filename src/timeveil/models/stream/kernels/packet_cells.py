@@ -49,7 +49,7 @@ class Desk(NamedTuple):
 class Rules(NamedTuple):
     """The parameters, the absolute number of slot 0, and how many slots there are."""
 
-    l: int  # noqa: E741
+    l: int
     size: int
     window: int
     spread: int

@@ -56,7 +56,7 @@ class Cells(NamedTuple):
 class Rules(NamedTuple):
     """The parameters: l, the absolute number of slot 0, and the switches."""
 
-    l: int  # noqa: E741
+    l: int
     first: int
     span: int
     fill_empty: bool
@@ -298,7 +298,7 @@ def _find_awaited(rows, slot, ring, cells, rules, s, d, tally):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _trim(rows, cells, values, taken, l):  # type: ignore[no-untyped-def]  # noqa: E741
+def _trim(rows, cells, values, taken, l):  # type: ignore[no-untyped-def]
     """Withhold what stands too high, the last taken first; returns how many stay."""
     highest = np.int64(0)
     for n in range(taken):

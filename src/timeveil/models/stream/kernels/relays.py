@@ -18,7 +18,7 @@ NONE, ZERO = np.int64(-1), np.int64(0)  # typed, so that each function is compil
 
 
 @njit(cache=True, nogil=True)
-def reposition(ring, last, level, l, move, withhold, filler):  # type: ignore[no-untyped-def]  # noqa: E741
+def reposition(ring, last, level, l, move, withhold, filler):  # type: ignore[no-untyped-def]
     """Figure 4 on the last slot, whose commonest value stands there `level` times."""
     w = ring.standing.shape[0]
     while True:
@@ -59,7 +59,7 @@ def _fill_level(ring, last, level, move, withhold):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[no-untyped-def]  # noqa: E741
+def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[no-untyped-def]
     w = ring.standing.shape[0]
     r = last % w
     needed = max(1, (level + 1) * l - ring.size[r])
@@ -94,7 +94,7 @@ def _lift_level(ring, last, level, l, move, withhold, filler):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _best(ring, last, level, l, move, withhold, spare):  # type: ignore[no-untyped-def]  # noqa: E741
+def _best(ring, last, level, l, move, withhold, spare):  # type: ignore[no-untyped-def]
     """Value, starting slot (-1 for a withheld record) and gain of the best relay; value -1 if none."""
     w = ring.standing.shape[0]
     r = last % w

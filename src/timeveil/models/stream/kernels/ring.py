@@ -39,7 +39,7 @@ class Ring(NamedTuple):
     journal: np.ndarray
 
 
-def ring_of(width: int, values: int, l: int) -> Ring:  # noqa: E741
+def ring_of(width: int, values: int, l: int) -> Ring:
     """An empty ring."""
     per_slot = (width, values)
     return Ring(
@@ -105,7 +105,7 @@ def queue_value(ring, s):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]  # noqa: E741
+def take_in(ring, last, code, begin, end, l):  # type: ignore[no-untyped-def]
     """The records of an arriving slot, with as few withheld as l-eligibility needs (§III)."""
     r = last % ring.standing.shape[0]
     _count(ring, r, code[begin:end])
@@ -158,7 +158,7 @@ def _count(ring, r, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def largest_level(counts, values, number, l, highest):  # type: ignore[no-untyped-def]  # noqa: E741
+def largest_level(counts, values, number, l, highest):  # type: ignore[no-untyped-def]
     """The largest L with sum(min(count, L)) >= l * L."""
     low = 0
     high = highest

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from timeveil.models.stream.method.chance import Draws
 
 
-def anatomy(values: Sequence[int], l: int, draws: Draws) -> list[int]:  # noqa: E741
+def anatomy(values: Sequence[int], l: int, draws: Draws) -> list[int]:
     """The bucket of each record, numbered from 0.
 
     >>> from timeveil.models.stream.method.chance import BUCKETS
@@ -36,7 +36,7 @@ def anatomy(values: Sequence[int], l: int, draws: Draws) -> list[int]:  # noqa: 
     return buckets
 
 
-def bucket_cells(records: dict[int, list[int]], l: int, draws: Draws) -> list[dict[int, int]]:  # noqa: E741
+def bucket_cells(records: dict[int, list[int]], l: int, draws: Draws) -> list[dict[int, int]]:
     """Buckets as value to record. Takes every record; of equally common values the later ones come first.
 
     >>> bucket_cells({5: [0, 1], 8: [2, 3], 3: [4]}, l=2, draws=Draws(1, slot=0, stream=0))
@@ -49,7 +49,7 @@ def bucket_cells(records: dict[int, list[int]], l: int, draws: Draws) -> list[di
     return buckets
 
 
-def _draw(records: dict[int, list[int]], l: int) -> list[dict[int, int]]:  # noqa: E741
+def _draw(records: dict[int, list[int]], l: int) -> list[dict[int, int]]:
     """Make buckets while l values have a record left."""
     buckets: list[dict[int, int]] = []
     ranked = sorted(records, key=lambda value: -len(records[value]))
@@ -58,7 +58,7 @@ def _draw(records: dict[int, list[int]], l: int) -> list[dict[int, int]]:  # noq
     return buckets
 
 
-def _commonest(ranked: Sequence[int], records: dict[int, list[int]], l: int) -> list[int]:  # noqa: E741
+def _commonest(ranked: Sequence[int], records: dict[int, list[int]], l: int) -> list[int]:
     """The l commonest values; of those equally common the last, so that the ranking stays one."""
     least = len(records[ranked[l - 1]])
     above = bisect_left(ranked, -least, key=lambda value: -len(records[value]))

@@ -44,7 +44,7 @@ class Cells:
         """The values that have so many."""
         return [self._values[place] for place in np.flatnonzero(self._counts == self.highest).tolist()]
 
-    def is_eligible(self, l: int, without: int = 0) -> bool:  # noqa: E741
+    def is_eligible(self, l: int, without: int = 0) -> bool:
         """Whether no value would be held by more than 1 in l records, `without` so many of other values."""
         return self.size - without >= l * self.highest
 

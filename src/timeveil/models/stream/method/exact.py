@@ -21,7 +21,7 @@ Flow = tuple[int, int, int]
 def solve_window(
     first: int,
     snapshots: Sequence[Mapping[int, int]],
-    l: int,  # noqa: E741
+    l: int,
     move: Sequence[int],
     withhold: Callable[[int], int],
 ) -> tuple[dict[int, Published], dict[int, dict[int, int]]]:
@@ -50,7 +50,7 @@ def solve_window(
 def _solve(
     flows: Sequence[Flow],
     snapshots: Sequence[Mapping[int, int]],
-    l: int,  # noqa: E741
+    l: int,
     costs: Sequence[int],
 ) -> list[int]:
     import numpy as np  # noqa: PLC0415

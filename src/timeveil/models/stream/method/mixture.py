@@ -70,11 +70,11 @@ class Tally:
         """The values that most records hold, until the next record comes or goes."""
         return self._having[self.highest]
 
-    def lack(self, l: int) -> int:  # noqa: E741
+    def lack(self, l: int) -> int:
         """How many records are missing for it to be l-eligible."""
         return l * self.highest - self.size
 
-    def lack_with(self, values: list[int], l: int) -> int:  # noqa: E741
+    def lack_with(self, values: list[int], l: int) -> int:
         """The same after a packet of these values came in."""
         most = max(self.highest, *(self._counts.get(value, 0) + 1 for value in values))
         return l * most - self.size - len(values)
@@ -119,11 +119,11 @@ class Mixture:
         self.tally.remove(packet.values)
         return packet
 
-    def is_eligible(self, l: int) -> bool:  # noqa: E741
+    def is_eligible(self, l: int) -> bool:
         """Whether no value is held by more than 1 in l records."""
         return self.tally.lack(l) <= 0
 
-    def split(self, l: int) -> list[list[Packet]]:  # noqa: E741
+    def split(self, l: int) -> list[list[Packet]]:
         """L-eligible buckets of whole packets, as small as comes easily."""
         left, buckets = [*self.guests, *self.own], []
         rest = Tally(value for packet in left for value in packet.values)

@@ -38,7 +38,7 @@ class Rules:
     Held packets are due 1 to `spread` slots later; up to `fillers` packets wait for the sake of others.
     """
 
-    l: int  # noqa: E741
+    l: int
     size: int
     window: int
     spread: int = 1

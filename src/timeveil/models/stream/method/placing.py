@@ -83,7 +83,7 @@ def place(
     slot: int,
     plans: Mapping[int, Published],
     snapshots: Mapping[int, Snapshot],
-    l: int,  # noqa: E741
+    l: int,
 ) -> list[Placed]:
     """The records of a final slot, in the order in which they came; `plans` are those of the whole window."""
     planned = plans[slot]
@@ -131,7 +131,7 @@ def _take(snapshot: Snapshot, value: int, count: int, present: set[Any], awaited
     return [Placed(snapshot.slot, record, value) for record in taken]
 
 
-def _eligible(placed: Sequence[Placed], l: int) -> list[Placed]:  # noqa: E741
+def _eligible(placed: Sequence[Placed], l: int) -> list[Placed]:
     """Without the records, those that came furthest first, by which a value stands too high."""
     counts = Counter(one.value for one in placed)
     most = largest_level(counts.values(), l)

@@ -76,7 +76,7 @@ class StreamPublisher:
     def __init__(
         self,
         roles: Roles,
-        l: int = 3,  # noqa: E741
+        l: int = 3,
         window: int = 7,
         slot: str | Granularity = "day",
         *,

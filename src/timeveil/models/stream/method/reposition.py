@@ -24,7 +24,7 @@ from timeveil.models.stream.method.window import Relay, Window
 Filler = Literal["never", "last_chance", "always"]
 
 
-def reposition(window: Window, l: int, filler: Filler = "never") -> None:  # noqa: E741
+def reposition(window: Window, l: int, filler: Filler = "never") -> None:
     """Algorithm OptimalReposition (Figure 4) on the last slot of the window."""
     lifted = True
     while lifted:
@@ -32,7 +32,7 @@ def reposition(window: Window, l: int, filler: Filler = "never") -> None:  # noq
         lifted = lift_level(window, l, filler)
 
 
-def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:  # noqa: E741
+def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
     """How many records of each value to keep, withholding as few as possible (§III); it is unique.
 
     >>> least_suppression({0: 6, 1: 3, 2: 2, 3: 1, 4: 1}, l=4)
@@ -42,7 +42,7 @@ def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:  # n
     return {value: min(count, most) for value, count in counts.items()}
 
 
-def largest_level(counts: Iterable[int], l: int) -> int:  # noqa: E741
+def largest_level(counts: Iterable[int], l: int) -> int:
     """The largest L with sum(min(count, L)) >= l * L; those that satisfy it reach from 0 to it."""
     numbers = tuple(counts)
     low, high = 0, max(numbers, default=0)
@@ -71,7 +71,7 @@ def fill_level(window: Window) -> None:
             window.apply(relay)
 
 
-def lift_level(window: Window, l: int, filler: Filler = "never") -> bool:  # noqa: E741
+def lift_level(window: Window, l: int, filler: Filler = "never") -> bool:
     """Strategy II, LL-Reposition: raise the level by one if that gains, else leave all as it was (§V.A)."""
     most = level(window)
     needed = max(1, (most + 1) * l - window.sizes[window.last])
@@ -110,7 +110,7 @@ def _best(window: Window, most: int, spare: int | None) -> Relay | None:
     return best
 
 
-def _fillers(window: Window, most: int, l: int) -> Iterable[Relay]:  # noqa: E741
+def _fillers(window: Window, most: int, l: int) -> Iterable[Relay]:
     """Relays of records that an earlier slot can spare: it stays l-eligible without them."""
     for slot in range(window.last - 1, _oldest(window) - 1, -1):
         counts = window.counts(slot) if slot in window.published else {}

@@ -48,7 +48,7 @@ class Settings:
     fillers: int = 0
 
     @property
-    def l(self) -> int:  # noqa: E743
+    def l(self) -> int:
         """No value may be held by more than 1 in l records."""
         return self.promise.l
 
@@ -87,7 +87,7 @@ class Settings:
 
 def settings_from(
     roles: Roles,
-    l: int,  # noqa: E741
+    l: int,
     window: int,
     slot: str | Granularity,
     *,

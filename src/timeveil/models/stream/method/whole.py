@@ -48,7 +48,7 @@ PARALLEL_ROWS = 1 << 20
 def publish_stream(
     table: Any,
     roles: Roles,
-    l: int = 3,  # noqa: E741
+    l: int = 3,
     window: int = 7,
     slot: str | Granularity = "day",
     *,
@@ -172,7 +172,7 @@ def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array(list(pool.map(lambda part: part.dictionary_encode(), parts)))
 
 
-def _refuse_few_values(values: int, rows: int, l: int) -> None:  # noqa: E741
+def _refuse_few_values(values: int, rows: int, l: int) -> None:
     if rows and values < l:
         raise ParameterError(
             f"l is {l}, and the sensitive column has {values} different values: no slot could be published",

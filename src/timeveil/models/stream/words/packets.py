@@ -28,7 +28,7 @@ def promised_less(release: Release, slot: Integers, value: Integers) -> tuple[in
 
 def packet_warnings(release: Release, facts: Mapping[str, Any], less: tuple[int, int]) -> Iterator[str]:
     """Slots that are too skewed or too small, and people who are there twice; nothing without packets."""
-    size, l, rows = true_slot_promise(release), promised(release, "l"), facts["rows"]  # noqa: E741
+    size, l, rows = true_slot_promise(release), promised(release, "l"), facts["rows"]
     if size is None or not rows:
         return
     records, skewed = less

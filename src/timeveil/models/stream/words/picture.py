@@ -34,7 +34,7 @@ def stream_svg(breach: StreamBreach) -> str:
     return picture(_TITLE, escape(_words(breach)), body)
 
 
-def _edges(l: int, true_slot: int | None = None) -> list[float]:  # noqa: E741
+def _edges(l: int, true_slot: int | None = None) -> list[float]:
     """Chances between bars, about ten; 1/l is one of them, and 1/true_slot.
 
     >>> [round(edge, 2) for edge in _edges(4)]

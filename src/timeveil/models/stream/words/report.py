@@ -112,7 +112,7 @@ def true_slot_known(release: Release, ledger: Ledger) -> StreamBreach | None:
 
 def warnings(release: Release, facts: Mapping[str, Any], counts: SlotCounts) -> list[str]:
     """What no window cures, and what a larger one would."""
-    parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
+    parameters, l = release.manifest["parameters"], promised(release, "l")
     withheld = facts["withheld"] - facts.get("duplicates", 0) - facts.get("incomplete", 0)
     told = []
     slots, jitter = release.manifest["counts"]["slots"], parameters["jitter"]
@@ -138,7 +138,7 @@ def warnings(release: Release, facts: Mapping[str, Any], counts: SlotCounts) -> 
     return told
 
 
-def _cure(l: int, largest: float) -> str:  # noqa: E741
+def _cure(l: int, largest: float) -> str:
     """What helps against a value above 1 in l; an l of 2 is the smallest there is."""
     if l > 2 and largest <= 1 / 2:
         return f"Choose a smaller l, of {int(1 / largest)} at most."
@@ -160,7 +160,7 @@ def _read(release: Release, ledger: Ledger) -> Iterator[str]:
 
 
 def _rules(release: Release) -> Iterator[str]:
-    parameters, l = release.manifest["parameters"], promised(release, "l")  # noqa: E741
+    parameters, l = release.manifest["parameters"], promised(release, "l")
     furthest = parameters["window"] - 1 + parameters["jitter"]
     wait = f"up to {counted(furthest, 'slot')} later" if furthest else "in its own slot only"
     where = "bucket" if parameters["buckets"] == "anatomy" else "slot"
@@ -240,7 +240,7 @@ def _checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
-    l, size = promised(release, "l"), true_slot_promise(release)  # noqa: E741
+    l, size = promised(release, "l"), true_slot_promise(release)
     if size is None:
         yield (
             f"1 in {l} holds for whoever knows a record's published slot. Whoever knows when it happened, "

@@ -66,7 +66,7 @@ class StreamRun:
 
     source: str
     roles: Roles
-    l: int  # noqa: E741
+    l: int
     window: int
     out: str
     slot: str = "day"

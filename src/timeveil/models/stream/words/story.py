@@ -35,7 +35,7 @@ _KNOWS = {
 
 def stream_story(release: Release, ledger: Ledger | None, progress: Progress) -> Story:
     """What was done to records, what it costs, and what an outsider finds."""
-    counts, l = release.manifest["counts"], promised(release, "l")  # noqa: E741
+    counts, l = release.manifest["counts"], promised(release, "l")
     size = true_slot_promise(release)
     span = f"{counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else "none"
     public = Story(
@@ -179,7 +179,7 @@ def _lost(loss: StreamLoss) -> tuple[Block, ...]:
     )
 
 
-def _for_all(l: int, size: int | None) -> tuple[Block, ...]:  # noqa: E741
+def _for_all(l: int, size: int | None) -> tuple[Block, ...]:
     known = "nothing is promised" if size is None else f"the bound is 1 in {size}, with the exception above"
     return (
         Sentences(
