@@ -190,7 +190,7 @@ def open_damaged_patterns(here: Path) -> None:
     tv.write(shopping(here)[0], here / "out", format="csv")
     data = here / "out" / "data.csv"
     data.write_text(data.read_text("utf-8").replace(",4", f",{MARK}"), "utf-8")
-    _ = tv.bundle.open_release(here / "out", check=False).table
+    _ = tv.folder.open_release(here / "out", check=False).table
 
 
 def measure_patterns_with_fewer_people(here: Path) -> None:

@@ -635,7 +635,9 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("group-size", "1 group is too small"),))
-    monkeypatch.setattr(sys.modules["timeveil.verify"], "verify", lambda release, ledger: broken)
+    monkeypatch.setattr(
+        sys.modules["timeveil.judging.verify_names"], "verify", lambda release, ledger: broken
+    )
     said = cli(f"{WIDE} {PROMISE} --ledger ledger")
     assert said.code == 1
     assert "1 group is too small" in said.out
@@ -645,8 +647,8 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
 def test_an_interrupt_in_the_middle_leaves_nothing(here: Path) -> None:
     """The method itself is interrupted: the signal comes when it first tells how far it is."""
     program = (
-        "import os, signal, sys, timeveil.series\nfrom timeveil.cli import main\n"
-        "module = sys.modules['timeveil.series']\n"
+        "import os, signal, sys, timeveil.models.series.method\nfrom timeveil.cli import main\n"
+        "module = sys.modules['timeveil.models.series.method']\n"
         "real = module.anonymize_series\n"
         "def interrupted(*given, progress, **more):\n"
         "    def tell(doing, share, /):\n"
@@ -670,8 +672,8 @@ def test_a_signal_from_outside_while_kernels_run_leaves_nothing(here: Path, meth
         "anonymize-series many.parquet --out out --series q01..q08 --sensitive s --drop record --k 10 --p 5"
     )
     program = (
-        "import sys, timeveil.series\nfrom timeveil.cli import main\n"
-        "module = sys.modules['timeveil.series']\n"
+        "import sys, timeveil.models.series.method\nfrom timeveil.cli import main\n"
+        "module = sys.modules['timeveil.models.series.method']\n"
         "real = module.anonymize_series\n"
         "def told(*given, progress, **more):\n"
         "    def tell(doing, share, /):\n"

@@ -24,7 +24,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("timeveil.cli.perform.carry_out", fail)
+    monkeypatch.setattr("timeveil.jobs.perform.carry_out", fail)
 
 
 def test_a_bug_of_ours_is_told_without_its_text(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_a_bug_of_ours_is_told_without_its_text(cli: Cli, monkeypatch: pytest.Mo
     said = cli(RUN)
     assert said.code == 70
     assert said.out == ""
-    assert said.err.startswith("error: timeveil made a mistake: ValueError at timeveil/cli/perform.py:")
+    assert said.err.startswith("error: timeveil made a mistake: ValueError at timeveil/jobs/perform.py:")
     assert "please report it" in said.err
     assert MARK not in said.err
     assert "Traceback" not in said.err
@@ -95,7 +95,7 @@ def test_a_signal_that_compiled_code_loses_ends_it_all_the_same(
     turned_into: type[Exception] | None,
 ) -> None:
     """A kernel turns what a signal raised into another error, or goes on as if nothing had been."""
-    work = sys.modules["timeveil.generalization"].generalize_time
+    work = sys.modules["timeveil.models.events.method"].generalize_time
 
     def kernel(*given: object, **options: object) -> object:
         with suppress(KeyboardInterrupt, SystemExit):

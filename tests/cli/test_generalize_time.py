@@ -179,7 +179,7 @@ def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("people",), (Violation("people-below-k", "1 group below 2 people"),))
-    monkeypatch.setattr(sys.modules["timeveil.verify"], "verify", lambda *_: broken)
+    monkeypatch.setattr(sys.modules["timeveil.judging.verify_names"], "verify", lambda *_: broken)
     said = cli(f"{RUN} --k 2 --ledger ledger")
     assert said.code == 1
     assert said.out == (

@@ -67,14 +67,14 @@ def test_a_signal_ends_it_and_leaves_nothing(here: Path, number: int, code: int,
     temporary = here / "tmp"
     temporary.mkdir()
     program = (
-        "import signal, sys, time\nimport timeveil.generalization\nfrom timeveil.cli import main\n"
+        "import signal, sys, time\nimport timeveil.models.events.method\nfrom timeveil.cli import main\n"
         "from timeveil.domain.stored import PrivateFolder\n"
         f"signal.signal({number}, signal.default_int_handler if {number} == 2 else signal.SIG_DFL)\n"
         "def wait(*_, **__):\n"
         "    folder = PrivateFolder()\n"
         "    print('waiting', file=sys.stderr, flush=True)\n"
         "    time.sleep(60)\n"
-        "sys.modules['timeveil.generalization'].generalize_time = wait\n"
+        "sys.modules['timeveil.models.events.method'].generalize_time = wait\n"
         f"main({['generalize-time', 'visits.csv', '--out', 'out', *ROLES.split(), '--k', '2']!r})\n"
     )
     started = subprocess.Popen(

@@ -104,10 +104,10 @@ def survives_the_catalogue(module: str, mutant: Mutant, shown: list[Shown]) -> b
     signal.alarm(_JUDGE_SECONDS)
     survived = False
     try:
-        for name in [name for name in sys.modules if name.startswith("timeveil.verify")]:
+        for name in [name for name in sys.modules if name.startswith("timeveil.judging.verify_names")]:
             del sys.modules[name]
         install(module, mutant.number)
-        verify = importlib.import_module("timeveil.verify").verify
+        verify = importlib.import_module("timeveil.judging.verify_names").verify
         survived = all(is_as_it_should(one, verify) for one in shown)
     except BaseException:  # noqa: BLE001
         survived = False

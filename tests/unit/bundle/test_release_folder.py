@@ -313,7 +313,7 @@ def test_a_disk_that_is_really_full_leaves_nothing(tmp_path):
 import resource, sys
 import pyarrow as pa, numpy as np
 from tests.unit.bundle.making import release_of
-from timeveil.bundle import write
+from timeveil.folder import write
 from timeveil.errors import BundleError
 release = release_of({{"n": pa.array(np.random.default_rng(0).random(50_000))}})
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
@@ -354,7 +354,7 @@ def test_a_killed_write_leaves_nothing_visible(tmp_path):
     program = f"""
 import os
 from tests.unit.bundle.making import plain_release
-from timeveil.bundle import write, writing
+from timeveil.folder import write, writing
 writing._check = lambda *_: os._exit(9)
 write(plain_release(), {str(tmp_path / "out")!r})
 """

@@ -243,7 +243,7 @@ def test_bombs_in_little_memory(tmp_path):
         "import resource, sys\n"
         "from pathlib import Path\n"
         "from timeveil.errors import InputError\n"
-        "from timeveil.intake import read\n"
+        "from timeveil.reading import read\n"
         "from timeveil.domain.roles import Roles\n"
         "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 32), used + (1 << 32)))\n"
