@@ -78,14 +78,11 @@ def test_a_missing_file_is_a_violation(cli: Cli, published: str) -> None:
     assert codes[0] == "file-missing"
 
 
-def test_a_changed_letter_is_a_violation(cli: Cli, published: str) -> None:
-    letter = Path("out/README.txt")
-    letter.write_text(letter.read_text() + "anna was here\n")
-    said = cli("verify out")
-    assert said.code == 1
-    assert "  the file `README.txt` was changed since it was written\n" in said.out
-    assert "anna" not in said.out
-    letter.unlink()
+def test_the_words_of_the_readme_are_not_judged_but_it_must_be_there(cli: Cli, published: str) -> None:
+    readme = Path("out/README.txt")
+    readme.write_text("in the words of another version\n")
+    assert cli("verify out").code == 0
+    readme.unlink()
     assert "  the file `README.txt` is not there\n" in cli("verify out").out
 
 

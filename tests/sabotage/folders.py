@@ -78,25 +78,11 @@ DAMAGES = [
         lambda f: _table(f).write_bytes(_table(f).read_bytes()[:-40]),
     ),
     Damage("a stale hash", "file-changed", "`data.parquet` was changed", lambda f: restated(f, _hash)),
-    Damage("a missing letter", "file-missing", "`README.txt` is not", lambda f: (f / "README.txt").unlink()),
-    Damage(
-        "an edited letter",
-        "file-changed",
-        "`README.txt` was changed",
-        lambda f: (f / "README.txt").write_text("all is well"),
-    ),
+    Damage("a missing README", "file-missing", "`README.txt` is not", lambda f: (f / "README.txt").unlink()),
     Damage("an extra file", "file-extra", "`notes.txt` does not", lambda f: (f / "notes.txt").touch()),
     Damage("a hidden file", "file-extra", "`.secret` does not", lambda f: (f / ".secret").touch()),
     Damage("an extra folder", "file-extra", "`more` does not belong", lambda f: (f / "more").mkdir()),
     Damage("a manifest of another form", "file-form", "`release.json` is not written the way", _spaced),
-    Damage(
-        "a manifest with a promise the letter does not make",
-        "file-changed",
-        "`README.txt` was changed",
-        lambda f: restated(
-            f, lambda m: m["guarantee"].update({_promise(m): m["guarantee"][_promise(m)] + 1})
-        ),
-    ),
     Damage(
         "a missing manifest",
         "folder-missing",
@@ -119,7 +105,3 @@ DAMAGES = [
         opens="until it is read",
     ),
 ]
-
-
-def _promise(manifest: dict[str, Any]) -> str:
-    return "l" if manifest["model"] == "stream" else "k"

@@ -24,7 +24,6 @@ from timeveil.folder.strays import not_of_the_release
 from timeveil.folder.tables import FORMULA_CELLS, GET_IT_AGAIN, Table, damaged
 from timeveil.folder.types import type_named
 from timeveil.judging.verify_judge import is_whole
-from timeveil.models.events.words.readme import letter
 
 FORMAT_VERSION = 1
 README = "README.txt"
@@ -63,8 +62,8 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     """What about the files of a release folder is not as it was written; empty if all is well.
 
     Looks at the files alone: all there, no other beside them, tables with the stated hash that hold their
-    rows and nothing beside, the letter and `release.json` as timeveil writes them. Whether the promise
-    holds is for `verify` to say. Of a folder of slots, each is looked at.
+    rows and nothing beside, `release.json` as timeveil writes it. The words of README.txt are not judged.
+    Whether the promise holds is for `verify` to say. Of a folder of slots, each is looked at.
     """
     place = there(folder)
     slots = slot_folders(place)
@@ -120,15 +119,13 @@ def _table_damage(place: Path, name: str, manifest: Mapping[str, Any]) -> Violat
 
 
 def _text_damage(place: Path, manifest: Mapping[str, Any]) -> list[Violation]:
-    """The letter follows from the manifest, and the manifest is written in one way."""
+    """The manifest has one spelling. README.txt must be there; its words, which change, are not judged."""
     found = []
     if (place / MANIFEST).read_bytes() != _as_json_or_nothing(manifest):
         found.append(Violation("file-form", f"the file `{MANIFEST}` is not written the way timeveil does"))
     file = place / README
     if file.is_symlink() or not file.is_file():
         found.append(Violation("file-missing", f"the file `{README}` is not there"))
-    elif is_whole(manifest) and file.read_bytes() != _letter(manifest):
-        found.append(Violation("file-changed", f"the file `{README}` was changed since it was written"))
     return found
 
 
@@ -143,10 +140,6 @@ def _as_json_or_nothing(manifest: Mapping[str, Any]) -> bytes:
         return as_json(manifest)
     except ValueError:
         return b""
-
-
-def _letter(manifest: Mapping[str, Any]) -> bytes:
-    return letter(guarantee_from(manifest["guarantee"]), manifest).encode()
 
 
 def columns_key(table: str) -> str:
