@@ -8,7 +8,7 @@
     ├── PrivateArtifactError   a ledger was about to leave the building          exit 2
     ├── EngineError            the engine ran out of disk, memory or rights      exit 2
     ├── InfeasibleError        no release of this table keeps the promise        exit 3
-    └── InternalError          our bug; please report it                         exit 70
+    └── InternalError          a bug in timeveil; please report it               exit 70
 
 A guarantee that does not hold is not an exception: `verify` returns a falsy `Verdict`.
 
@@ -189,9 +189,47 @@ class InfeasibleError(TimeveilError):
 
 
 class InternalError(TimeveilError):
-    """A bug of ours."""
+    """A bug in timeveil."""
 
     exit_code = 70
+
+
+class raising:  # noqa: N801 (a context manager reads like a statement)
+    """A block in which certain exceptions become an error of ours.
+
+    A foreign exception may quote data in its text. `raise ... from None` only hides it: it stays reachable as
+    `__context__`. This error has no context.
+
+    >>> try:
+    ...     with raising(InputError("not a number", hint="", code="bad-number"), on=ValueError):
+    ...         int("x")
+    ... except InputError as error:
+    ...     print(error.__context__)
+    None
+    """
+
+    def __init__(
+        self,
+        error: TimeveilError | Callable[[Exception], TimeveilError],
+        *,
+        on: type[Exception] | tuple[type[Exception], ...],
+    ) -> None:
+        self._error = error
+        self._causes = on
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, cause: BaseException | None, trace: object) -> None:
+        """Raise the error if the block failed with one of the causes."""
+        if not isinstance(cause, self._causes):
+            return
+        error = self._error if isinstance(self._error, TimeveilError) else self._error(cause)
+        del cause, trace  # a traceback keeps the variables of its frames
+        try:
+            raise error
+        finally:
+            error.__context__ = None  # set by `raise`, as the cause is still being handled
 
 
 def instead_of(

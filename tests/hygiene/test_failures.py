@@ -129,7 +129,7 @@ def wreckage(furnished: House) -> None:
     (root / "changed" / "data.parquet").write_bytes(data.read_bytes()[:-20] + data.read_bytes()[-21:-1])
     (root / "cut" / "data.parquet").write_bytes(data.read_bytes()[:200])
     told = root / "told" / "release.json"
-    told.write_text(told.read_text().replace('"k": 3', '"k": 2'))
+    told.write_text(told.read_text().replace('"k": 3', '"k": 3000'))
     (root / "garbled" / "release.json").write_text("{" * 9)
     for path in private.iterdir():
         if path.is_file():

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 
 Ints = npt.NDArray[np.int64]
 
@@ -161,7 +161,8 @@ def civil_second(value: Any, *, of: str) -> int:
         error = bad_calendar(
             f"`{of}` has a date that cannot be read", "write dates as 2006-01-31 or 2006-01-31 07:30"
         )
-        value = instead_of(ValueError, lambda _: error, lambda: dt.datetime.fromisoformat(text))
+        with raising(error, on=ValueError):
+            value = dt.datetime.fromisoformat(text)
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
             raise bad_calendar(

@@ -13,7 +13,7 @@ from timeveil.calendar.months import IsoYears, Months
 from timeveil.calendar.parts import DayParts, Terms
 from timeveil.calendar.rule import Clock, Rule
 from timeveil.calendar.steps import Everything, Steps
-from timeveil.errors import instead_of
+from timeveil.errors import raising
 
 _LONGEST = LAST - FIRST
 _LENGTH_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -36,7 +36,8 @@ def rule_from(described: Any) -> Rule:
         "see docs/reference/granularities.md for the keys of each kind",
     )
     causes = (TypeError, ValueError, AttributeError, OverflowError)
-    return instead_of(causes, lambda _: error, lambda: _READERS[kind](**values))
+    with raising(error, on=causes):
+        return _READERS[kind](**values)
 
 
 def day_parts_rule(parts: Any, *, of: str) -> DayParts:

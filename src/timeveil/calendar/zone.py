@@ -15,7 +15,7 @@ import numpy as np
 
 from timeveil.calendar import civil
 from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, LAST, Ints
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 
 _HALF_DAY = DAY // 2
 _CYCLE_YEARS, _CYCLE = 400, 146_097 * DAY
@@ -97,7 +97,8 @@ def check_zone(zone: str | None) -> None:
     )
     if not zone:
         raise error
-    instead_of((KeyError, ValueError, OSError), lambda _: error, lambda: ZoneInfo(zone))
+    with raising(error, on=(KeyError, ValueError, OSError)):
+        ZoneInfo(zone)
 
 
 def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 
 if TYPE_CHECKING:
     from timeveil.domain.ledger import Ledger
@@ -234,7 +234,8 @@ def _of_series(
         hint="give it in the units of the values, such as --tolerance 0.5",
         code="bad-parameter",
     )
-    within = instead_of(ValueError, lambda _: error, lambda: float("0" if tolerance is None else tolerance))
+    with raising(error, on=ValueError):
+        within = float("0" if tolerance is None else tolerance)
     instants, which = release.manifest["series"]["instants"], "all" if values is None else values
     known: Any = {"all": "all", "none": None}.get(which, int(which) if which.isdecimal() else ())
     if known == ():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timeveil.cli.output import Output
-from timeveil.cli.stopping import heed
+from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import note_written
 from timeveil.domain.leftovers import hold_beside
 from timeveil.folder import open_ledger
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def write_new(path: Path, content: str, *, private: bool = False) -> None:
     """Write text to a new file, which appears whole or not at all; a private one only its owner may read."""
-    heed()
+    raise_if_interrupted()
     refuse_taken(path)
     said_plainly(path.name, lambda: _write(path, content, 0o600 if private else 0o666))
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from timeveil.cli.stopping import heed
+from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import to_stderr, to_stdout
 from timeveil.domain.progress import Progress
 from timeveil.errors import EngineError, TimeveilError
@@ -98,7 +98,7 @@ class Output:
 
 def _heeding(_doing: str, _share: float, /) -> None:
     """Nobody is watching, but somebody may have asked to stop."""
-    heed()
+    raise_if_interrupted()
 
 
 class _Watched:
@@ -114,7 +114,7 @@ class _Watched:
         self._timer.start()
 
     def __call__(self, doing: str, share: float, /) -> None:
-        heed()
+        raise_if_interrupted()
         with self._lock:
             self._doing, self._share = doing, share
             self._show()

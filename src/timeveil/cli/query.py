@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from timeveil.cli import options as given
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 
 if TYPE_CHECKING:
     from timeveil.cli.output import Output
@@ -196,7 +196,8 @@ def _bound(text: str, release: Release) -> str | int | None:
         hint=f"give whole numbers of the unit {release.manifest['time']['unit'] or 'slot'}",
         code="bad-time",
     )
-    return instead_of(ValueError, lambda _: error, lambda: int(text))
+    with raising(error, on=ValueError):
+        return int(text)
 
 
 def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:

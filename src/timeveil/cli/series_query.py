@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from timeveil.errors import InputError, ParameterError, instead_of
+from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import listed
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
 def _end(text: str, error: ParameterError) -> float | None:
     if not text.strip():
         return None
-    end = instead_of(ValueError, lambda _: error, lambda: float(text))
+    with raising(error, on=ValueError):
+        end = float(text)
     if not math.isfinite(end):
         raise _wrong(
             "an end of a range is NaN, infinite or too large for a number",
@@ -146,7 +147,9 @@ def _numbers(text: str) -> list[float]:
     except ValueError:
         pass
     path = Path(text)
-    if not instead_of((OSError, ValueError), lambda _: _no_numbers(), path.is_file):
+    with raising(_no_numbers(), on=(OSError, ValueError)):
+        exists = path.is_file()
+    if not exists:
         raise _no_numbers()
     error = InputError(
         f"`{path.name}` does not hold numbers with commas, blanks or lines between",
@@ -155,7 +158,8 @@ def _numbers(text: str) -> list[float]:
     )
     if path.stat().st_size > LARGEST:
         raise error
-    return instead_of((ValueError, OSError), lambda _: error, lambda: _parsed(path.read_text("utf-8")))
+    with raising(error, on=(ValueError, OSError)):
+        return _parsed(path.read_text("utf-8"))
 
 
 def _no_numbers() -> InputError:

@@ -30,7 +30,7 @@ def asked() -> int | None:
     return _asked[0] if _asked else None
 
 
-def heed() -> None:
+def raise_if_interrupted() -> None:
     """Stop here if that was asked for and got lost."""
     code = asked()
     if code == INTERRUPTED:

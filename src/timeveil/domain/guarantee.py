@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from timeveil.errors import BundleError, ParameterError, instead_of
+from timeveil.errors import BundleError, ParameterError, raising
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,8 @@ Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
     """The promise that a manifest states."""
-    return instead_of(ParameterError, lambda _: _unknown(), lambda: _stated(dict(described)))
+    with raising(_unknown(), on=ParameterError):
+        return _stated(dict(described))
 
 
 def _stated(described: dict[str, Any]) -> Guarantee:

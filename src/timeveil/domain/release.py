@@ -14,11 +14,11 @@ from timeveil.domain.guarantee import Guarantee
 from timeveil.domain.stored import Stored
 
 
-def undressed(table: pa.Table) -> pa.Table:
+def decode_dictionaries(table: pa.Table) -> pa.Table:
     """The table without dictionaries, which may hold values that no row has, and without metadata.
 
     >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["shown", "withheld"]))
-    >>> undressed(pa.table({"a": coded}))["a"].type
+    >>> decode_dictionaries(pa.table({"a": coded}))["a"].type
     DataType(string)
     """
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
@@ -27,7 +27,7 @@ def undressed(table: pa.Table) -> pa.Table:
 
 def _apart(table: pa.Table) -> pa.Table:
     """The rows in memory of their own: a slice would take the whole of its buffers along."""
-    return undressed(table.take(pa.array(np.arange(table.num_rows))))
+    return decode_dictionaries(table.take(pa.array(np.arange(table.num_rows))))
 
 
 class Deferred:

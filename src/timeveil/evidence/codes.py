@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.stored import Stored
-from timeveil.errors import InputError, instead_of
+from timeveil.errors import InputError, raising
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 _ROOM = 2**62
@@ -125,7 +125,8 @@ def align(left: Coded, right: Coded) -> tuple[Coded, Coded]:
             code="ledger-mismatch",
         )
         causes = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
-        ours = instead_of(causes, lambda _: error, lambda: left.values.cast(theirs.type))
+        with raising(error, on=causes):
+            ours = left.values.cast(theirs.type)
     joint = encode(pa.chunked_array([ours, theirs], theirs.type))
     return (
         Coded(joint.codes[: len(ours)][left.codes], joint.values),

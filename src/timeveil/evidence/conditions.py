@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.release import Release
-from timeveil.errors import ParameterError, RolesError, instead_of
+from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.evidence.codes import plain_type
 
 
@@ -69,7 +69,8 @@ def _scalar(name: str, kind: pa.DataType, wanted: object) -> pa.Scalar:
         code="bad-parameter",
     )
     causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
-    return instead_of(causes, lambda _: error, lambda: _as_kind(kind, pa.scalar(wanted)))
+    with raising(error, on=causes):
+        return _as_kind(kind, pa.scalar(wanted))
 
 
 def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:

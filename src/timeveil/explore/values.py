@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 
 TO = ".."
 MOST = 100
@@ -62,8 +62,10 @@ def number(name: str, text: str) -> float:
     )
     plain = text.strip()
     if plain.isascii() and plain.isdecimal():
-        return instead_of(ValueError, lambda _: error, lambda: int(plain))
-    found = instead_of(ValueError, lambda _: error, lambda: float(plain))
+        with raising(error, on=ValueError):
+            return int(plain)
+    with raising(error, on=ValueError):
+        found = float(plain)
     if not (plain.isascii() and math.isfinite(found)):
         raise error
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from timeveil.cli.output import Output
-from timeveil.cli.stopping import heed
+from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import note_written
 from timeveil.domain.progress import Progress, silent
 from timeveil.errors import InputError, ParameterError, PrivateArtifactError
@@ -141,7 +141,7 @@ def write_both(run: Run | SeriesRun | StreamRun | PatternRun, release: Release, 
     """The ledger, if asked for, and the release; both or neither."""
     from timeveil.folder.writing import write, write_pair
 
-    heed()
+    raise_if_interrupted()
     if run.ledger is None:
         write(release, run.out, format=run.format)  # type: ignore[arg-type]
     else:

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from timeveil.errors import InputError, ParameterError, instead_of
+from timeveil.errors import InputError, ParameterError, raising
 
 DEEPEST = 20
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
@@ -21,11 +21,13 @@ def load_toml(path: Path) -> dict[str, Any]:
     def refused(cause: Exception) -> InputError:
         return _not_text(path.name) if isinstance(cause, UnicodeDecodeError) else no_file(path.name, cause)
 
-    text = instead_of((OSError, ValueError), refused, lambda: small_text(path, "a file of settings has"))
+    with raising(refused, on=(OSError, ValueError)):
+        text = small_text(path, "a file of settings has")
     if _DEEP_KEY.search(text):
         raise _not_toml(path.name, f"a key has more than {DEEPEST} parts")
     causes = (ValueError, RecursionError)
-    return instead_of(causes, lambda cause: _not_toml(path.name, _reason(cause)), lambda: tomllib.loads(text))
+    with raising(lambda cause: _not_toml(path.name, _reason(cause)), on=causes):
+        return tomllib.loads(text)
 
 
 def _reason(cause: Exception) -> str:

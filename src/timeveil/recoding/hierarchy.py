@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from timeveil.errors import InputError, ParameterError, instead_of
+from timeveil.errors import InputError, ParameterError, raising
 from timeveil.reading.limits import refuse_irregular
 
 STAR = "*"
@@ -161,7 +161,8 @@ class Hierarchy:
 
 def _as_text(column: pa.ChunkedArray) -> pa.Array:
     error = _bad(f"a level of a hierarchy has the type {column.type}", "give text or numbers")
-    return instead_of(pa.ArrowException, lambda _: error, lambda: column.combine_chunks().cast(pa.string()))
+    with raising(error, on=pa.ArrowException):
+        return column.combine_chunks().cast(pa.string())
 
 
 def _first_line(file: Path) -> str:

@@ -25,7 +25,7 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.estimate import Estimate
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
-from timeveil.errors import ParameterError, instead_of
+from timeveil.errors import ParameterError, raising
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.conditions import mask_of, refuse_unknown
 from timeveil.evidence.published import (
@@ -130,7 +130,8 @@ def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
         return int(instants(axis, pa.array([int(moment)], pa.int64()))[0])
     if isinstance(moment, str):
         text, takes = moment, "dates or times such as 2024-03-01 or 2024-03-01T08:30"
-        moment = instead_of(ValueError, lambda _: _unreadable(takes), lambda: dt.datetime.fromisoformat(text))
+        with raising(_unreadable(takes), on=ValueError):
+            moment = dt.datetime.fromisoformat(text)
     if isinstance(moment, dt.date) and not isinstance(moment, dt.datetime):
         moment = dt.datetime.combine(moment, dt.time())
     if not isinstance(moment, dt.datetime):

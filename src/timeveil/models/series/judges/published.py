@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.release import Release
-from timeveil.errors import BundleError, ParameterError, instead_of
+from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import columns_of
 from timeveil.symbols.sax import LETTERS, reconstructed
@@ -113,11 +113,10 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats
 
 def published_series(release: Release) -> Published:
     """Read a series release, a batch at a time; one whose manifest and table do not fit is refused."""
-    return instead_of(
-        (LookupError, TypeError, ValueError, AttributeError, NotImplementedError),
-        lambda _: _damaged(_UNFIT),
-        lambda: _read(release),
-    )
+    with raising(
+        _damaged(_UNFIT), on=(LookupError, TypeError, ValueError, AttributeError, NotImplementedError)
+    ):
+        return _read(release)
 
 
 def _read(release: Release) -> Published:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.ordering import ROOM, row_keys
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release, undressed
+from timeveil.domain.release import Release, decode_dictionaries
 from timeveil.domain.version import TOOL
 from timeveil.models.series.method.diversity import diversified
 from timeveil.models.series.method.order import by_values
@@ -165,7 +165,7 @@ def _table(
     columns["level"] = _levels(settings, cells.levels[cell])
     for name in attributes.column_names:
         columns[name] = attributes[name].take(pa.array(order))
-    return undressed(pa.table(columns))
+    return decode_dictionaries(pa.table(columns))
 
 
 def _levels(settings: Settings, levels: NDArray[np.uint8]) -> pa.Array:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
-from timeveil.errors import TimeveilError, instead_of
+from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, fold
 from timeveil.evidence.given import mismatch
 from timeveil.evidence.published import columns_of
@@ -77,11 +77,9 @@ def journeys_of(release: Release, ledger: Ledger) -> Journeys:
     if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
         raise mismatch("the times of the ledger's original are of another kind than the release's")
     causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
-    return instead_of(
-        causes,
-        lambda _: mismatch("the times and slots of the ledger's original are not of the release's kind"),
-        lambda: _journeys(release, ledger),
-    )
+    error = mismatch("the times and slots of the ledger's original are not of the release's kind")
+    with raising(error, on=causes):
+        return _journeys(release, ledger)
 
 
 def _journeys(release: Release, ledger: Ledger) -> Journeys:

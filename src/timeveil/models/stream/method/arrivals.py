@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.relation import Relation
-from timeveil.errors import InputError, instead_of
+from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.method.slots import Ints, Slots, slots_of
 from timeveil.reading import read
@@ -88,7 +88,8 @@ def _refuse_nanoseconds(name: str, column: pa.ChunkedArray) -> None:
         hint="round them, or give them as text",
         code="unsupported-input",
     )
-    instead_of(pa.ArrowInvalid, lambda _: error, lambda: column.cast(coarser))
+    with raising(error, on=pa.ArrowInvalid):
+        column.cast(coarser)
 
 
 def _refuse_far(name: str, column: pa.ChunkedArray) -> None:
@@ -100,7 +101,8 @@ def _refuse_far(name: str, column: pa.ChunkedArray) -> None:
         hint="see that no date is wrong, or give them as text",
         code="unsupported-input",
     )
-    instead_of((OverflowError, ValueError), lambda _: error, lambda: pc.min_max(column).as_py())
+    with raising(error, on=(OverflowError, ValueError)):
+        pc.min_max(column).as_py()
 
 
 def _complete(relation: Relation, settings: Settings) -> Ints | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.ordering import canonical
-from timeveil.domain.release import Release, undressed
+from timeveil.domain.release import Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.models.stream.method.settings import Settings
 from timeveil.models.stream.method.slots import Ints, Slots
@@ -77,7 +77,7 @@ def data_table(rows: pa.Table, index: Ints, bucket: Any, settings: Settings, slo
     if settings.buckets != "none":
         table = table.append_column("bucket", pa.array(np.asarray(bucket), pa.int32()))
         by.append("bucket")
-    return labelled(undressed(canonical(table, by=by)), slots)
+    return labelled(decode_dictionaries(canonical(table, by=by)), slots)
 
 
 def sensitive_table(
@@ -97,7 +97,7 @@ def sensitive_table(
             "count": pa.array(often, pa.int64()),
         }
     )
-    return labelled(undressed(canonical(table, by=["slot", "bucket"])), slots)
+    return labelled(decode_dictionaries(canonical(table, by=["slot", "bucket"])), slots)
 
 
 def labelled(table: pa.Table, slots: Slots) -> pa.Table:
