@@ -55,7 +55,7 @@ def compare(
     losses are measured and risks are those of the default attack; without, they are what the releases say.
 
     >>> import pyarrow as pa
-    >>> from timeveil.generalization import generalize_time
+    >>> from timeveil import generalize_time
     >>> from timeveil.domain.roles import Roles
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
     ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})

@@ -30,6 +30,11 @@ Int64s = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
+def open_events(relation: Relation, memory_limit: str | None = None) -> DuckDBEvents:
+    """The events of a relation, with a database in a private folder."""
+    return DuckDBEvents(relation, memory_limit)
+
+
 class DuckDBEvents:
     """The events of a relation as a Parquet file that DuckDB reads."""
 

@@ -1,4 +1,4 @@
-"""Counting in memory: codes, one sort, and the kernels of `timeveil.models.events.kernels.occurrences`."""
+"""Counting in memory: columns become codes, and one sort of the visits serves every granularity."""
 
 from __future__ import annotations
 
@@ -20,59 +20,45 @@ from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred
 from timeveil.engines.protocol import Extent, Levels, Published, Tally
-from timeveil.models.events.kernels import occurrences
-from timeveil.reading.encoding import Codes, combine, encode, encode_people, plain, publish_values, whole
+from timeveil.engines.visits import Cells, Codes, Int64s, Visits
+from timeveil.reading.encoding import combine, encode, encode_people, plain, publish_values, whole
 
 DENSE_GRANULES = 50_000_000
-KEY_BITS = 62
+SAMPLE_ROWS = 1_000
 WORKERS = 2
 DAY = CATALOGUE["day"]
 DAY_SECONDS = 86_400
 
-Int64s = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """The (quasi code, position) pairs that occur, in order; see `kernels.occurrences`."""
+class Ordered:
+    """The visits at one combination of hierarchy levels, and the cell of every row."""
 
-    quasi: Codes
-    position: Codes
-    rows: Codes
-    begin: Int64s
-    before: Codes
+    visits: Visits
+    cell_of_row: Codes
 
-    def sizes(self, firsts: Codes) -> tuple[Int64s, Int64s, Codes]:
-        """People and rows of every group, and the group of each cell."""
-        found: tuple[Int64s, Int64s, Codes] = occurrences.group_sizes(
-            self.quasi, self.position, self.rows, self.begin, self.before, firsts
-        )
-        return found
 
-    def coarsened(self, firsts: Codes) -> Cells:
-        """The groups under `firsts` as cells."""
-        group_of = self.sizes(firsts)[2]
-        return Cells(
-            *occurrences.coarsen(self.quasi, self.position, self.rows, self.begin, self.before, group_of)
-        )
+def open_events(relation: Relation, memory_limit: str | None = None) -> MemoryEvents:  # noqa: ARG001 (one signature for all engines)
+    """The events of a relation; a limit of memory has no meaning here."""
+    return MemoryEvents(relation)
 
 
 class MemoryEvents:
     """The events of a relation, encoded. One sort per level combination serves every granularity."""
 
     def __init__(self, relation: Relation) -> None:
-        roles = relation.roles
         self._relation = relation
-        self._axis = relation.clock
         self._table = relation.table
-        self._rows_taken = _countable(self._table, relation.respondent, relation.time)
-        counted = self._table if self._rows_taken is None else self._table.take(pa.array(self._rows_taken))
+        self._counted_rows = _countable(self._table, relation.respondent, relation.time)
+        counted = self._table
+        if self._counted_rows is not None:
+            counted = counted.take(pa.array(self._counted_rows))
         self.rows = counted.num_rows
         self._ticks, self._scale = _ticks(relation, counted[relation.time])
         self._person, self._person_room = encode_people(counted[relation.respondent])
-        self._quasi = {name: encode(counted[name]) for name in roles.quasi_columns}
+        self._quasi = {name: encode(counted[name]) for name in relation.roles.quasi_columns}
         self._position: Codes = np.empty(0, np.int32)
-        self._cells: dict[tuple[tuple[str, int], ...], tuple[Cells, Codes, int]] = {}
+        self._ordered: dict[tuple[tuple[str, int], ...], Ordered] = {}
 
     @property
     def people(self) -> int:
@@ -82,32 +68,32 @@ class MemoryEvents:
         return int(seen.sum())
 
     def extent(self) -> Extent:
-        """Where the events lie in time."""
+        """First and last instant, and the widest tick that divides them all."""
         if self.rows == 0:
             return Extent(0, 0, 1)
-        widths = np.array([width for width, _ in candidates(self._axis)], np.int64)
-        low, high, divides = occurrences.extent_of(self._ticks, self._scale, widths)
-        fitting = widths[divides]
-        return Extent(int(low), int(high), int(fitting[0]) if fitting.size else 1)
+        low, high = int(self._ticks.min()) // self._scale, int(self._ticks.max()) // self._scale
+        widths = (width for width, _ in candidates(self._relation.clock))
+        return Extent(low, high, next((width for width in widths if self._is_divided_by(width)), 1))
+
+    def _is_divided_by(self, width: int) -> bool:
+        """Whether every instant is a multiple; a few rows show most of the time that one is not."""
+        ticks, divisor = self._ticks, width * self._scale
+        return not (ticks[:SAMPLE_ROWS] % divisor).any() and not (ticks % divisor).any()
 
     def observe(self, base: Ticks) -> Int64s:
         """Fix the base granularity; return the base granules that occur, in order."""
-        self._cells.clear()
+        self._ordered.clear()
         if self.rows == 0:
             return np.empty(0, np.int64)
-        low = (int(self._ticks.min()) // self._scale + base.phase) // base.width
-        high = (int(self._ticks.max()) // self._scale + base.phase) // base.width
+        granule = (self._ticks // self._scale + base.phase) // base.width
+        low, high = int(granule.min()), int(granule.max())
         if high - low < DENSE_GRANULES:
-            seen = np.zeros(high - low + 1, np.bool_)
-            occurrences.mark_granules(self._ticks, self._scale, base.phase, base.width, low, seen)
-            granules = np.flatnonzero(seen)
-            place = (np.cumsum(seen) - 1).astype(np.int32)
-            self._position = occurrences.positions_of(
-                self._ticks, self._scale, base.phase, base.width, low, place
-            )
-            return granules + low
-        every = (self._ticks // self._scale + base.phase) // base.width
-        granules, position = np.unique(every, return_inverse=True)
+            granule -= low
+            occurs = np.zeros(high - low + 1, np.bool_)
+            occurs[granule] = True
+            self._position = (np.cumsum(occurs) - 1).astype(np.int32)[granule]
+            return np.flatnonzero(occurs) + low
+        granules, position = np.unique(granule, return_inverse=True)
         self._position = position.astype(np.int32)
         return granules
 
@@ -118,104 +104,79 @@ class MemoryEvents:
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
-        """Every granularity from one ordering of the rows; coarse ones from days, not base granules."""
-        cells, quasi, quasi_size = self._ordered(timeline, levels)
+        """Every granularity from one ordering of the rows; coarse ones from first visits per day."""
+        visits = self._at(timeline, levels).visits
         whole_days = {g.name for g in granularities if _is_of_whole_days(g, timeline)}
-        days = cells.coarsened(timeline.firsts(DAY)) if len(whole_days) > 1 else cells
+        by_day = visits.opening(timeline.firsts(DAY)) if len(whole_days) > 1 else visits
 
-        def one(granularity: Granularity) -> Tally:
-            firsts = timeline.firsts(granularity)
-            lost = timeline.in_gaps(granularity)
-            in_gaps = int(lost[self._position].sum()) if lost.any() else 0
-            counted = days if granularity.name in whole_days else cells
+        def count(granularity: Granularity) -> Tally:
+            firsts, gaps = timeline.firsts(granularity), timeline.in_gaps(granularity)
+            in_gaps = int(gaps[self._position].sum()) if gaps.any() else 0
+            counted = by_day if granularity.name in whole_days else visits
             if (firsts < 0).any():
-                counted = self._cells_of(quasi, quasi_size, timeline, firsts[self._position] >= 0)
-            people, rows, _ = counted.sizes(firsts)
-            return Tally.of(people, rows, k, in_gaps)
+                counted = visits.within(firsts >= 0)
+            groups = counted.groups(firsts)
+            return Tally.of(groups.people, groups.rows, k, in_gaps)
 
         with ThreadPoolExecutor(WORKERS) as pool:
-            return list(pool.map(one, granularities))
+            return list(pool.map(count, granularities))
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         """Generalise the time, leave out groups below k, order the rows by what they say."""
-        cells, quasi, quasi_size = self._ordered(timeline, levels)
+        ordered = self._at(timeline, levels)
+        visits, firsts = ordered.visits, timeline.firsts(granularity)
+        inside = firsts[visits.cells.position] >= 0
+        groups = visits.within(firsts >= 0).groups(firsts)
+        safe = groups.people >= k
+        number = np.where(safe, np.cumsum(safe) - 1, -1).astype(np.int32)
+        group_of_cell = np.full(inside.size, -1, np.int32)
+        group_of_cell[inside] = number[groups.of_cell]
+        group = group_of_cell[ordered.cell_of_row]
         granules = timeline.granules_of(granularity)
-        firsts = timeline.firsts(granularity)
-        gaps = firsts < 0
-        if gaps.any():
-            cells = self._cells_of(quasi, quasi_size, timeline, ~gaps[self._position])
-        people, _, group_of = cells.sizes(firsts)
-        number = np.where(people >= k, np.cumsum(people >= k) - 1, -1).astype(np.int32)
-        group = _group_of_rows(cells, group_of, number, quasi, granules.code, self._position)
-        entries = self._entries(group)
-        kept = people[people >= k]
         return Published(
             data=Deferred(lambda: self._build(group, granules, levels)),
-            entries=entries,
+            entries=self._entries(group),
             rows=int((group >= 0).sum()),
-            groups=int(kept.size),
-            smallest_group=int(kept.min()) if kept.size else 0,
+            groups=int(safe.sum()),
+            smallest_group=int(groups.people[safe].min()) if safe.any() else 0,
             people=self.people,
         )
 
     def close(self) -> None:
         """Nothing on disk to let go of."""
 
-    def _ordered(self, timeline: Timeline, levels: Levels) -> tuple[Cells, Codes, int]:
+    def _at(self, timeline: Timeline, levels: Levels) -> Ordered:
+        """The visits at a combination of levels, sorted when first asked for."""
         key = tuple(sorted((name, id(level)) for name, level in levels.items()))
-        if key not in self._cells:
-            parts = [coded.at(levels.get(name)) for name, coded in self._quasi.items()]
-            quasi, size = combine(parts, self.rows)
-            self._cells[key] = (self._cells_of(quasi, size, timeline, None), quasi, size)
-        return self._cells[key]
-
-    def _cells_of(
-        self, quasi: Codes, quasi_size: int, timeline: Timeline, only: npt.NDArray[np.bool_] | None
-    ) -> Cells:
-        position, person = self._position, self._person
-        if only is not None:
-            quasi, position, person = quasi[only], position[only], person[only]
-        positions = max(int(timeline.granules.size), 1)
-        person_bits = max(self._person_room - 1, 1).bit_length()
-        if (quasi_size * positions).bit_length() + person_bits <= KEY_BITS:
-            key = occurrences.pack_keys(quasi, position, person, positions, person_bits)
-            key.sort()
-            return Cells(*occurrences.cells_of(key, person_bits, positions, self._person_room)[:5])
-        cell = quasi.astype(np.int64) * positions + position
-        distinct, rank = np.unique(cell, return_inverse=True)
-        key = occurrences.pack_keys(rank.astype(np.int32), np.zeros_like(position), person, 1, person_bits)
-        key.sort()
-        found = occurrences.cells_of(key, person_bits, 1, self._person_room)
-        return Cells(
-            (distinct // positions).astype(np.int32), (distinct % positions).astype(np.int32), *found[2:5]
-        )
+        if key not in self._ordered:
+            quasi, _ = combine([coded.at(levels.get(name)) for name, coded in self._quasi.items()], self.rows)
+            positions = max(len(timeline), 1)
+            cells, cell_of_row = Cells.of(quasi, self._position, positions)
+            visits = Visits.of(cells, cell_of_row, self._person, self._person_room)
+            self._ordered[key] = Ordered(visits, cell_of_row)
+        return self._ordered[key]
 
     def _entries(self, group: Codes) -> pa.Table:
+        """The ledger's table: the group of every input row, null where it was withheld."""
         rows = self._table.num_rows
-        whole = group
-        if self._rows_taken is not None:
-            whole = np.full(rows, -1, np.int32)
-            whole[self._rows_taken] = group
-        withheld = whole < 0
-        column = pa.array(whole, mask=withheld) if withheld.any() else pa.array(whole)
-        return pa.table({"row": np.arange(rows, dtype=np.int64), "group": column})
+        if self._counted_rows is not None:
+            counted, group = group, np.full(rows, -1, np.int32)
+            group[self._counted_rows] = counted
+        return pa.table({"row": np.arange(rows, dtype=np.int64), "group": pa.array(group, mask=group < 0)})
 
     def _build(self, group: Codes, granules: Granules, levels: Levels) -> pa.Table:
-        roles = self._relation.roles
-        time = self._relation.time
-        kept = np.flatnonzero(group >= 0)
-        rows = kept if self._rows_taken is None else self._rows_taken[kept]
-        taken = self._table.take(pa.array(rows))
-        columns: dict[str, pa.Array | pa.ChunkedArray] = {}
-        for name in roles.quasi_columns:
-            if name in levels:
-                coded = self._quasi[name]
-                columns[name] = publish_values(coded.values, levels[name]).take(pa.array(coded.codes[kept]))
-            else:
-                columns[name] = taken[name]
-        for name in (*roles.keep, *roles.sensitive):
-            columns[name] = taken[name]
-        code = pa.array(granules.code[self._position[kept]])
+        """The published rows, ordered by what they say."""
+        roles, time = self._relation.roles, self._relation.time
+        published = np.flatnonzero(group >= 0)
+        rows = published if self._counted_rows is None else self._counted_rows[published]
+        columns: dict[str, pa.Array | pa.ChunkedArray] = {
+            name: self._table[name].take(pa.array(rows))
+            for name in (*roles.quasi_columns, *roles.keep, *roles.sensitive)
+        }
+        for name, level in levels.items():
+            coded = self._quasi[name]
+            columns[name] = publish_values(coded.values, level).take(pa.array(coded.codes[published]))
+        code = pa.array(granules.code[self._position[published]])
         columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
         columns[f"{time}_start"] = granules.start.take(code)
         columns[f"{time}_end"] = granules.end.take(code)
@@ -237,31 +198,9 @@ def _countable(table: pa.Table, respondent: str, time: str) -> Int64s | None:
     return np.flatnonzero(valid.to_numpy(zero_copy_only=False))
 
 
-def _ticks(relation: Relation, column: pa.ChunkedArray) -> tuple[Int64s, int]:
+def _ticks(relation: Relation, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
     """The time column as whole numbers, and how many of them make one instant."""
     if pa.types.is_timestamp(column.type):
         per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[column.type.unit]
         return whole(column).view(pa.int64()).to_numpy(zero_copy_only=False), per_second
     return instants(relation.clock, column), 1
-
-
-def _group_of_rows(
-    cells: Cells, group_of: Codes, number: Codes, quasi: Codes, code: Codes, position: Codes
-) -> Codes:
-    """The published group of each row, -1 if none: rows and groups meet at (quasi code, granule)."""
-    granules = int(code.max(initial=0)) + 1
-    heads = np.flatnonzero(np.diff(group_of, prepend=-1))
-    keys = cells.quasi[heads].astype(np.int64) * granules + code[cells.position[heads]]
-    room = (int(quasi.max(initial=0)) + 1) * granules
-    out: Codes
-    if room <= max(4 * quasi.size, 1_000_000):
-        place = np.full(room, -1, np.int32)
-        place[keys] = number
-        out = occurrences.look_up(quasi, position, code, granules, place)
-        return out
-    row_code = code[position]
-    row_keys = quasi.astype(np.int64) * granules + row_code
-    at = np.searchsorted(keys, row_keys)
-    at[at == keys.size] = 0
-    out = np.where((keys[at] == row_keys) & (row_code >= 0), number[at], np.int32(-1))
-    return out

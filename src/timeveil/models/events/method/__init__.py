@@ -12,7 +12,7 @@
 | ⌈i⌉_G^H | `timeveil.calendar.order.up` | Appendix A | the granule of H that holds G's granule i |
 | 𝒢 with its edges | `timeveil.models.events.method.search.Order` | §4.2 | the granularities and which is directly coarser |
 | leastGeneralization | `timeveil.models.events.method.search.least_generalization` | Algorithm 1 | the least general granularity that is safe |
-| gen | `timeveil.models.events.kernels.occurrences.group_sizes` | Procedure 2 | people per group in one scan |
+| gen | `timeveil.engines.visits.Visits.groups` | Procedure 2 | people per group in one scan |
 """  # noqa: E501
 
 from timeveil.models.events.method.time import generalize_time
