@@ -15,7 +15,7 @@
 | gen | `timeveil.engines.visits.Visits.groups` | Procedure 2 | people per group in one scan |
 """  # noqa: E501
 
-from timeveil.models.events.method.time import generalize_time
+from timeveil.models.events.method.generalize import generalize_time
 from timeveil.recoding.hierarchy import Hierarchy
 
 __all__ = ["Hierarchy", "generalize_time"]

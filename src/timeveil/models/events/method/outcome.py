@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.version import TOOL
 from timeveil.engines import Published, Tally
-from timeveil.models.events.method.counts import Counts
 from timeveil.models.events.method.plan import Plan, Settings
-from timeveil.models.events.method.search import Node
+from timeveil.models.events.method.search import Counts, Node
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Choice:
     """The outcome of a search: the chosen node, the name its labels carry, and the minimal nodes."""
 
     chosen: Node
@@ -36,16 +35,16 @@ def assemble(
     relation: Relation,
     plan: Plan,
     counts: Counts,
-    found: Found,
+    choice: Choice,
     published: Published,
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
-    levels = counts.levels(found.chosen.levels)
-    manifest = _manifest(promise, settings, relation, plan, found.label, list(levels))
+    levels = counts.levels(choice.chosen.levels)
+    manifest = _manifest(promise, settings, relation, plan, choice.label, list(levels))
     manifest |= {
-        "levels": counts.level_names(found.chosen.levels),
-        "frontier": [n.granularity for n in found.frontier if n.levels == found.chosen.levels],
-        "candidates": _candidates(plan, counts, found),
+        "levels": counts.level_names(choice.chosen.levels),
+        "frontier": [n.granularity for n in choice.frontier if n.levels == choice.chosen.levels],
+        "candidates": _candidates(plan, counts, choice),
         "counts": {
             "rows": published.rows,
             "groups": published.groups,
@@ -54,11 +53,11 @@ def assemble(
             "rows_read": relation.rows,
         },
     }
-    if found.chosen.levels:
-        manifest["nodes"] = [_node(counts, node) for node in found.frontier]
+    if choice.chosen.levels:
+        manifest["nodes"] = [_node(counts, node) for node in choice.frontier]
     facts = {
         "people": published.people,
-        "tried": found.tried,
+        "tried": choice.tried,
         "nodes": len(counts.order.nodes),
         "skipped": dict(plan.skipped),
         "read_at": plan.base.name,
@@ -152,15 +151,15 @@ def _published_type(
     return declared.value_type if pa.types.is_dictionary(declared) else declared
 
 
-def _candidates(plan: Plan, counts: Counts, found: Found) -> dict[str, dict[str, Any]]:
+def _candidates(plan: Plan, counts: Counts, choice: Choice) -> dict[str, dict[str, Any]]:
     """Every granularity that may be chosen, and the base, at the chosen levels."""
-    tallies = counts.scan(found.chosen.levels)
+    tallies = counts.scan(choice.chosen.levels)
     allowed = [g.name for g in plan.allowed]
     out: dict[str, dict[str, Any]] = {}
     for name in allowed if plan.base.name in allowed else [plan.base.name, *allowed]:
-        kept = counts.order.stands_for(name) if name in allowed else name
-        tally = tallies[kept]
-        feasible = Node(found.chosen.levels, kept) in found.feasible
+        counted_as = counts.order.representative(name) if name in allowed else name
+        tally = tallies[counted_as]
+        feasible = Node(choice.chosen.levels, counted_as) in choice.feasible
         out[name] = _numbers(tally) | {
             "feasible": feasible if name in allowed else tally.smallest_group >= counts.k,
             "allowed": name in allowed,
@@ -175,5 +174,12 @@ def _node(counts: Counts, node: Node) -> dict[str, Any]:
 
 
 def _numbers(tally: Tally) -> dict[str, int]:
-    numbers = asdict(tally)
-    return {name: numbers[name] for name in list(numbers)[:6]}
+    """What a manifest states about the groups of one candidate."""
+    return {
+        "smallest_group": tally.smallest_group,
+        "groups": tally.groups,
+        "group_total": tally.group_total,
+        "groups_below_k": tally.groups_below_k,
+        "rows_below_k": tally.rows_below_k,
+        "rows_in_gaps": tally.rows_in_gaps,
+    }

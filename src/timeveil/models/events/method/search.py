@@ -14,18 +14,22 @@ Cost: one scan per node tried (Theorem 6); nodes above a success are not tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Tally
+from timeveil.engines import Events, Levels, Tally
+from timeveil.models.events.method.plan import Plan
+from timeveil.recoding.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +106,9 @@ class Order:
         """Every node, each after all that are finer."""
         return tuple(Node(levels, g.name) for levels in self.levels for g in self.granularities)
 
-    def stands_for(self, name: str) -> str:
-        """The granularity that represents one of the same partition."""
-        return next(kept for kept, others in self.aliases.items() if name == kept or name in others)
+    def representative(self, name: str) -> str:
+        """The node's granularity for one that partitions the data alike."""
+        return next(node for node, aliases in self.aliases.items() if name == node or name in aliases)
 
     def is_finer(self, a: Node, b: Node) -> bool:
         """Whether `a` refines `b`; a node refines itself."""
@@ -145,5 +149,67 @@ class Partition:
         """Whether the other cuts only where this one does, and leaves out the same rows."""
         if self.gaps != other.gaps:
             return False
-        mine, theirs = (np.frombuffer(p.cuts, np.uint8) for p in (self, other))
-        return not bool((theirs & ~mine).any())
+        cuts, other_cuts = (np.frombuffer(p.cuts, np.uint8) for p in (self, other))
+        return not bool((other_cuts & ~cuts).any())
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """A hierarchy and the levels of it that may be used."""
+
+    hierarchy: Hierarchy
+    usable: tuple[int, ...]
+
+
+class Counts:
+    """Tallies of nodes: one scan per combination of levels, made when first asked for."""
+
+    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], k: int) -> None:
+        self._events = events
+        self.plan = plan
+        self._ladders = ladders
+        self.k = k
+        self._scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
+        self._tables: dict[tuple[str, int], pa.Table] = {}
+        self.order = Order(plan.timeline, plan.allowed, [ladder.usable for ladder in ladders.values()])
+
+    def __call__(self, node: Node) -> Tally:
+        """One node's tally."""
+        return self.scan(node.levels)[node.granularity]
+
+    def scan(self, combination: tuple[int, ...]) -> dict[str, Tally]:
+        """Every granularity at one combination of levels, the base granularity too."""
+        if combination not in self._scanned:
+            nodes = list(self.order.granularities)
+            if self.plan.base.name not in {g.name for g in self.plan.allowed}:
+                nodes.append(self.plan.base)
+            tallies = self._events.tally(self.plan.timeline, nodes, self.levels(combination), self.k)
+            self._scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
+        return self._scanned[combination]
+
+    @property
+    def scanned(self) -> dict[tuple[int, ...], dict[str, Tally]]:
+        """What has been counted so far."""
+        return self._scanned
+
+    def levels(self, combination: tuple[int, ...]) -> Levels:
+        """What each generalised quasi-identifier publishes at these levels."""
+        return {
+            column: self._level(column, number)
+            for column, number in zip(self._ladders, combination, strict=True)
+            if number > 0
+        }
+
+    def level_names(self, combination: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+        """The number and the name of each of these levels."""
+        return {
+            column: {"level": number, "name": self._ladders[column].hierarchy.names[number - 1]}
+            for column, number in zip(self._ladders, combination, strict=True)
+            if number > 0
+        }
+
+    def _level(self, column: str, number: int) -> pa.Table:
+        if (column, number) not in self._tables:
+            values = self._events.values(column)
+            self._tables[column, number] = self._ladders[column].hierarchy.level(number, values)
+        return self._tables[column, number]

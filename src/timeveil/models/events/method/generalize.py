@@ -32,10 +32,9 @@ from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.engines import Tally, open_events
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.models.events.method.counts import Counts, Ladder
-from timeveil.models.events.method.outcome import Found, assemble, empty
+from timeveil.models.events.method.outcome import Choice, assemble, empty
 from timeveil.models.events.method.plan import Nulls, Settings, make_plan
-from timeveil.models.events.method.search import Node, least_generalization
+from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
 from timeveil.reading import read
 from timeveil.recoding.hierarchy import Hierarchy, hierarchy_from
 
@@ -90,13 +89,13 @@ def generalize_time(
             raise _too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders, k)
-        found = _search(counts, settings, events.rows, k)
+        choice = _search(counts, settings, events.rows, k)
         progress("generalising", 0.8)
         published = events.publish(
-            plan.timeline, plan.by_name(found.label), counts.levels(found.chosen.levels), k
+            plan.timeline, plan.by_name(choice.label), counts.levels(choice.chosen.levels), k
         )
         progress("done", 1.0)
-        return assemble(promise, settings, relation, plan, counts, found, published)
+        return assemble(promise, settings, relation, plan, counts, choice, published)
     finally:
         events.close()
 
@@ -119,13 +118,15 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
                 hint=f"name `{column}` in quasi, or leave its hierarchy out",
                 code="bad-hierarchy",
             )
-    tops = {column: hierarchy_from(given) for column, given in hierarchies.items()}
+    tops = {column: hierarchy_from(source) for column, source in hierarchies.items()}
     for column, level in levels.items():
         if column not in tops or level not in range(tops[column].top + 1):
-            known = f"the levels of `{column}` go from 0 to {tops[column].top}" if column in tops else None
+            message = f"`{column}` has no hierarchy, so no level of it can be set"
+            if column in tops:
+                message = f"the levels of `{column}` go from 0 to {tops[column].top}"
             raise ParameterError(
-                known or f"`{column}` has no hierarchy whose level could be pinned",
-                hint="pin a level only where a hierarchy is given, 0 being the value itself",
+                message,
+                hint="set levels only for columns with a hierarchy; level 0 is the value itself",
                 code="bad-hierarchy",
             )
     return {
@@ -134,7 +135,7 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
     }
 
 
-def _search(counts: Counts, settings: Settings, rows: int, k: int) -> Found:
+def _search(counts: Counts, settings: Settings, rows: int, k: int) -> Choice:
     """Count every node that may matter, keep the feasible ones, choose one of the least general."""
     feasible: list[Node] = []
     for combination in counts.order.levels:
@@ -144,7 +145,7 @@ def _search(counts: Counts, settings: Settings, rows: int, k: int) -> Found:
         feasible += [node for node in nodes if _is_feasible(counts(node), settings.suppress, rows, k)]
     chosen, tried = _choose(counts, settings, feasible, rows, k)
     label = counts.plan.named or chosen.granularity
-    return Found(chosen, label, tuple(counts.order.minimal(feasible)), frozenset(feasible), tried)
+    return Choice(chosen, label, tuple(counts.order.minimal(feasible)), frozenset(feasible), tried)
 
 
 def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
@@ -154,7 +155,7 @@ def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
 def _dominated(counts: Counts, nodes: Sequence[Node], feasible: Sequence[Node]) -> bool:
     """Whether each of some nodes lies above one that already keeps the promise (Property 1)."""
     minimal = counts.order.minimal(feasible)
-    return all(any(counts.order.is_finer(found, node) for found in minimal) for node in nodes)
+    return all(any(counts.order.is_finer(finer, node) for finer in minimal) for node in nodes)
 
 
 def _choose(
@@ -162,28 +163,30 @@ def _choose(
 ) -> tuple[Node, int]:
     """One of the feasible nodes by the rule asked for, and how many nodes that took to try."""
     if counts.plan.named:
-        stands_for = counts.order.stands_for(counts.plan.named)
-        feasible = [node for node in feasible if node.granularity == stands_for]
+        representative = counts.order.representative(counts.plan.named)
+        feasible = [node for node in feasible if node.granularity == representative]
     if not feasible:
         raise _infeasible(counts, rows, k)
-    place = {node: i for i, node in enumerate(counts.order.nodes)}
+    rank = {node: i for i, node in enumerate(counts.order.nodes)}
     if settings.choose == "generality":
         walk = least_generalization(counts.order, counts, k)
         if settings.suppress == 0 and walk.best:
             return walk.best, len(walk.tried)
-        least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, place[n]))
-        return least, len(place)
-    most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_below_k, place[n]))
-    return most, len(place)
+        least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, rank[n]))
+        return least, len(rank)
+    most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_below_k, rank[n]))
+    return most, len(rank)
 
 
 def _too_few_people(people: int, k: int) -> InfeasibleError:
     who = "one person" if people == 1 else f"{people:,} different people"
     enough = (
-        f"choose k of at most {people}" if people > 1 else "one alone cannot be hidden; wait for more people"
+        f"choose k of at most {people}"
+        if people > 1
+        else "a single person cannot be hidden; wait for more people"
     )
     return InfeasibleError(
-        f"the table holds {who}, so no value can be shared by {k}",
+        f"the table is about {who}, so no value can be shared by {k}",
         hint=enough,
         code="too-few-people",
         facts={"people": people, "k": k, "best_k": people},
@@ -191,12 +194,12 @@ def _too_few_people(people: int, k: int) -> InfeasibleError:
 
 
 def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
-    """Say the best that was reached and what stands in the way."""
+    """The best that was reached, and how many rows prevent more."""
     reached = [
         (tally, name)
         for tallies in counts.scanned.values()
         for name, tally in tallies.items()
-        if not counts.plan.named or name == counts.order.stands_for(counts.plan.named)
+        if not counts.plan.named or name == counts.order.representative(counts.plan.named)
     ]
     best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_below_k, -pair[0].smallest_group))
     best_k = max(tally.smallest_group for tally, _ in reached)
@@ -215,7 +218,7 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
     return InfeasibleError(
         f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
         f"{best.rows_below_k} of {rows} rows, in {best.groups_below_k} of {best.groups} groups, "
-        "stand in the way",
+        "prevent it",
         hint=_what_to_try(best, share),
         code="no-granularity",
         facts=facts,
@@ -226,7 +229,7 @@ def _what_to_try(best: Tally, share: float) -> str:
     if best.kept_groups:
         rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
         return (
-            f"withhold those {best.rows_below_k} rows with suppress={rounded:g} (--suppress {rounded:g}), "
+            f"withhold those {best.rows_below_k} rows with {{suppress={rounded:g}}}, "
             "or make a quasi-identifier coarser with a hierarchy, or drop one"
         )
     return "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
