@@ -149,7 +149,7 @@ WRONG = {
     "job": ("explore nil.toml --k 2,3", "there is no file", "spelt"),
     "picture": (f"{VISITS} --k 2,3 --picture visits.csv", "", ""),
     "empty": (f"{VISITS} --k 2,3".replace("visits", "empty"), "`empty.csv` has no rows", "right file"),
-    "all wrong": (f"{VISITS} --k 0,1", "k must be a whole number of at least 2", "5 or 10"),
+    "all wrong": (f"{VISITS} --k 0,1", "`k` must be a whole number of at least 2", "--k 5"),
     "beside a job": ("explore job.toml --k 2,3 --quasi zip", "`--quasi` is given beside a saved job", "job"),
     "of another job": ("explore job.toml --l 2,3", "`--l` is not about `generalize-time`", "leave"),
 }

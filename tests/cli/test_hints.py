@@ -20,8 +20,8 @@ PYTHON = re.compile(r"\w=[\w\"'\[.(]")
     ("options", "hint"),
     [
         ("--k 2 --granularity business-month", "--gaps suppress"),
-        ("--k 2 --engine spark", "--engine memory, or --engine duckdb"),
-        ("--k 2 --suppress 3", "--suppress 0.01 allows"),
+        ("--k 2 --engine spark", "--engine memory"),
+        ("--k 2 --suppress 3", "--suppress 0.01"),
         ("--k 3 --granularity week", "--suppress 0.25"),
     ],
 )

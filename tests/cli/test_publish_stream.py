@@ -130,7 +130,7 @@ def test_warnings_are_told_and_explained(cli: Cli, name: str) -> None:
 
 
 REFUSED = {
-    "l of 1": ("--l 1 --window 3", "l must be a whole number of at least 2, got 1"),
+    "l of 1": ("--l 1 --window 3", "`l` must be a whole number of at least 2, got 1"),
     "l of 2.5": ("--l 2.5 --window 3", "`--l` is not a whole number"),
     "window of 0": ("--l 2 --window 0", "`window` must be a whole number of at least 1, got 0"),
     "l above the values": ("--l 6 --window 3", "l is 6, and the sensitive column has 5 different values"),

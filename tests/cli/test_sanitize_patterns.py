@@ -161,7 +161,7 @@ def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:
 
 
 WRONG = {
-    "k below 2": (f"{BASKETS} --k 1 --min-support 20", 2, "k must be a whole number of at least 2"),
+    "k below 2": (f"{BASKETS} --k 1 --min-support 20", 2, "`k` must be a whole number of at least 2"),
     "support below k": (f"{BASKETS} --k 10 --min-support 5", 2, "k is 10"),
     "share below k": (f"{BASKETS} --k 10 --min-support 0.001", 2, "raise --min-support to 10"),
     "nothing frequent": (f"{BASKETS} --k 10 --min-support 0.99", 2, "the largest is "),

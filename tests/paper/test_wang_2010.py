@@ -316,7 +316,7 @@ def test_with_a_real_l_the_step_is_not_always_optimal() -> None:
 @pytest.mark.parametrize("l", [2.5, 1, 0, -3, True, "3", None])
 def test_l_must_be_a_whole_number_of_at_least_two(l: object) -> None:
     """With a real l the step is not always optimal, and l = 1 promises nothing."""
-    with pytest.raises(tv.ParameterError, match="l must be a whole number of at least 2"):
+    with pytest.raises(tv.ParameterError, match="`l` must be a whole number of at least 2"):
         tv.StreamPublisher(tv.Roles(time="day", sensitive=["value"]), l=l)  # type: ignore[arg-type]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.errors import BundleError, ParameterError, raising
 
 
@@ -23,16 +23,7 @@ class KAnonymity:
     k: int
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.k, Integral) and not isinstance(self.k, bool)
-        if whole:
-            object.__setattr__(self, "k", int(self.k))
-        if not whole or self.k < 2:
-            shown = self.k if whole else type(self.k).__name__
-            raise ParameterError(
-                f"k must be a whole number of at least 2, got {shown}",
-                hint="k is how many different people must share every published value; 5 or 10 is usual",
-                code="bad-parameter",
-            )
+        _whole(self, "k", 2, "number of different people who must share every published value", 5)
 
     @property
     def sentence(self) -> str:
@@ -68,15 +59,16 @@ class LDiversity:
     true_slot: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
-            shown = self.l if isinstance(self.l, int) else type(self.l).__name__
+        _whole(self, "l", 2, "no value may be held by more than 1 in l records", 3)
+        if self.true_slot is None:
+            return
+        _whole(self, "true_slot", 2, "promise to someone who knows the true slot", 2)
+        if self.true_slot >= self.l:  # no method can promise 1/l to someone who knows the true slot
             raise ParameterError(
-                f"l must be a whole number of at least 2, got {shown}",
-                hint="l bounds what anyone learns of a sensitive value at 1/l; 3 to 5 is usual",
+                f"`true_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.true_slot}",
+                hint=f"use {self.l - 1}" if self.l > 2 else "raise l to at least 3",
                 code="bad-parameter",
             )
-        if self.true_slot is not None:
-            _check_true_slot(self.true_slot, self.l)
 
     @property
     def sentence(self) -> str:
@@ -96,19 +88,6 @@ class LDiversity:
         return told if self.true_slot is None else {**told, "true_slot": self.true_slot}
 
 
-def _check_true_slot(true_slot: Any, l: int) -> None:
-    """No method can promise 1/l to someone who knows the true slot, so it lies below l."""
-    whole = isinstance(true_slot, int) and not isinstance(true_slot, bool)
-    if whole and 2 <= true_slot < l:
-        return
-    shown = true_slot if whole else type(true_slot).__name__
-    raise ParameterError(
-        f"the promise to someone who knows the true slot must lie from 2 to l - 1 = {l - 1}, got {shown}",
-        hint=f"use {l - 1}" if l > 2 else "raise l to at least 3",
-        code="bad-parameter",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class KPAnonymity:
     """k people share every envelope, and p of them the pattern in it.
@@ -125,20 +104,10 @@ class KPAnonymity:
     l: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("k", "p", "l"):
-            value = getattr(self, name)
-            if name == "l" and value is None:
-                continue
-            least = {"k": 2, "p": 1, "l": 2}[name]
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < least:
-                shown = value if whole else type(value).__name__
-                raise ParameterError(
-                    f"{name} must be a whole number of at least {least}, got {shown}",
-                    hint=_KP_HINTS[name],
-                    code="bad-parameter",
-                )
-            object.__setattr__(self, name, int(value))
+        _whole(self, "k", 2, "number of series that must share every envelope", 10)
+        _whole(self, "p", 1, "number of those that must share every pattern", 5)
+        if self.l is not None:
+            _whole(self, "l", 2, "number of different sensitive values among those", 3)
         for small, large in (("p", "k"), ("l", "p")):
             less, more = getattr(self, small), getattr(self, large)
             if less is not None and less > more:
@@ -162,13 +131,6 @@ class KPAnonymity:
         return {"name": "kp-anonymity", "k": self.k, "p": self.p, "l": self.l}
 
 
-_KP_HINTS = {
-    "k": "k is how many series must share every envelope of values; 5 to 20 is usual",
-    "p": "p is how many of those k must share the published pattern; half of k is usual",
-    "l": "l is how many different sensitive values those p must have; leave it out for no such promise",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class NoInferenceChannel:
     """No group of fewer than k people can be computed from the published counts of its items.
@@ -189,16 +151,7 @@ class NoInferenceChannel:
     counts_alone: bool = False
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.k, Integral) and not isinstance(self.k, bool)
-        if whole:
-            object.__setattr__(self, "k", int(self.k))
-        if not whole or self.k < 2:
-            shown = self.k if whole else type(self.k).__name__
-            raise ParameterError(
-                f"k must be a whole number of at least 2, got {shown}",
-                hint="k is the smallest group that may be computed from the counts; 5 or 10 is usual",
-                code="bad-parameter",
-            )
+        _whole(self, "k", 2, "smallest group that may be computed from the counts", 10)
         if not isinstance(self.counts_alone, bool):
             raise ParameterError(
                 f"`counts_alone` must be true or false, got {type(self.counts_alone).__name__}",
@@ -243,6 +196,12 @@ def _stated(described: dict[str, Any]) -> Guarantee:
             return NoInferenceChannel(k, described.get("counts_alone", False))
         case _:
             raise _unknown()
+
+
+def _whole(promise: Any, name: str, at_least: int, meaning: str, example: int) -> None:
+    """Hold one number of a promise as a plain whole number in its range."""
+    declared = Parameter(name, "whole", meaning, range=Range(at_least), example=example)
+    object.__setattr__(promise, name, declared.check(getattr(promise, name)))
 
 
 def _unknown() -> BundleError:

@@ -196,7 +196,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "limit": ({"k": "2,3", "max_loss": -1.0}, "`max_loss` must be", "bad-parameter"),
     "no number": ({"k": "2,3", "max_risk": float("nan")}, "`max_risk` must be", "bad-parameter"),
     "workers": ({"k": "2,3", "workers": 0}, "`workers` must be", "bad-parameter"),
-    "all wrong": ({"k": [0, 1]}, "k must be a whole number", "bad-parameter"),
+    "all wrong": ({"k": [0, 1]}, "`k` must be a whole number", "bad-parameter"),
     "choose": ({"k": [2, 3], "choose": "moon"}, "", "unknown-granularity"),
     "adversary": ({"k": [2, 3], "adversary": tv.StreamAdversary()}, "not one of this model", "bad-parameter"),
 }

@@ -32,10 +32,10 @@ def refused(
     ("given", "words"),
     [
         ({"k": 4, "p": 5}, "p is 5 and k is 4; p cannot be above k"),
-        ({"p": 0}, "p must be a whole number of at least 1"),
-        ({"k": 1, "p": 1}, "k must be a whole number of at least 2"),
+        ({"p": 0}, "`p` must be a whole number of at least 1"),
+        ({"k": 1, "p": 1}, "`k` must be a whole number of at least 2"),
         ({"p": 2, "l": 3}, "l is 3 and p is 2"),
-        ({"l": 1}, "l must be"),
+        ({"l": 1}, "`l` must be"),
         ({"max_level": 1}, "`max_level` must be a whole number from 2 to 52, got 1"),
         ({"max_level": 53}, "from 2 to 52, got 53"),
         ({"max_level": 3.0}, "got float"),

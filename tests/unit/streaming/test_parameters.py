@@ -20,8 +20,8 @@ ROLES = tv.Roles(time="day", sensitive=["value"])
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"l": 1}, "l must be a whole number of at least 2, got 1"),
-        ({"l": 2.5}, "l must be a whole number of at least 2, got float"),
+        ({"l": 1}, "`l` must be a whole number of at least 2, got 1"),
+        ({"l": 2.5}, "`l` must be a whole number of at least 2, got float"),
         ({"window": 0}, "`window` must be a whole number of at least 1, got 0"),
         ({"window": 1.5}, "`window` must be a whole number of at least 1, got float"),
         ({"jitter": -1}, "`jitter` must be a whole number of at least 0"),

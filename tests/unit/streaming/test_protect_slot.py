@@ -84,7 +84,7 @@ def test_the_plain_method_is_as_it_was() -> None:
     ("options", "said"),
     [
         ({"protect_slot": 4}, "from 2 to l - 1 = 3, got 4"),
-        ({"protect_slot": 1}, "from 2 to l - 1 = 3, got 1"),
+        ({"protect_slot": 1}, "at least 2, got 1"),
         ({"protect_slot": True}, "got bool"),
         ({"protect_slot": 2.0}, "got float"),
         ({"l": 2, "protect_slot": 2}, "from 2 to l - 1 = 1, got 2"),

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -33,8 +33,9 @@ from timeveil.domain.roles import Roles
 from timeveil.engines import Tally, open_events
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.models.events.method.outcome import Choice, assemble, empty
-from timeveil.models.events.method.plan import Nulls, Settings, make_plan
+from timeveil.models.events.method.plan import make_plan
 from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
+from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
 from timeveil.recoding.hierarchy import Hierarchy, hierarchy_from
 
@@ -52,7 +53,7 @@ def generalize_time(
     levels: Mapping[str, int] | None = None,
     engine: str = "memory",
     gaps: Gaps = "error",
-    nulls: Nulls = "error",
+    nulls: Literal["error", "withhold"] = "error",
     unit: str | None = None,
     definitions: Iterable[Granularity] | Mapping[str, Any] | None = None,
     memory_limit: str | None = None,
@@ -73,40 +74,40 @@ def generalize_time(
     >>> release.manifest["granularity"], release.table["when"].to_pylist()
     ('week', ['2006-W01', '2006-W01', '2006-W02', '2006-W02'])
     """
-    promise = KAnonymity(k)
-    settings = Settings(choose, suppress, gaps, nulls)
+    parameters = EventParameters.from_call(locals())
+    promise = KAnonymity(parameters.k)
     progress("reading", 0.0)
-    relation = _relation(table, roles, zone, unit, nulls, engine)
+    relation = _relation(table, roles, parameters)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     own = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)
     try:
-        plan = make_plan(events, relation, granularities, settings, own)
+        plan = make_plan(events, relation, parameters, own)
         if events.rows == 0:
-            return empty(promise, settings, relation, plan)
+            return empty(promise, parameters, relation, plan)
         if events.people < k:
             raise _too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders, k)
-        choice = _search(counts, settings, events.rows, k)
+        choice = _search(counts, parameters, events.rows, k)
         progress("generalising", 0.8)
         published = events.publish(
             plan.timeline, plan.by_name(choice.label), counts.levels(choice.chosen.levels), k
         )
         progress("done", 1.0)
-        return assemble(promise, settings, relation, plan, counts, choice, published)
+        return assemble(promise, parameters, relation, plan, counts, choice, published)
     finally:
         events.close()
 
 
-def _relation(
-    table: Any, roles: Roles, zone: str | None, unit: str | None, nulls: Nulls, engine: str
-) -> Relation:
+def _relation(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
     if isinstance(table, Relation):
         return table
-    stored = engine != "memory" and isinstance(table, str | Path)
-    return read(table, roles, zone=zone, unit=unit, nulls=nulls, stored=stored)
+    stored = parameters.engine != "memory" and isinstance(table, str | Path)
+    return read(
+        table, roles, zone=parameters.zone, unit=parameters.unit, nulls=parameters.nulls, stored=stored
+    )
 
 
 def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
@@ -135,15 +136,15 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
     }
 
 
-def _search(counts: Counts, settings: Settings, rows: int, k: int) -> Choice:
+def _search(counts: Counts, parameters: EventParameters, rows: int, k: int) -> Choice:
     """Count every node that may matter, keep the feasible ones, choose one of the least general."""
     feasible: list[Node] = []
     for combination in counts.order.levels:
         nodes = [Node(combination, g.name) for g in counts.order.granularities]
-        if settings.suppress == 0 and _dominated(counts, nodes, feasible):
+        if parameters.suppress == 0 and _dominated(counts, nodes, feasible):
             continue
-        feasible += [node for node in nodes if _is_feasible(counts(node), settings.suppress, rows, k)]
-    chosen, tried = _choose(counts, settings, feasible, rows, k)
+        feasible += [node for node in nodes if _is_feasible(counts(node), parameters.suppress, rows, k)]
+    chosen, tried = _choose(counts, parameters, feasible, rows, k)
     label = counts.plan.named or chosen.granularity
     return Choice(chosen, label, tuple(counts.order.minimal(feasible)), frozenset(feasible), tried)
 
@@ -159,7 +160,7 @@ def _dominated(counts: Counts, nodes: Sequence[Node], feasible: Sequence[Node]) 
 
 
 def _choose(
-    counts: Counts, settings: Settings, feasible: Sequence[Node], rows: int, k: int
+    counts: Counts, parameters: EventParameters, feasible: Sequence[Node], rows: int, k: int
 ) -> tuple[Node, int]:
     """One of the feasible nodes by the rule asked for, and how many nodes that took to try."""
     if counts.plan.named:
@@ -168,9 +169,9 @@ def _choose(
     if not feasible:
         raise _infeasible(counts, rows, k)
     rank = {node: i for i, node in enumerate(counts.order.nodes)}
-    if settings.choose == "generality":
+    if parameters.choose == "generality":
         walk = least_generalization(counts.order, counts, k)
-        if settings.suppress == 0 and walk.best:
+        if parameters.suppress == 0 and walk.best:
             return walk.best, len(walk.tried)
         least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, rank[n]))
         return least, len(rank)

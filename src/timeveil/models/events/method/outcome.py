@@ -14,8 +14,9 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.version import TOOL
 from timeveil.engines import Published, Tally
-from timeveil.models.events.method.plan import Plan, Settings
+from timeveil.models.events.method.plan import Plan
 from timeveil.models.events.method.search import Counts, Node
+from timeveil.models.events.parameters import EventParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Choice:
 
 def assemble(
     promise: KAnonymity,
-    settings: Settings,
+    parameters: EventParameters,
     relation: Relation,
     plan: Plan,
     counts: Counts,
@@ -40,7 +41,7 @@ def assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     levels = counts.levels(choice.chosen.levels)
-    manifest = _manifest(promise, settings, relation, plan, choice.label, list(levels))
+    manifest = _manifest(promise, parameters, relation, plan, choice.label, list(levels))
     manifest |= {
         "levels": counts.level_names(choice.chosen.levels),
         "frontier": [n.granularity for n in choice.frontier if n.levels == choice.chosen.levels],
@@ -67,10 +68,12 @@ def assemble(
     return Release(promise, manifest, {"data": published.data}), ledger
 
 
-def empty(promise: KAnonymity, settings: Settings, relation: Relation, plan: Plan) -> tuple[Release, Ledger]:
+def empty(
+    promise: KAnonymity, parameters: EventParameters, relation: Relation, plan: Plan
+) -> tuple[Release, Ledger]:
     """No countable row came in: a release without rows keeps any promise."""
     none = np.zeros(0, np.int64)
-    manifest = _manifest(promise, settings, relation, plan, plan.named or plan.allowed[0].name, [])
+    manifest = _manifest(promise, parameters, relation, plan, plan.named or plan.allowed[0].name, [])
     manifest |= {
         "levels": {},
         "frontier": [],
@@ -98,7 +101,7 @@ def empty(promise: KAnonymity, settings: Settings, relation: Relation, plan: Pla
 
 def _manifest(
     promise: KAnonymity,
-    settings: Settings,
+    parameters: EventParameters,
     relation: Relation,
     plan: Plan,
     label: str,
@@ -116,10 +119,10 @@ def _manifest(
         "columns": _columns(relation, generalised),
         "parameters": {
             "k": promise.k,
-            "choose": settings.choose,
-            "suppress": settings.suppress,
-            "gaps": settings.gaps,
-            "nulls": settings.nulls,
+            "choose": parameters.choose,
+            "suppress": parameters.suppress,
+            "gaps": parameters.gaps,
+            "nulls": parameters.nulls,
             "granularities": None if plan.asked is None else list(plan.asked),
         },
     }

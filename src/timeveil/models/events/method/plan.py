@@ -4,58 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Gaps, Timeline, at_least, base_for
+from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.domain.relation import Relation
 from timeveil.engines import Events
-from timeveil.errors import InputError, ParameterError
-
-Nulls = Literal["error", "withhold"]
-GAP_POLICIES = get_args(Gaps)
-NULL_POLICIES = get_args(Nulls)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The parameters besides k, checked."""
-
-    choose: str
-    suppress: float
-    gaps: Gaps
-    nulls: Nulls
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.choose, str):
-            raise ParameterError(
-                "`choose` is a rule or the name of a granularity",
-                hint="use choose='groups', 'generality' or a name such as 'month'",
-                code="bad-parameter",
-            )
-        if (
-            isinstance(self.suppress, bool)
-            or not isinstance(self.suppress, int | float)
-            or not 0 <= self.suppress < 1
-        ):
-            raise ParameterError(
-                "suppress is a share of rows, from 0 to less than 1",
-                hint="suppress=0.01 allows one row in a hundred to be withheld",
-                code="bad-parameter",
-            )
-        for name, value, allowed in (("gaps", self.gaps, GAP_POLICIES), ("nulls", self.nulls, NULL_POLICIES)):
-            if value not in allowed:
-                raise ParameterError(
-                    f"`{name}` is one of {', '.join(allowed)}",
-                    hint=f"use {name}={allowed[0]!r}",
-                    code="bad-parameter",
-                )
-
-    @property
-    def names_one(self) -> bool:
-        """Whether `choose` names a granularity instead of a rule."""
-        return self.choose not in ("groups", "generality")
+from timeveil.errors import InputError
+from timeveil.models.events.parameters import EventParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +37,23 @@ class Plan:
 def make_plan(
     events: Events,
     relation: Relation,
-    asked: Sequence[str | Granularity] | None,
-    settings: Settings,
+    parameters: EventParameters,
     definitions: Iterable[Granularity] | None,
 ) -> Plan:
     """Fix the base granularity, look at which granules occur, and settle what may be chosen."""
     axis = relation.clock
-    allowed = resolve(asked, axis, definitions)
-    named = resolve([settings.choose], axis, definitions)[0] if settings.names_one else None
+    allowed = resolve(parameters.granularities, axis, definitions)
+    named = resolve([parameters.choose], axis, definitions)[0] if parameters.chooses_by_name else None
     if named and named.name not in {g.name for g in allowed}:
         allowed = (*allowed, named)
-    names = None if asked is None else tuple(g.name for g in allowed)
+    names = None if parameters.granularities is None else tuple(g.name for g in allowed)
     extent = events.extent()
     ticks = base_for(axis, allowed, extent.low, extent.high, extent.resolution)
     (base,) = resolve([ticks.name], axis)
-    timeline = Timeline(axis, ticks, events.observe(ticks), settings.gaps)
-    if asked is None:
+    timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
+    if parameters.granularities is None:
         allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
-    kept, skipped = _without_gaps(timeline, allowed, named, settings.gaps)
+    kept, skipped = _without_gaps(timeline, allowed, named, parameters.gaps)
     return Plan(timeline, kept, base, named.name if named else None, names, skipped)
 
 
@@ -116,7 +71,7 @@ def _without_gaps(
         raise InputError(
             f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, lie in no "
             f"granule of `{worst.name}`, which has gaps",
-            hint="gaps='suppress' withholds such rows, 'next' moves them on; or allow one without gaps",
+            hint='withhold such rows with {gaps="suppress"}, or move them on with {gaps="next"}',
             code="gap",
             facts={"granularity": worst.name, "granules": lost},
         )

@@ -1,0 +1,344 @@
+"""A parameter is one line: its name, type, range, default and meaning.
+
+Each method declares its parameters once, as a `Parameters` class in `models/<model>/parameters.py`. That
+table checks what a caller gives, and the command's options, the keys of a job file, the text of a `Run`, the
+report's parameter table and the reference page are all made from it.
+
+The classes are frozen dataclasses. A field's annotation says which kind of value it takes: `int` a whole
+number, `float` a number, `bool` on or off, `Literal[...]` one of several words, `str` text,
+`tuple[str, ...]` names of columns or instants, `list[Any]` several of anything, `Mapping[str, ...]` a value
+per column; `Any` is checked by a rule or the method. `| None` adds None, typed `off` where it is not the
+default.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from timeveil.errors import ParameterError
+
+Kind = Literal["whole", "number", "flag", "choice", "text", "names", "list", "mapping", "any"]
+Problem = tuple[str, str] | None
+"""What a rule finds: what is wrong and the hint, or None."""
+F = TypeVar("F", bound=Callable[..., Problem])
+REQUIRED: Any = object()
+"""The default of a parameter that has none."""
+OFF = "off"
+
+
+class Range(NamedTuple):
+    """The numbers a parameter takes.
+
+    >>> print(Range(1, 10_000), "|", Range(at_least=2), "|", Range(0, below=1))
+    from 1 to 10,000 | of at least 2 | from 0 to below 1
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def includes(self, number: float) -> bool:
+        """Whether the number lies within the bounds."""
+        return (
+            (self.at_least is None or number >= self.at_least)
+            and (self.at_most is None or number <= self.at_most)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+    def __str__(self) -> str:
+        low = self.at_least if self.above is None else self.above
+        end = "" if self.at_most is None else f"{self.at_most:,}"
+        end = end if self.below is None else f"below {self.below:,}"
+        if low is None:
+            return end and f"up to {end}"
+        start = f"{low:,}" if self.above is None else f"above {low:,}"
+        if not end:
+            return start if self.above is not None else f"of at least {start}"
+        return f"{start} and up to {end}" if self.above is not None else f"from {start} to {end}"
+
+
+ANY_NUMBER = Range()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a table declares of one parameter."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    default: Any = REQUIRED
+    range: Range = ANY_NUMBER
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    example: Any = None
+    option: str | None = None
+    metavar: str | None = None
+    private: bool = False
+    read: Callable[[str], Any] | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+    @property
+    def takes(self) -> str:
+        """The values it takes, in words."""
+        match self.kind:
+            case "whole" | "number":
+                noun = "a whole number" if self.kind == "whole" else "a number"
+                return f"{noun} {self.range}".rstrip()
+            case "choice":
+                return f"one of {', '.join(self.choices)}"
+            case "flag":
+                return "true or false"
+            case "names" | "list":
+                return "a list of at least one name"
+            case "mapping":
+                return "a table of columns"
+            case _:
+                return "text"
+
+    def check(self, value: Any) -> Any:
+        """The value as plain Python, or a `ParameterError` that says what it must be."""
+        if (value is None and self.optional) or self.kind == "any":
+            return value
+        plain = _plain(self.kind, value)
+        if self.kind == "choice" and plain not in self.choices:
+            raise self._refused(value, get_close_matches(str(value), self.choices, 1))
+        if plain is None or (self.kind in ("whole", "number") and not self.range.includes(plain)):
+            raise self._refused(value)
+        return plain
+
+    def _refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
+        in_kind = self.kind in ("whole", "number") and _plain(self.kind, value) is not None
+        got = f", got {value if in_kind else type(value).__name__}"
+        if isinstance(value, str) and self.kind == "choice":
+            got = ""  # text may be anything
+        if near:
+            hint = f"did you mean {{{self.name}={literal(near[0])}}}?"
+        else:
+            example = self.choices[0] if self.choices else self.example
+            start = "" if example is None else f"use {{{self.name}={literal(example)}}}, for example: "
+            hint = start + self.meaning[:1].lower() + self.meaning[1:].rstrip(".")
+        return ParameterError(
+            f"`{self.name}` must be {self.takes}{got}",
+            hint=hint,
+            code="bad-parameter",
+            facts={"parameter": self.name},
+        )
+
+
+def _plain(kind: Kind, value: Any) -> Any:
+    """The value as plain Python, None if it is not of the kind; numpy's numbers count as numbers."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    convert: Callable[[Any], Any]
+    match kind:
+        case "whole":
+            fits, convert = isinstance(value, Integral) and not isinstance(value, bool), int
+        case "number":
+            fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+            convert = int if isinstance(value, Integral) else float
+        case "flag":
+            fits, convert = type(value).__name__ in ("bool", "bool_"), bool
+        case "names":
+            value = tuple(value) if several else ()
+            fits, convert = bool(value) and all(isinstance(name, str) for name in value), tuple
+        case "list":
+            fits, convert = True, list if several else lambda single: [single]
+        case "mapping":
+            fits, convert = isinstance(value, Mapping), dict
+        case _:
+            fits, convert = isinstance(value, str), str
+    return convert(value) if fits else None
+
+
+def parameter(
+    meaning: str,
+    *,
+    default: Any = REQUIRED,
+    example: Any = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    option: str | None = None,
+    metavar: str | None = None,
+    private: bool = False,
+    read: Callable[[str], Any] | None = None,
+) -> Any:
+    """One line of a table.
+
+    `meaning` is a plain sentence. `example` is shown in help and hints. `option` is how it is typed where
+    that is not `--its-name`, `metavar` what help writes for its value, `read` how such text becomes a value
+    where the kind does not say it. What is `private` is in no release.
+    """
+    declared = {
+        "meaning": meaning,
+        "range": Range(at_least, at_most, above, below),
+        "example": example if example is not None or default is REQUIRED else default,
+        "option": option,
+        "metavar": metavar,
+        "private": private,
+        "read": read,
+    }
+    default = MISSING if default is REQUIRED else default
+    return field(default=default, metadata=declared, repr=not private)
+
+
+def rule(*names: str) -> Callable[[F], F]:
+    """Mark a method of a table that says what is wrong between several parameters, or nothing."""
+
+    def marked(method: F) -> F:
+        method.__dict__["rule_about"] = names
+        return method
+
+    return marked
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
+class Parameters:
+    """A table of parameters; making one checks every value, and then every rule.
+
+    >>> class Walk(Parameters):
+    ...     steps: int = parameter("Number of steps.", at_least=1, example=7)
+    ...     pace: Literal["slow", "fast"] = parameter("Pace to walk at.", default="slow")
+    ...
+    ...     @rule("pace", "steps")
+    ...     def nobody_runs_far(self) -> Problem:
+    ...         far = self.pace == "fast" and self.steps > 100
+    ...         return ("`pace` is fast and `steps` above 100", 'use {pace="slow"}') if far else None
+    >>> Walk(steps=3).pace
+    'slow'
+    >>> try:
+    ...     Walk(steps=0)
+    ... except ParameterError as error:
+    ...     print(error)
+    `steps` must be a whole number of at least 1, got 0
+    <BLANKLINE>
+    hint: use steps=7, for example: number of steps
+    """
+
+    model: ClassVar[str]
+    """The model's name in a manifest."""
+    command: ClassVar[str]
+    """The command that takes these parameters; the function is called the same, with underscores."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Roles that must be named."""
+    roles: ClassVar[tuple[str, ...]] = ()
+    """Further roles that may be named."""
+    removed: ClassVar[Mapping[str, str]] = {}
+    """Parameters of earlier versions, each with what to do instead."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        for name, declared in type(self).table().items():
+            object.__setattr__(self, name, declared.check(getattr(self, name)))
+        methods = [method for kind in reversed(type(self).__mro__) for method in vars(kind).values()]
+        for method in methods:
+            about: tuple[str, ...] = getattr(method, "rule_about", ())
+            problem: Problem = method(self) if about else None
+            if problem is not None:
+                message, hint = problem
+                facts = {"parameters": list(about)}
+                raise ParameterError(message, hint=hint, code="bad-parameter", facts=facts)
+
+    @classmethod
+    @cache
+    def table(cls) -> dict[str, Parameter]:
+        """The lines of the table by name, in the order they are declared."""
+        hints = get_type_hints(cls)
+        return {f.name: _line(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    @classmethod
+    def from_call(cls, arguments: Mapping[str, Any]) -> Self:
+        """The parameters among the arguments of a call: `StreamParameters.from_call(locals())`."""
+        return cls(**{name: arguments[name] for name in cls.table() if name in arguments})
+
+    @classmethod
+    def refuse_unknown(cls, names: Iterable[str]) -> None:
+        """Say that a parameter was removed, or as Python does that there never was one."""
+        for name in names:
+            if name in cls.removed:
+                raise cls.removal(name)
+            function = cls.command.replace("-", "_")
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+
+    @classmethod
+    def removal(cls, name: str) -> ParameterError:
+        """What is said of a parameter that earlier versions had."""
+        return ParameterError(
+            f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name], code="bad-parameter"
+        )
+
+    def changed(self) -> dict[str, Any]:
+        """The values that differ from their defaults, required ones included."""
+        table = type(self).table().values()
+        return {p.name: getattr(self, p.name) for p in table if getattr(self, p.name) != p.default}
+
+    def as_arguments(self) -> dict[str, Any]:
+        """All values by name."""
+        return {name: getattr(self, name) for name in type(self).table()}
+
+
+def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any]) -> Parameter:
+    alternatives = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    (kept,) = [a for a in alternatives if a is not NoneType] if len(alternatives) <= 2 else [Any]
+    origin = get_origin(kept) or kept
+    kinds: dict[Any, Kind] = {
+        int: "whole",
+        float: "number",
+        bool: "flag",
+        str: "text",
+        Literal: "choice",
+        tuple: "names",
+        list: "list",
+        Mapping: "mapping",
+    }
+    choices = get_args(kept) if origin is Literal else ()
+    optional = NoneType in alternatives
+    kind = kinds.get(origin, "any")
+    default = REQUIRED if default is MISSING else default
+    return Parameter(name, kind, default=default, choices=choices, optional=optional, **declared)
+
+
+def literal(value: Any) -> str:
+    """The value as Python source with double quotes.
+
+    >>> print(literal("a"), literal(("a", "b")), literal({"zip": 1}), literal(None))
+    "a" ["a", "b"] {"zip": 1} None
+    """
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case Mapping():
+            return "{" + ", ".join(f"{literal(key)}: {literal(entry)}" for key, entry in value.items()) + "}"
+        case _:
+            return repr(value)

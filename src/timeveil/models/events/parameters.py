@@ -1,0 +1,82 @@
+"""The parameters of `generalize_time`, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+
+
+class EventParameters(Parameters):
+    """How an event table is published (Mascetti et al. 2006)."""
+
+    model = "time"
+    command = "generalize-time"
+    needs = ("respondent", "time")
+    roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
+
+    k: int = parameter(
+        "Number of different people who must share every published value.", at_least=2, example=5
+    )
+    granularities: list[Any] | None = parameter(
+        "Granularities that may be chosen; all that fit the data if none is named.",
+        default=None, example=["week", "month"], option="--granularity", metavar="NAME"
+    )
+    choose: str = parameter(
+        "How to choose among the granularities that work: most groups, the paper's measure, or a name.",
+        default="groups", example="month", metavar="groups|generality|NAME"
+    )
+    suppress: float = parameter(
+        "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01
+    )
+    hierarchies: Mapping[str, Any] | None = parameter(
+        "How a quasi-identifier may be made coarser: a file, intervals, prefixes or suppression.",
+        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
+    )
+    levels: Mapping[str, int] | None = parameter(
+        "Level at which a column with a hierarchy is held; 0 is the value itself.",
+        default=None, example={"age": 1}, option="--level", metavar="C=N"
+    )
+    gaps: Literal["error", "skip", "suppress", "next"] = parameter(
+        "Rows in a gap of the calendar: refuse, skip that granularity, withhold, or take the next granule.",
+        default="error", example="skip"
+    )
+    nulls: Literal["error", "withhold"] = parameter(
+        "Rows without a person or a time: refuse or withhold.", default="error", example="withhold"
+    )
+    zone: str | None = parameter(
+        "Time zone in which times with an offset are read.",
+        default=None, example="Europe/Berlin", metavar="Z"
+    )
+    unit: str | None = parameter(
+        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
+    )
+    definitions: Any = parameter(
+        "TOML file that defines further granularities.",
+        default=None, example="clinic.toml", option="--calendar", metavar="FILE"
+    )
+    engine: Literal["memory", "duckdb"] = parameter(
+        "Where people are counted; duckdb takes files larger than memory.", default="memory", example="duckdb"
+    )
+    memory_limit: str | None = parameter(
+        "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE"
+    )
+
+    @rule("memory_limit", "engine")
+    def only_duckdb_keeps_a_limit(self) -> Problem:
+        """A limit that nothing keeps would be a false comfort."""
+        if self.memory_limit is None or self.engine == "duckdb":
+            return None
+        return (
+            "`memory_limit` applies to the engine duckdb only",
+            'add {engine="duckdb"}, or leave {memory_limit} out',
+        )
+
+    @property
+    def chooses_by_name(self) -> bool:
+        """Whether `choose` names a granularity instead of a rule."""
+        return self.choose not in ("groups", "generality")
+
+
+PARAMETERS = EventParameters

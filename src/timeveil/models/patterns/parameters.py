@@ -1,0 +1,87 @@
+"""The parameters of `sanitize_patterns`, one line each."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+
+MOST_SYMBOLS = 52
+"""Symbols are written a to z and A to Z."""
+
+
+class PatternParameters(Parameters):
+    """How mined patterns are published (Revathi; channels after Atzori et al. 2008)."""
+
+    model = "patterns"
+    command = "sanitize-patterns"
+    roles = ("series", "respondent", "item", "time", "value", "drop")
+
+    k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
+    min_support: float = parameter(
+        "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02
+    )
+    method: Literal["additive", "tight", "clone", "suppressive", "itemset"] = parameter(
+        "How small groups are closed; the first three lose no pattern.", default="additive", example="tight"
+    )
+    symbols: int = parameter(
+        "Series: number of symbols at an instant.",
+        default=6, at_least=2, at_most=MOST_SYMBOLS, example=4
+    )
+    structural: bool = parameter(
+        "Series: count on the reader knowing that each person has exactly one symbol per instant.",
+        default=True
+    )
+    center: Literal["mean", "median"] = parameter(
+        "Series: centre that symbols are measured from.", default="mean", example="median"
+    )
+    instants: tuple[str, ...] | None = parameter(
+        "Series: instants whose patterns are published; all if not set.", default=None, example=["h06..h12"]
+    )
+    max_len: int | None = parameter(
+        "Largest number of items in a pattern.", default=None, at_least=1, at_most=10**6, example=4
+    )
+    published: Literal["frequent", "closed"] = parameter(
+        "Publish all frequent patterns, or closed ones only.", default="frequent", example="closed"
+    )
+    cap: int = parameter(
+        "Number of patterns at which the search stops with an error.",
+        default=5_000_000, at_least=1, at_most=2**31 - 1, example=1_000_000
+    )
+    fill: Literal["forward", "linear", "drop"] | None = parameter(
+        "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
+        default=None, example="linear"
+    )
+    zone: str | None = parameter(
+        "Time zone in which times with an offset are read.",
+        default=None, example="Europe/Berlin", metavar="Z"
+    )
+    unit: str | None = parameter(
+        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
+    )
+    beside: Any = parameter(
+        "Series release of the same people, if there is one; refused without force.",
+        default=None, example="published-series", metavar="DIR", private=True
+    )
+    force: bool = parameter("Publish even though a series release shows the same people.", default=False)
+
+    @rule("min_support", "k")
+    def a_pattern_has_at_least_k_people(self) -> Problem:
+        """A support is a share, or a whole number of people that is not below k."""
+        if self.min_support < 1:
+            return None
+        if self.min_support != int(self.min_support):
+            return (
+                "`min_support` must be a share between 0 and 1, or a whole number of people",
+                "{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
+            )
+        if self.min_support >= self.k:
+            return None
+        return (
+            f"`min_support` is {self.min_support:g} people and k is {self.k}: a pattern with fewer than k "
+            "people would be published",
+            f"raise {{min_support}} to {self.k} at least; at 20 times k counts change little",
+        )
+
+
+PARAMETERS = PatternParameters

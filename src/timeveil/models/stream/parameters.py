@@ -1,0 +1,207 @@
+"""The parameters of `publish_stream` and `StreamPublisher`, and of a stream in service, one line each."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.errors import ParameterError
+
+MOST_SLOTS = 10_000
+"""No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
+
+
+def costs_from_text(text: str) -> str | tuple[float, ...]:
+    """The name of a cost, or numbers separated by commas.
+
+    >>> costs_from_text("linear"), costs_from_text("0,1,2.5")
+    ('linear', (0.0, 1.0, 2.5))
+    """
+    if not text[:1].isdigit() and not text.startswith(("-", ".", "+")):
+        return text
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        pass
+    raise ParameterError(
+        "`move_cost` is neither a name nor numbers separated by commas",
+        hint="use linear, quadratic, or the cost of moving by 0, 1, 2 ... slots, such as 0,1,3",
+        code="bad-parameter",
+    )
+
+
+class StreamParameters(Parameters):
+    """How a stream is published (Wang et al. 2010)."""
+
+    model = "stream"
+    command = "publish-stream"
+    needs = ("time", "sensitive")
+    roles = ("quasi", "keep", "respondent", "drop")
+
+    l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
+    window: int = parameter(
+        "Slots held at a time; a record is published within them.", at_least=1, at_most=MOST_SLOTS, example=7
+    )
+    slot: Any = parameter("Length of a slot, a granularity.", default="day", example="week", metavar="NAME")
+    move_cost: Any = parameter(
+        "Cost of publishing late: a name, or a number for each of 0, 1, 2 ... slots.",
+        default="linear", example=(0, 1, 3), metavar="linear|quadratic|N,N,...", read=costs_from_text
+    )
+    withhold_cost: Any = parameter(
+        "Cost of withholding a record; the cost of moving by a window if not set.",
+        default=None, example=10, metavar="X", private=True, read=float
+    )
+    seed: int | None = parameter(
+        "Secret number that decides which records move; a new one is drawn if not set.",
+        default=None, at_least=0, at_most=2**128 - 1, example=271828, private=True
+    )
+    first_window: Literal["grow", "exact"] = parameter(
+        "How the first window is filled: slot by slot, or solved exactly.", default="grow", example="exact"
+    )
+    fill_empty: bool = parameter(
+        "Whether an empty slot may receive records of earlier ones.", default=True, option="--keep-empty"
+    )
+    filler: Literal["never", "last_chance", "always"] = parameter(
+        "When to move records that their slot can spare as well, so that fewer are withheld.",
+        default="never", example="always"
+    )
+    jitter: int = parameter(
+        "Largest random delay of every record, in slots.",
+        default=0, at_least=0, at_most=MOST_SLOTS, example=1
+    )
+    protect_slot: int | None = parameter(
+        "Also promise at most 1 in N to anyone who knows the true slot; N is below l.",
+        default=None, at_least=2, example=2
+    )
+    spread: int = parameter(
+        "With protect_slot: later slots over which held packets are spread at random.",
+        default=1, at_least=1, at_most=MOST_SLOTS, example=6
+    )
+    fillers: int = parameter(
+        "With protect_slot: packets that may wait for the sake of others.",
+        default=0, at_least=0, at_most=MOST_SLOTS, example=8
+    )
+    buckets: Literal["anatomy", "none"] = parameter(
+        "Whether sensitive values are published per bucket in a second table, or as they are.",
+        default="anatomy", example="none"
+    )
+    late: Literal["refuse", "move"] = parameter(
+        "Records that arrive after their slot: refuse them, or move them to a later one.",
+        default="refuse", example="move"
+    )
+    nulls: Literal["error", "withhold"] = parameter(
+        "Rows without a time, a person or a sensitive value: refuse or withhold.",
+        default="error", example="withhold"
+    )
+    zone: str | None = parameter(
+        "Time zone in which times with an offset are read.",
+        default=None, example="Europe/Berlin", metavar="Z"
+    )
+    unit: str | None = parameter(
+        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
+    )
+
+    @rule("slot")
+    def a_slot_is_a_granularity(self) -> Problem:
+        """A name, or a `Granularity`."""
+        if isinstance(self.slot, str) or type(self.slot).__name__ == "Granularity":
+            return None
+        return (
+            f"`slot` must be a granularity or the name of one, got {type(self.slot).__name__}",
+            'use {slot="day"}; `timeveil granularities` lists the names',
+        )
+
+    @rule("protect_slot", "l")
+    def the_true_slot_is_promised_less(self) -> Problem:
+        """No method can promise 1 in l to someone who knows the true slot."""
+        if self.protect_slot is None or self.protect_slot < self.l:
+            return None
+        hint = f"use {{protect_slot={self.l - 1}}}" if self.l > 2 else "raise {l} to at least 3"
+        return f"`protect_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.protect_slot}", hint
+
+    @rule("protect_slot", "spread", "fillers")
+    def packets_have_their_own_parameters(self) -> Problem:
+        """Without packets there is nothing to spread."""
+        if self.protect_slot is not None:
+            return None
+        for name, usual in (("spread", 1), ("fillers", 0)):
+            if getattr(self, name) != usual:
+                return (
+                    f"`{name}` applies with `protect_slot` only",
+                    f"add {{protect_slot}}, or leave {{{name}}} out",
+                )
+        return None
+
+    @rule("protect_slot", "window", "spread")
+    def packets_need_later_slots(self) -> Problem:
+        """A held packet moves to a later slot of the window."""
+        if self.protect_slot is None or self.spread < self.window:
+            return None
+        if self.window < 2:
+            return (
+                f"`window` must be at least 2 with `protect_slot`, got {self.window}",
+                "use {window=7}, or 14 for slots of fewer than 50 records",
+            )
+        return (
+            f"`spread` must be below `window`, which is {self.window}, got {self.spread}",
+            "lower {spread}, or raise {window}",
+        )
+
+    @rule("protect_slot", "filler", "jitter", "first_window", "buckets", "late")
+    def packets_exclude_the_plain_method(self) -> Problem:
+        """The packet method has its own way of doing what these do."""
+        if self.protect_slot is None:
+            return None
+        reasons = {
+            "filler": "packets that wait are counted by {fillers}",
+            "jitter": "packets are spread over later slots by {spread}",
+            "first_window": "packets need no first window",
+            "buckets": "a packet holds because its records share a bucket",
+            "late": "a packet holds records of one true slot; put late records into the next stream",
+        }
+        for name, reason in reasons.items():
+            if getattr(self, name) != type(self).table()[name].default:
+                return f"`protect_slot` and `{name}` exclude each other", f"leave {{{name}}} out: {reason}"
+        return None
+
+
+class ServiceParameters(Parameters):
+    """How an inbox folder of snapshot files is published as they arrive."""
+
+    model = "stream"
+    command = "publish-stream"
+
+    state: str | None = parameter(
+        "In service: private state file.", default=None, example="stream.db", metavar="PATH"
+    )
+    stream_by: str | None = parameter(
+        "In service: column whose values each get a stream of their own.",
+        default=None, example="hospital", metavar="C"
+    )
+    follow: bool = parameter("In service: keep watching the inbox.", default=False)
+    poll: float | None = parameter(
+        "With follow: seconds between looks at the inbox; 5 if not set.",
+        default=None, above=0, at_most=86_400, example=60, metavar="SECONDS"
+    )
+    close: bool = parameter("In service: publish the rest of the window and end the stream.", default=False)
+    max_gap: int | None = parameter(
+        "In service: quarantine a file that skips more slots than this; 31 or the window if not set.",
+        default=None, at_least=0, example=60
+    )
+
+    @rule("follow", "close")
+    def a_stream_that_ends_is_not_followed(self) -> Problem:
+        """Closing ends what following waits for."""
+        if self.follow and self.close:
+            return "`follow` and `close` exclude each other", "stop the run that follows, then close once"
+        return None
+
+    @rule("poll", "follow")
+    def only_following_polls(self) -> Problem:
+        """Without following the folder is read once."""
+        if self.poll is not None and not self.follow:
+            return "`poll` applies with `follow` only", "add {follow=True}, or leave {poll} out"
+        return None
+
+
+PARAMETERS = StreamParameters
