@@ -43,7 +43,7 @@ class DuckDBEvents:
         self._folder = PrivateFolder()
         self._source = relation.data if isinstance(relation.data, Stored) else self._store(relation.data)
         self._quasi = [f"q{i}" for i in range(len(relation.roles.quasi_columns))]
-        self._others = [f"p{i}" for i in range(len(relation.roles.keep) + len(relation.roles.sensitive))]
+        self._carried = [f"p{i}" for i in range(len(relation.roles.keep) + len(relation.roles.sensitive))]
         self._counted_for: tuple[tuple[str, int], ...] | None = None
         self._database = self._connected()
         self._run("SET preserve_insertion_order = false")
@@ -67,16 +67,16 @@ class DuckDBEvents:
         granule = _floor_divide(f"(instant + {base.phase})", base.width)
         self._run(f"CREATE OR REPLACE VIEW events AS SELECT *, {granule} AS granule FROM source")
         query = "SELECT DISTINCT granule FROM events ORDER BY granule"
-        found = _explained(lambda: self._database.execute(query).fetchnumpy())
-        return np.asarray(found["granule"], np.int64)
+        columns = _explained(lambda: self._database.execute(query).fetchnumpy())
+        return np.asarray(columns["granule"], np.int64)
 
     def values(self, column: str) -> pa.Array:
         """The distinct values of a quasi-identifier, null among them if it occurs."""
-        place = self._quasi[self._relation.roles.quasi_columns.index(column)]
-        found = _explained(
-            lambda: self._database.sql(f"SELECT DISTINCT {place} FROM source ORDER BY ALL").to_arrow_table()
+        quasi = self._quasi[self._relation.roles.quasi_columns.index(column)]
+        distinct = _explained(
+            lambda: self._database.sql(f"SELECT DISTINCT {quasi} FROM source ORDER BY ALL").to_arrow_table()
         )
-        return found.column(0).combine_chunks().cast(self._plain_type(column))
+        return distinct.column(0).combine_chunks().cast(self._plain_type(column))
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
@@ -127,7 +127,7 @@ class DuckDBEvents:
 
     def _source_query(self) -> str:
         relation, axis = self._relation, self._relation.clock
-        time = self._place(relation.time)
+        time = self._file_column(relation.time)
         if axis.kind == "relative":
             milli = f"CAST({time} AS BIGINT) * {UNITS[axis.unit or 'second'][1] * 1000}"
         elif pa.types.is_date(axis.type):
@@ -135,10 +135,10 @@ class DuckDBEvents:
         else:
             milli = f"epoch_ms({time})"
         roles = relation.roles
-        places = [*self._quasi, *self._others]
-        named = zip((*roles.quasi_columns, *roles.keep, *roles.sensitive), places, strict=True)
-        published = "".join(f", {self._place(column)} AS {place}" for column, place in named)
-        person = self._place(relation.respondent)
+        aliases = [*self._quasi, *self._carried]
+        named = zip((*roles.quasi_columns, *roles.keep, *roles.sensitive), aliases, strict=True)
+        published = "".join(f", {self._file_column(column)} AS {alias}" for column, alias in named)
+        person = self._file_column(relation.respondent)
         return (
             f"SELECT *, {_floor_divide('milli', 1000)} AS instant FROM (SELECT file_row_number AS row, "
             f"{person} AS person, {milli} AS milli{published} FROM {self._file()} "
@@ -146,11 +146,11 @@ class DuckDBEvents:
         )
 
     def _file(self) -> str:
-        """The file with its columns under plain names of ours: DuckDB tells names apart by letters only."""
+        """The file with its columns renamed: DuckDB does not distinguish upper and lower case in names."""
         names = ", ".join(f"c{i}" for i in range(len(self._source.schema.names)))
         return f"read_parquet({_text(self._source.path)}) AS file({names})"
 
-    def _place(self, column: str) -> str:
+    def _file_column(self, column: str) -> str:
         return f"c{self._source.schema.names.index(column)}"
 
     def _count_cells(self, levels: Levels) -> None:
@@ -183,7 +183,7 @@ class DuckDBEvents:
                 )
             else:
                 columns.append(f"events.{quasi}")
-        chosen = ", ".join(["row", "person", "granule", *self._others, *columns])
+        chosen = ", ".join(["row", "person", "granule", *self._carried, *columns])
         self._run(f"CREATE OR REPLACE VIEW generalised AS SELECT {chosen} FROM events{joins}")
         distinct = f"SELECT DISTINCT {', '.join(self._quasi)} FROM generalised" if self._quasi else "SELECT 1"
         self._run(
@@ -200,13 +200,13 @@ class DuckDBEvents:
     def _tally(self, timeline: Timeline, granularity: Granularity, k: int) -> Tally:
         self._group(timeline, granularity)
         in_gaps = self._rows_in_gaps(timeline, granularity)
-        found = self._row(
+        numbers = self._row(
             "SELECT coalesce(min(people), 0), count(*), coalesce(sum(people), 0), "
             f"count(*) FILTER (people < {k}), coalesce(sum(rows) FILTER (people < {k}), 0), {in_gaps}, "
             f"coalesce(min(people) FILTER (people >= {k}), 0), "
             f"coalesce(sum(people) FILTER (people >= {k}), 0) FROM groups"
         )
-        return Tally(*(int(number) for number in found))
+        return Tally(*(int(number) for number in numbers))
 
     def _rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         lost = timeline.in_gaps(granularity)
@@ -236,8 +236,8 @@ class DuckDBEvents:
         )
 
     def _publish_rows(self, levels: Levels) -> Stored:
-        columns = [*self._quasi, *self._others, "label", "start", "end_"]
-        order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._others, "end_"])
+        columns = [*self._quasi, *self._carried, "label", "start", "end_"]
+        order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
         query = f"SELECT {', '.join(columns)} FROM placed JOIN labels USING (granule) ORDER BY {order}"
         return self._write("data.parquet", query, self._published_schema(levels))
 
@@ -296,25 +296,24 @@ class DuckDBEvents:
         _explained(lambda: self._database.execute(statement).fetchall())
 
     def _row(self, query: str) -> tuple[Any, ...]:
-        (found,) = _explained(lambda: self._database.execute(query).fetchall())
-        row: tuple[Any, ...] = found
+        row: tuple[Any, ...] = _explained(lambda: self._database.execute(query).fetchall())[0]
         return row
 
 
 def _explained(work: Callable[[], T]) -> T:
-    """Do some work. DuckDB's own messages may quote data, so they are replaced, and no trace is kept."""
+    """Do some work; replace DuckDB's own errors, which may quote data, and keep no trace of them."""
     try:
         return work()
     except duckdb.OutOfMemoryException:
         failure = EngineError(
             "DuckDB ran out of memory or of space for temporary files",
-            hint="give it more with memory_limit, or make room on the disk of the temporary folder",
+            hint="raise {memory_limit}, or free space on the disk of the temporary folder",
             code="engine-failed",
         )
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         failure = EngineError(
             f"DuckDB could not finish ({type(error).__name__})",
-            hint="check memory_limit and the space and rights in the temporary folder",
+            hint="check {memory_limit}, and the free space and permissions of the temporary folder",
             code="engine-failed",
         )
     except RuntimeError as error:

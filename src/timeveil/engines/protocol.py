@@ -56,7 +56,7 @@ class Tally:
     ) -> Tally:
         """From the people and rows of every group."""
         below = people < k
-        kept = people[~below]
+        published = people[~below]
         return cls(
             smallest_group=int(people.min(initial=np.iinfo(np.int64).max)) if people.size else 0,
             groups=int(people.size),
@@ -64,8 +64,8 @@ class Tally:
             groups_below_k=int(below.sum()),
             rows_below_k=int(rows[below].sum()),
             rows_in_gaps=rows_in_gaps,
-            kept_smallest=int(kept.min()) if kept.size else 0,
-            kept_total=int(kept.sum()),
+            kept_smallest=int(published.min()) if published.size else 0,
+            kept_total=int(published.sum()),
         )
 
 

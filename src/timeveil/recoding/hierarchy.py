@@ -98,8 +98,8 @@ class Hierarchy:
                 return _stars(values)
             text = values.cast(pa.string())
             hidden = pc.max_element_wise(pc.subtract(pc.utf8_length(text), lengths[number - 1]), 0)
-            shown = pc.utf8_slice_codeunits(text, 0, lengths[number - 1])
-            return pc.binary_join_element_wise(shown, pc.binary_repeat(pa.scalar(STAR), hidden), "")
+            prefix = pc.utf8_slice_codeunits(text, 0, lengths[number - 1])
+            return pc.binary_join_element_wise(prefix, pc.binary_repeat(pa.scalar(STAR), hidden), "")
 
         names = (*(f"first {length}" for length in lengths), STAR)
         return cls(names, publish, {"kind": "prefixes", "lengths": list(lengths)})
@@ -128,15 +128,15 @@ class Hierarchy:
                 )
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            place = pc.index_in(values.cast(pa.string()), columns[0], skip_nulls=False)
-            missing = pc.sum(pc.and_(pc.is_null(place), pc.is_valid(values))).as_py() or 0
+            row = pc.index_in(values.cast(pa.string()), columns[0], skip_nulls=False)
+            missing = pc.sum(pc.and_(pc.is_null(row), pc.is_valid(values))).as_py() or 0
             if missing:
                 raise InputError(
                     f"a hierarchy lacks {missing} of the {len(values)} values of its column",
                     hint="add a row to the hierarchy for every value of the column",
                     code="bad-hierarchy",
                 )
-            return columns[number].take(place)
+            return columns[number].take(row)
 
         names = tuple(
             STAR if len(column.unique()) == 1 else f"level {i}"

@@ -90,7 +90,7 @@ def test_granularities_left_out_are_told() -> None:
     skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
     assert "skipped" not in sentence(skipped, "tried")
     weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
-    assert "`business-day` skipped because rows lie in its gaps" in sentence(
+    assert "`business-day` skipped because rows fall into its gaps" in sentence(
         said(weekend, granularities=["business-day", "month"], gaps="skip"), "tried"
     )
 

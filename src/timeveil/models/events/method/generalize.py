@@ -79,11 +79,11 @@ def generalize_time(
     progress("reading", 0.0)
     relation = _relation(table, roles, parameters)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
-    own = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
+    custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)
     try:
-        plan = make_plan(events, relation, parameters, own)
+        plan = make_plan(events, relation, parameters, custom)
         if events.rows == 0:
             return empty(promise, parameters, relation, plan)
         if events.people < k:

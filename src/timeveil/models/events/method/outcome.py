@@ -123,7 +123,7 @@ def _manifest(
             "suppress": parameters.suppress,
             "gaps": parameters.gaps,
             "nulls": parameters.nulls,
-            "granularities": None if plan.asked is None else list(plan.asked),
+            "granularities": None if plan.limited_to is None else list(plan.limited_to),
         },
     }
 

@@ -19,14 +19,15 @@ class Plan:
     """The calendar of one run: which granularities may be chosen, compiled against the data.
 
     `base` is the granularity time was read at. It is always counted, and chosen only if allowed.
-    `named` is the one that must be chosen, if `choose` names one. `skipped` tells those left out and why.
+    `named` is the one that must be chosen, if `choose` names one. `limited_to` has the names that the
+    caller allowed, `skipped` the reason for each granularity that was left out.
     """
 
     timeline: Timeline
     allowed: tuple[Granularity, ...]
     base: Granularity
     named: str | None
-    asked: tuple[str, ...] | None
+    limited_to: tuple[str, ...] | None
     skipped: Mapping[str, str]
 
     def by_name(self, name: str) -> Granularity:
@@ -53,8 +54,8 @@ def make_plan(
     timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
     if parameters.granularities is None:
         allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
-    kept, skipped = _without_gaps(timeline, allowed, named, parameters.gaps)
-    return Plan(timeline, kept, base, named.name if named else None, names, skipped)
+    usable, skipped = _without_gaps(timeline, allowed, named, parameters.gaps)
+    return Plan(timeline, usable, base, named.name if named else None, names, skipped)
 
 
 def _without_gaps(
@@ -64,15 +65,15 @@ def _without_gaps(
     if policy not in ("error", "skip"):
         return tuple(allowed), {}
     gapped = [g for g in allowed if timeline.in_gaps(g).any()]
-    kept = tuple(g for g in allowed if g not in gapped)
-    if gapped and (policy == "error" or named in gapped or not kept):
+    usable = tuple(g for g in allowed if g not in gapped)
+    if gapped and (policy == "error" or named in gapped or not usable):
         worst = named if named in gapped else gapped[0]
         lost = int(timeline.in_gaps(worst).sum())
         raise InputError(
-            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, lie in no "
+            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, belong to no "
             f"granule of `{worst.name}`, which has gaps",
             hint='withhold such rows with {gaps="suppress"}, or move them on with {gaps="next"}',
             code="gap",
             facts={"granularity": worst.name, "granules": lost},
         )
-    return kept, {g.name: "rows lie in its gaps" for g in gapped}
+    return usable, {g.name: "rows fall into its gaps" for g in gapped}
