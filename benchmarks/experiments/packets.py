@@ -19,7 +19,7 @@ import pyarrow as pa
 import timeveil as tv
 from benchmarks.experiments.stream import real, written
 from benchmarks.experiments.streams import DRAWN, Setting, Source, drawn
-from timeveil.judging.attack_names import Posterior
+from timeveil.evidence.risk import Posterior
 
 RESULTS = Path(__file__).resolve().parent / "results" / "packets.json"
 RECORDS = 40_000

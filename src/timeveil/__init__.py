@@ -28,38 +28,28 @@ from timeveil.errors import (
     RolesError,
     TimeveilError,
 )
+from timeveil.evidence.window import WindowCount
 from timeveil.explore import Exploration, Setting, explore
 from timeveil.folder import open_ledger, open_release, write
-from timeveil.judging.attack_names import (
-    Adversary,
-    Breach,
-    PatternAdversary,
-    PatternBreach,
-    SeriesAdversary,
-    SeriesBreach,
-    StreamAdversary,
-    StreamBreach,
-    attack,
-)
-from timeveil.judging.measure_names import Loss, PatternLoss, Profile, SeriesLoss, StreamLoss, measure
-from timeveil.judging.query_names import (
-    Complex,
-    PatternRange,
-    PatternSimilarity,
-    PatternSupport,
-    RangeCount,
-    RuleConfidence,
-    TopPatterns,
-    WindowCount,
-    answer,
-    estimate_patterns,
-    estimate_ranges,
-)
-from timeveil.judging.verify_names import verify
-from timeveil.models.events.judges.profile import profile
+from timeveil.judging.answer import answer
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.judging.verify import verify
+from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.measure import Loss
+from timeveil.models.events.judges.profile import Profile, profile
 from timeveil.models.events.method import Hierarchy, generalize_time
+from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.method import sanitize_patterns
+from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
+from timeveil.models.series.judges.estimating import estimate_patterns, estimate_ranges
+from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.method import anonymize_series
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.reading import read
 from timeveil.report import Report, report

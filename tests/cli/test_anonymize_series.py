@@ -24,7 +24,7 @@ from tests.cli.conftest import Cli, Said, names
 from timeveil.datasets import load_curves, uniform
 from timeveil.folder import open_ledger, open_release
 from timeveil.jobs.job import SeriesJob
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.models.series.words.run import SeriesRun
 
 WIDE = "anonymize-series wide.csv --out out --respondent household --series h00..h05 --sensitive tariff"

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 
 RUN = f"generalize-time visits.csv --out out {ROLES}"
 

@@ -13,7 +13,7 @@ from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.measure import described
 from timeveil.cli.output import Output
-from timeveil.judging.measure_names import Loss
+from timeveil.models.events.judges.measure import Loss
 
 
 def spoil(name: str, at: int = 60) -> None:
@@ -36,10 +36,10 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
         4. the manifest agrees with itself
         5. the chosen granularity is a feasible candidate with the numbers of the release
         6. row and group counts are those of the manifest
-        7. every published value stands in at least 2 rows (people cannot be counted from the outside)
+        7. every published value is in at least 2 rows (people cannot be counted from outside)
         8. the stated smallest group is possible
         9. every label, start and end is a granule of the stated granularity
-        10. rows stand in an order that follows from their values alone
+        10. rows are in an order that follows from their values alone
         """
     )
 

@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli, Said, names
 from tests.service.inboxes import HEAD, day, fill, text
 
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 
 ROLES = "--time day --quasi age --sensitive ill --drop site"
 RUN = f"publish-stream cases.csv --out out {ROLES} --seed 3"

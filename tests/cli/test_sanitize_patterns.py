@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli, Said, names
 from timeveil.datasets import baskets, load_curves
 from timeveil.folder import open_ledger, open_release
 from timeveil.jobs.job import PatternJob
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.models.patterns.words.report import _distorted
 from timeveil.models.patterns.words.run import PatternRun
 

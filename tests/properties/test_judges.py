@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from tests.oracles import judges as oracle
 
 from timeveil.domain.release import Release
-from timeveil.judging.attack_names import Adversary, attack
-from timeveil.judging.measure_names import measure
-from timeveil.judging.query_names import WindowCount, answer
-from timeveil.judging.verify_names import verify
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.judging.verify import verify
+from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.judges.profile import profile
 
 FEW = settings(max_examples=60, deadline=None)

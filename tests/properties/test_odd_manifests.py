@@ -18,10 +18,10 @@ from tests.oracles import judges_stream as stream_oracle
 from tests.unit.bundle.making import plain_release
 
 from timeveil.errors import BundleError
-from timeveil.evidence.shape import faults
+from timeveil.evidence.manifest import faults
 from timeveil.folder import damage, open_release, write
-from timeveil.judging.verify_names import verify
-from timeveil.models.events.judges.manifest import TIME_MANIFEST
+from timeveil.judging.verify import verify
+from timeveil.models.events.judges.manifest import MANIFEST
 
 SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ODD = st.recursive(
@@ -172,4 +172,4 @@ def test_an_odd_folder_gets_a_verdict_or_an_error_of_ours(tmp_path_factory, data
 
 def test_what_is_written_has_the_closed_shape(tmp_path):
     written = json.loads((write(plain_release(), tmp_path / "out") / "release.json").read_text())
-    assert list(faults(written, TIME_MANIFEST)) == []
+    assert list(faults(written, MANIFEST)) == []

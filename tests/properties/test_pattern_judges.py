@@ -15,7 +15,7 @@ from tests.properties.test_odd_manifests import mutated
 
 import timeveil as tv
 from timeveil.domain.guarantee import NoInferenceChannel
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.models.patterns.judges.cells import channels_of
 from timeveil.models.patterns.judges.channels import _looked
 from timeveil.models.patterns.judges.completion import known_from

@@ -14,7 +14,7 @@ from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError
 from timeveil.folder import open_ledger, open_release, write
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.publishing import partitioned

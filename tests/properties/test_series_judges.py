@@ -15,8 +15,9 @@ from tests.oracles import judges_series as oracle
 
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.attack_names import SeriesAdversary, attack
-from timeveil.judging.verify_names import verify
+from timeveil.judging.attack import attack
+from timeveil.judging.verify import verify
+from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.method import anonymize_series
 
 FEW = settings(max_examples=15, deadline=None)

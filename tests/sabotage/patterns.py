@@ -516,7 +516,7 @@ entry(
     "patterns",
     "recipient",
     "manifest",
-    lambda r: (section(r, "patterns", people=["x"]), "`patterns` of the manifest has 1 key"),
+    lambda r: (section(r, "patterns", people=["x"]), "`patterns` of the manifest has 1 unknown key"),
 )
 
 

@@ -680,7 +680,7 @@ entry(
     "series",
     "recipient",
     "manifest",
-    lambda r: (section(r, "series", seed=3), "`series` of the manifest has 1 key"),
+    lambda r: (section(r, "series", seed=3), "`series` of the manifest has 1 unknown key"),
 )
 
 # Values and the ledger

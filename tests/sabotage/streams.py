@@ -425,7 +425,7 @@ entry(
     "stream",
     "recipient",
     "manifest",
-    lambda r: (section(r, "counts", withheld=3), "`counts` of the manifest has 1 key"),
+    lambda r: (section(r, "counts", withheld=3), "`counts` of the manifest has 1 unknown key"),
 )
 
 

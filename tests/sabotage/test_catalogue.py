@@ -10,7 +10,8 @@ import timeveil as tv
 from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
-from timeveil.evidence.findings import VIOLATION_CODES
+from timeveil.judging.verify import violation_codes
+from timeveil.models import FOLDERS
 
 
 def found(release, ledger=None) -> list[tuple[str, str]]:
@@ -47,7 +48,7 @@ def check(one: Sabotage, spoilt, where: str) -> None:
     if one.notices == "nobody":
         assert inside == [], where
         return
-    assert one.code in VIOLATION_CODES
+    assert one.code in {code for model in FOLDERS for code in violation_codes(model)}
     for seen in [inside] if one.notices == "custodian" else [outside, inside]:
         assert any(code == one.code and spoilt.says in said for code, said in seen), (
             where,

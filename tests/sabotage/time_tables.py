@@ -74,8 +74,8 @@ def one_person_short_in_a_group(release, ledger, chance):
     sizes = [len({alias.get(who, who) for who in some}) for some in members.values()]
     below = sum(size < k for size in sizes)
     one = original(ledger, who={n: alias.get(row["who"], row["who"]) for n, row in enumerate(table)})
-    held = f"{several(below, 'group')} hold{'s' if below == 1 else ''} fewer than {k} people; the smallest"
-    return Tampered(release, one, f"{held} holds {min(sizes)}")
+    held = f"{several(below, 'group')} with fewer than {k} people; the smallest"
+    return Tampered(release, one, f"{held} has {min(sizes)}")
 
 
 @sabotage("time", "custodian", "class-rows")
@@ -90,14 +90,14 @@ def a_row_moved_to_a_neighbouring_group(release, ledger, chance):
     target = rows[chance.choice([some[0] for key, some in groups.items() if key != home])]
     rows[row] = {**rows[row], **{name: target[name] for name in _PLACE}}
     moved = in_order(with_lines(release, rows))
-    return Tampered(moved, ledger, "2 groups with another number of rows than the original has there")
+    return Tampered(moved, ledger, "2 groups with another number of rows than in the original")
 
 
 @sabotage("time", "recipient", "row-count")
 def a_dropped_row(release, ledger, chance):
     row, number = chance.randrange(release.table.num_rows), release.table.num_rows
     left = [line for n, line in enumerate(lines(release)) if n != row]
-    said = f"the table has {number - 1} rows where the manifest states {number}"
+    said = f"the table has {number - 1} rows; the manifest states {number}"
     return Tampered(with_lines(release, left), ledger, said)
 
 
@@ -146,7 +146,7 @@ def a_row_twice(release, ledger, chance):
     rows, number = lines(release), release.table.num_rows
     row = chance.randrange(number)
     twice = with_lines(release, [*rows[: row + 1], *rows[row:]])
-    said = f"the table has {number + 1} rows where the manifest states {number}"
+    said = f"the table has {number + 1} rows; the manifest states {number}"
     return Tampered(twice, ledger, said)
 
 
@@ -256,14 +256,14 @@ for _step in (-1, 1):
         "time",
         "recipient",
         "row-count",
-        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+        lambda r, s=_step: (counts(r, rows=s), f"rows; the manifest states {r.table.num_rows + s}"),
     )
     entry(
         f"the groups off by one {_way}",
         "time",
         "recipient",
         "counts",
-        lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"),
+        lambda r, s=_step: (counts(r, groups=s), f"groups; the manifest states {len(_groups(r)) + s}"),
     )
     entry(
         f"the rows read off by one {_way}",
@@ -284,7 +284,7 @@ entry(
     "time",
     "recipient",
     "smallest-group",
-    lambda r: (section(r, "counts", smallest_group=r.guarantee.k - 1), f"where k is {r.guarantee.k}"),
+    lambda r: (section(r, "counts", smallest_group=r.guarantee.k - 1), f", and k is {r.guarantee.k}"),
 )
 entry(
     "a smallest group of more people than rows",
@@ -301,7 +301,7 @@ entry(
     "time",
     "recipient",
     "candidates",
-    lambda r: (_candidate(r, feasible=False), "not to be feasible"),
+    lambda r: (_candidate(r, feasible=False), "to be infeasible"),
 )
 entry(
     "a chosen granularity that was not allowed",
@@ -317,7 +317,7 @@ entry(
     "candidates",
     lambda r: (
         _chosen(r, groups=1),
-        f"stated to keep {len(_groups(r)) + 1} groups, the release {len(_groups(r))}",
+        f"stated with {len(_groups(r)) + 1} groups, the release with {len(_groups(r))}",
     ),
 )
 entry(
@@ -325,7 +325,7 @@ entry(
     "time",
     "recipient",
     "candidates",
-    lambda r: (_chosen(r, rows_below_k=1), "rows are stated to be below k or in gaps"),
+    lambda r: (_chosen(r, rows_below_k=1), " stated to be below k or in gaps"),
 )
 entry(
     "a granularity that was not chosen said to be feasible",
@@ -341,7 +341,7 @@ entry(
     "candidates",
     lambda r: (
         replace(r, manifest={**r.manifest, "frontier": [*r.manifest["frontier"], "eon"]}),
-        "no feasible candidate",
+        "not a feasible candidate",
     ),
 )
 entry(
@@ -358,7 +358,7 @@ entry(
     "granule",
     lambda r: (
         section(r, "granularity_definition", title="canary was here"),
-        "in other words than the calendar's own",
+        "another title than in the catalogue",
     ),
 )
 entry(
@@ -373,14 +373,14 @@ entry(
     "time",
     "recipient",
     "manifest",
-    lambda r: (replace(r, manifest={**r.manifest, "people": 3}), "1 key that does not belong there"),
+    lambda r: (replace(r, manifest={**r.manifest, "people": 3}), "the manifest has 1 unknown key"),
 )
 entry(
     "a quasi-identifier declared kept",
     "time",
     "recipient",
     "counts",
-    lambda r: (with_role(r, "sex", "keep"), "groups where the manifest states"),
+    lambda r: (with_role(r, "sex", "keep"), "groups; the manifest states"),
 )
 entry(
     "the sensitive column declared kept",
@@ -394,7 +394,7 @@ entry(
     "time",
     "recipient",
     "columns",
-    lambda r: (with_role(r, "result", "quasi"), "the roles are not, in this order, of quasi"),
+    lambda r: (with_role(r, "result", "quasi"), "the roles are not in the order quasi"),
 )
 entry(
     "a role that there is not",
@@ -410,7 +410,7 @@ entry(
     "columns",
     lambda r: (
         with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-        "columns the manifest does not state: x",
+        "columns that the manifest does not list: x",
     ),
 )
 entry(
@@ -418,14 +418,14 @@ entry(
     "time",
     "recipient",
     "columns",
-    lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns the manifest states: ward"),
+    lambda r: (with_table(r, r.table.drop_columns(["ward"])), "lacks columns that the manifest lists: ward"),
 )
 entry(
     "columns in another order",
     "time",
     "recipient",
     "columns",
-    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "do not stand in the stated order"),
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "are not in the stated order"),
 )
 entry(
     "a second table",
@@ -488,7 +488,7 @@ def a_smallest_group_one_person_smaller(release, ledger, chance):
     if stated == release.guarantee.k or _below(release):
         return None
     told = _candidate(counts(release, smallest_group=-1), smallest_group=stated - 1)
-    said = f"the smallest group holds {stated} people where the manifest states {stated - 1}"
+    said = f"the smallest group has {stated} people; the manifest states {stated - 1}"
     return Tampered(told, ledger, said)
 
 
@@ -540,14 +540,14 @@ def a_row_missing_in_the_ledger(release, ledger, chance):
     row, rows = _kept(ledger, chance)[0], ledger.table.num_rows
     left = pa.concat_tables([ledger.table.slice(0, row), ledger.table.slice(row + 1)])
     return Tampered(
-        release, replace(ledger, entries=left), f"notes {rows - 1} rows, not the {rows} of the original"
+        release, replace(ledger, entries=left), f"lists {rows - 1} rows, not the {rows} of the original"
     )
 
 
 @sabotage("time", "custodian", "ledger-rows")
 def two_rows_of_the_ledger_that_changed_places(release, ledger, chance):
     rows = ledger.table.num_rows
-    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"notes {rows} rows, not the {rows} of the")
+    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"lists {rows} rows, not the {rows} of the")
 
 
 @sabotage("time", "custodian", "incomplete-rows")
@@ -582,7 +582,7 @@ def a_value_generalised_to_another(release, ledger, chance):
         return None
     turned = with_values(table, "published", {0: shown[shown.index(table["published"][0].as_py()) - 1]})
     other = replace(ledger, mappings={**ledger.mappings, "zip": turned})
-    return Tampered(release, other, "with another number of rows than the original has there")
+    return Tampered(release, other, "with another number of rows than in the original")
 
 
 @sabotage("time", "custodian", "ledger")

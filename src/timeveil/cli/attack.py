@@ -15,7 +15,7 @@ from timeveil.errors import ParameterError, raising
 if TYPE_CHECKING:
     from timeveil.domain.ledger import Ledger
     from timeveil.domain.release import Release
-    from timeveil.judging.attack_names import SeriesAdversary
+    from timeveil.models.series.judges.attack import SeriesAdversary
 
 Attacked = tuple[list[str], dict[str, Any], Callable[[], str]]
 """What an attack found as lines, as data, and as a picture."""
@@ -154,8 +154,8 @@ def _refuse_picture(picture: str | None, model: str) -> None:
 def _on_times(
     release: Release, ledger: Ledger, visits: int | None, tolerance: str | None, width: int
 ) -> Attacked:
-    from timeveil.judging.attack_names import Adversary
-    from timeveil.judging.attack_names import attack as search
+    from timeveil.judging.attack import attack as search
+    from timeveil.models.events.judges.attack import Adversary
     from timeveil.models.events.words.breach import described
     from timeveil.models.events.words.picture import breach_svg
 
@@ -166,8 +166,8 @@ def _on_times(
 
 
 def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_plain: bool) -> Attacked:
-    from timeveil.judging.attack_names import StreamAdversary
-    from timeveil.judging.attack_names import attack as search
+    from timeveil.judging.attack import attack as search
+    from timeveil.models.stream.judges.attack import StreamAdversary
     from timeveil.models.stream.words.beside import beside_svg
     from timeveil.models.stream.words.breach import described
     from timeveil.models.stream.words.picture import stream_svg
@@ -205,7 +205,7 @@ def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
 
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
-    from timeveil.judging.attack_names import attack as search
+    from timeveil.judging.attack import attack as search
     from timeveil.models.series.words.attack_picture import series_svg
     from timeveil.models.series.words.breach import described
 
@@ -214,8 +214,8 @@ def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, wid
 
 
 def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) -> Attacked:
-    from timeveil.judging.attack_names import PatternAdversary
-    from timeveil.judging.attack_names import attack as search
+    from timeveil.judging.attack import attack as search
+    from timeveil.models.patterns.judges.attack import PatternAdversary
     from timeveil.models.patterns.words.breach import described
 
     breach = search(release, ledger, PatternAdversary())
@@ -227,7 +227,7 @@ def _of_series(
     values: str | None, tolerance: str | None, release: Release, *, pattern: bool
 ) -> SeriesAdversary:
     from timeveil.jobs.columns import listed
-    from timeveil.judging.attack_names import SeriesAdversary
+    from timeveil.models.series.judges.attack import SeriesAdversary
 
     error = ParameterError(
         "the tolerance is not a number",

@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from timeveil.jobs.perform import Outcome
-    from timeveil.judging.attack_names import Breach
+    from timeveil.models.events.judges.attack import Breach
     from timeveil.models.events.words.run import Run
 
 K = 5
@@ -32,7 +32,8 @@ def demo(
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
     from timeveil.jobs.perform import carry_out
-    from timeveil.judging.attack_names import Adversary, attack
+    from timeveil.judging.attack import attack
+    from timeveil.models.events.judges.attack import Adversary
     from timeveil.models.events.words.picture import breach_svg
 
     output = Output()

@@ -187,6 +187,6 @@ def _adversary(model: str, knows: str | None) -> Any:
         raise ParameterError(
             "`--knows` is about a stream, and this is none", hint="leave --knows out", code="bad-parameter"
         )
-    from timeveil.judging.attack_names import StreamAdversary
+    from timeveil.models.stream.judges.attack import StreamAdversary
 
     return StreamAdversary(knows)  # type: ignore[arg-type]

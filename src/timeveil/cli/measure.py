@@ -30,9 +30,11 @@ def measure(
     from timeveil.cli.files import private_ledger
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
-    from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss
-    from timeveil.judging.measure_names import measure as compare
+    from timeveil.judging.measure import measure as compare
+    from timeveil.models.events.judges.measure import Loss
+    from timeveil.models.patterns.judges.measure import PatternLoss
     from timeveil.models.patterns.words.loss import described as described_patterns
+    from timeveil.models.series.judges.measure import SeriesLoss
     from timeveil.models.series.words.loss import described as described_series
     from timeveil.models.stream.words.loss import described as described_stream
     from timeveil.page.wording import wrapped

@@ -39,8 +39,9 @@ class Asked:
 
 def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
     """The answer in words and as data."""
-    from timeveil.judging.query_names import PatternSupport, RuleConfidence, TopPatterns, answer
+    from timeveil.judging.answer import answer
     from timeveil.models.patterns.judges.published import published_patterns
+    from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
     from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
 
     _refuse(asked)

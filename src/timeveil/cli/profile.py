@@ -11,7 +11,7 @@ from timeveil.cli import options as given
 from timeveil.errors import TimeveilError
 
 if TYPE_CHECKING:
-    from timeveil.judging.measure_names import Profile
+    from timeveil.models.events.judges.profile import Profile
 
 
 def profile(

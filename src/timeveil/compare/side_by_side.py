@@ -17,8 +17,8 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
 from timeveil.errors import InputError, ParameterError
-from timeveil.evidence.given import refuse_another, refuse_no_release
-from timeveil.judging.verify_names import verify
+from timeveil.evidence.published import require_matching_ledger, require_release
+from timeveil.judging.verify import verify
 
 COMPOSES = (
     "Publish one of them. Each keeps its promise by itself; whoever has two of the same people can tell more "
@@ -95,7 +95,7 @@ def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[s
             code="bad-parameter",
         )
     for release in found.values():
-        refuse_no_release(release)
+        require_release(release)
     return tuple(found), list(found.values())
 
 
@@ -137,7 +137,7 @@ def _judged(
     for place, (name, release, ledger) in enumerate(zip(names, releases, ledgers, strict=True)):
         doing = _part(progress, name, place, len(names))
         try:
-            refuse_another(release, ledger)
+            require_matching_ledger(release, ledger)
             told.append(told_by_judges(release, ledger, doing, true_slot=slot))
         except InputError as error:
             if error.code != "ledger-mismatch":

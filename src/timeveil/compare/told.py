@@ -11,7 +11,9 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
 from timeveil.explore.judging import KNOWN, default_adversary, judge, promised
-from timeveil.judging.attack_names import SeriesAdversary, StreamAdversary, attack
+from timeveil.judging.attack import attack
+from timeveil.models.series.judges.attack import SeriesAdversary
+from timeveil.models.stream.judges.attack import StreamAdversary
 
 _SIZES: Mapping[str, tuple[str, ...]] = {
     "time": ("rows", "groups", "smallest_group"),

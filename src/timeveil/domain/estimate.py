@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number computed from a release: the best guess and what the truth cannot lie outside of.
+    """A number computed from a release: the best guess, and bounds that the truth is always within.
 
-    Of a stream that is the truth about the published records; records were moved and withheld before.
+    On a stream the bounds are about the published records: moved and withheld ones are not counted.
 
     >>> Estimate(3.5, low=2, high=6)
     Estimate(value=3.5, low=2, high=6)

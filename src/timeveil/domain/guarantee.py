@@ -1,10 +1,10 @@
-"""Promises as values; checking one is a `match` in `timeveil.verify`."""
+"""Promises as values. Each names the model whose judges check it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from timeveil.domain.parameter import Parameter, Range
 from timeveil.errors import BundleError, ParameterError, raising
@@ -20,6 +20,8 @@ class KAnonymity:
     'every (quasi-identifiers, time) value is shared by at least 5 different people'
     """
 
+    model: ClassVar[str] = "time"
+
     k: int
 
     def __post_init__(self) -> None:
@@ -31,29 +33,31 @@ class KAnonymity:
         return f"every (quasi-identifiers, time) value is shared by at least {self.k} different people"
 
     def as_dict(self) -> dict[str, Any]:
-        """The promise as it stands in `release.json`."""
+        """The promise as `release.json` states it."""
         return {"name": "k-anonymity", "k": self.k}
 
 
 @dataclass(frozen=True, slots=True)
 class LDiversity:
-    """Every published slot is l-diverse: nobody's sensitive value is known with more than 1/l.
+    """Every published slot is l-diverse: nobody's sensitive value is known with a chance above 1/l.
 
-    Wang et al. 2010, after Xiao and Tao 2006: records stand in buckets of at least l records in which
-    no sensitive value takes more than one place in l.
+    Wang et al. 2010, after Xiao and Tao 2006: records are published in buckets of at least l records, and no
+    sensitive value is held by more than 1 in l of a bucket's records.
 
-    With `true_slot`, whoever also knows the slot that somebody's record belongs to learns no more than
-    1 / true_slot; in a slot of n records, of which m are of the commonest value, no more than
-    1 / floor(n / m) where that is more. Records stay, move or are withheld in packets of so many different
-    values.
+    With `true_slot`, a person who also knows the slot that a record belongs to learns its value with a chance
+    of at most 1 / true_slot; in a slot of n records, m of which hold the commonest value, of at most
+    1 / floor(n / m) where that is more. Records stay, move or are withheld in packets of `true_slot`
+    different values.
 
     >>> LDiversity(3).sentence
     'in every published bucket no sensitive value is held by more than 1 in 3 records'
     >>> LDiversity(4, true_slot=3).as_dict()
     {'name': 'l-diversity', 'l': 4, 'true_slot': 3}
     >>> LDiversity(4, true_slot=3).sentence.split(", ")[-1]
-    "as far as no value takes more than 1 in 3 of that slot's records"
+    "unless a value is held by more than 1 in 3 of that slot's records"
     """
+
+    model: ClassVar[str] = "stream"
 
     l: int
     true_slot: int | None = None
@@ -73,31 +77,33 @@ class LDiversity:
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        said = f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
+        promise = f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
         if self.true_slot is None:
-            return said
+            return promise
         return (
-            f"{said}, and whoever knows the slot that a record belongs to learns no value with more than "
-            f"1 in {self.true_slot}, as far as no value takes more than 1 in {self.true_slot} of that "
-            "slot's records"
+            f"{promise}, and anyone who knows a record's true slot learns its value with a chance of at most "
+            f"1 in {self.true_slot}, unless a value is held by more than 1 in {self.true_slot} of that slot's "
+            "records"
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The promise as it stands in `release.json`."""
-        told = {"name": "l-diversity", "l": self.l}
-        return told if self.true_slot is None else {**told, "true_slot": self.true_slot}
+        """The promise as `release.json` states it."""
+        stated = {"name": "l-diversity", "l": self.l}
+        return stated if self.true_slot is None else {**stated, "true_slot": self.true_slot}
 
 
 @dataclass(frozen=True, slots=True)
 class KPAnonymity:
     """k people share every envelope, and p of them the pattern in it.
 
-    Shou et al. 2013, Definition 5. With `l`, the sensitive values of those p also differ: at least l of
-    them in every cell of one envelope and one pattern.
+    Shou et al. 2013, Definition 5. With `l`, each group of p people who share a pattern also has at least l
+    different sensitive values.
 
     >>> KPAnonymity(10, 5).sentence
     'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'
     """
+
+    model: ClassVar[str] = "series"
 
     k: int
     p: int
@@ -120,14 +126,16 @@ class KPAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        said = (
+        promise = (
             f"every value envelope is shared by at least {self.k} series, "
             f"and every pattern in it by at least {self.p} of them"
         )
-        return said if self.l is None else f"{said}, who have at least {self.l} different sensitive values"
+        if self.l is None:
+            return promise
+        return f"{promise}, who have at least {self.l} different sensitive values"
 
     def as_dict(self) -> dict[str, Any]:
-        """The promise as it stands in `release.json`."""
+        """The promise as `release.json` states it."""
         return {"name": "kp-anonymity", "k": self.k, "p": self.p, "l": self.l}
 
 
@@ -135,17 +143,19 @@ class KPAnonymity:
 class NoInferenceChannel:
     """No group of fewer than k people can be computed from the published counts of its items.
 
-    Channels after Atzori et al. 2008: a group is all who have some items and none of some others; adding and
-    subtracting counts of patterns of these items never gives a number above 0 and below k.
+    Channels after Atzori et al. 2008: a group is everyone who has some items and none of some others; adding
+    and subtracting counts of patterns of these items never gives a number above 0 and below k.
 
-    With `counts_alone` this is promised only towards someone who does not know that everybody has one symbol
-    at every instant, which readers of series do know.
+    With `counts_alone` this is promised only towards someone who does not know that each person has one
+    symbol at every instant, which readers of series do know.
 
     >>> NoInferenceChannel(10).sentence
     'no group of fewer than 10 people can be computed from the published counts of its items'
     >>> NoInferenceChannel(10, counts_alone=True).as_dict()
     {'name': 'no-inference-channel', 'k': 10, 'counts_alone': True}
     """
+
+    model: ClassVar[str] = "patterns"
 
     k: int
     counts_alone: bool = False
@@ -155,24 +165,24 @@ class NoInferenceChannel:
         if not isinstance(self.counts_alone, bool):
             raise ParameterError(
                 f"`counts_alone` must be true or false, got {type(self.counts_alone).__name__}",
-                hint="leave it out to promise it towards everybody who reads the counts",
+                hint="leave it out to promise it towards everyone who reads the counts",
                 code="bad-parameter",
             )
 
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        said = (
+        promise = (
             f"no group of fewer than {self.k} people can be computed from the published counts of its items"
         )
         if not self.counts_alone:
-            return said
-        return f"{said}, by someone who does not know that everybody has one symbol at every instant"
+            return promise
+        return f"{promise}, by someone who does not know that everybody has one symbol at every instant"
 
     def as_dict(self) -> dict[str, Any]:
-        """The promise as it stands in `release.json`."""
-        told = {"name": "no-inference-channel", "k": self.k}
-        return {**told, "counts_alone": True} if self.counts_alone else told
+        """The promise as `release.json` states it."""
+        stated = {"name": "no-inference-channel", "k": self.k}
+        return {**stated, "counts_alone": True} if self.counts_alone else stated
 
 
 Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
@@ -199,14 +209,14 @@ def _stated(described: dict[str, Any]) -> Guarantee:
 
 
 def _whole(promise: Any, name: str, at_least: int, meaning: str, example: int) -> None:
-    """Hold one number of a promise as a plain whole number in its range."""
+    """Check one number of a promise, and hold it as a plain int."""
     declared = Parameter(name, "whole", meaning, range=Range(at_least), example=example)
     object.__setattr__(promise, name, declared.check(getattr(promise, name)))
 
 
 def _unknown() -> BundleError:
     return BundleError(
-        "the release states a guarantee this version does not know",
+        "the release states a guarantee that this version does not know",
         hint="open it with the version of timeveil named in its release.json, or a newer one",
         code="folder-damaged",
     )

@@ -1,14 +1,16 @@
-"""What a judge found."""
+"""The outcome of a verification."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
+
+from timeveil.domain.plain_data import as_dict
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that is not as promised: a stable code, a sentence with numbers, never a value."""
+    """One broken promise: a stable code, and a sentence with numbers and never a value."""
 
     code: str
     message: str
@@ -18,21 +20,26 @@ class Violation:
 class Verdict:
     """Truthy if and only if every check passed.
 
-    `scope` says how far the check could see: `recipient`, only what the published tables show to
-    anyone, or `with ledger`, the definition itself.
+    `scope` is how much could be checked: `recipient`, what anyone can see in the published tables, or
+    `with ledger`, the definition itself. `ledger_only` marks violations that a recipient cannot see.
 
     >>> bool(Verdict(scope="recipient", checks=("group sizes",), violations=()))
     True
     """
 
+    KEYS: ClassVar = ("holds", "scope", "checks", "violations")
+
     scope: str
     checks: tuple[str, ...]
     violations: tuple[Violation, ...] = ()
+    ledger_only: bool = False
 
-    def __bool__(self) -> bool:
+    @property
+    def holds(self) -> bool:
+        """Whether every check passed."""
         return not self.violations
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as data."""
-        found = [{"code": v.code, "message": v.message} for v in self.violations]
-        return {"holds": bool(self), "scope": self.scope, "checks": list(self.checks), "violations": found}
+    def __bool__(self) -> bool:
+        return self.holds
+
+    as_dict = as_dict

@@ -1,6 +1,6 @@
-"""Values as small integers, so that a judge compares and counts with array arithmetic.
+"""Values as small integers, so that judges compare and count with array arithmetic.
 
-This is the judges' own counting: nothing here is shared with the method that made the release.
+This is the judges' own counting: nothing in it is shared with the methods that make releases.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Coded:
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return len(self.values)
 
 
@@ -67,23 +67,23 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     >>> coded.codes.tolist(), coded.values.to_pylist()
     ([0, 1, 0, 2], ['b', None, 'a'])
     """
-    whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    if pa.types.is_dictionary(whole.type):
-        return _encode_dictionary(whole)
-    if pa.types.is_null(whole.type):
-        return Coded(np.zeros(len(whole), dtype=np.int64), pa.nulls(1))
-    if pa.types.is_nested(whole.type):
-        whole = pa.chunked_array([pa.array([repr(v) for v in whole.to_pylist()], pa.string())])
-    encoded = whole.dictionary_encode("encode")
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_dictionary(column.type):
+        return _encode_dictionary(column)
+    if pa.types.is_null(column.type):
+        return Coded(np.zeros(len(column), dtype=np.int64), pa.nulls(1))
+    if pa.types.is_nested(column.type):
+        column = pa.chunked_array([pa.array([repr(v) for v in column.to_pylist()], pa.string())])
+    encoded = column.dictionary_encode("encode")
     if not encoded.num_chunks:
-        return Coded(np.zeros(0, dtype=np.int64), pa.array([], plain_type(whole.type)))
+        return Coded(np.zeros(0, dtype=np.int64), pa.array([], plain_type(column.type)))
     indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
     values = encoded.chunk(encoded.num_chunks - 1).dictionary
     return Coded(_int64(indices), values.cast(plain_type(values.type)))
 
 
 def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
-    """As `encode`, but what nobody can tell apart is one value: 0 and -0, and null and every NaN.
+    """As `encode`, but values that look the same are one value: 0 and -0, and null and every NaN.
 
     >>> import pyarrow as pa
     >>> encode_values(pa.array([0.0, -0.0, float("nan"), None])).codes.tolist()
@@ -110,32 +110,32 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
         parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
         offset += len(entry)
     codes = np.concatenate(parts)
-    used, first, place = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # entries that no row has are no values
-    return Coded(np.argsort(order)[place], distinct.values.take(pa.array(used[order])))
+    used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # entries that no row uses are not values of the column
+    return Coded(np.argsort(order)[inverse], distinct.values.take(pa.array(used[order])))
 
 
-def align(left: Coded, right: Coded) -> tuple[Coded, Coded]:
-    """The same two columns under one numbering."""
-    ours, theirs = left.values, right.values
-    if ours.type != theirs.type:
+def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:
+    """A column of the ledger's original and of the release, under one numbering."""
+    values, kind = original.values, released.values.type
+    if values.type != kind:
         error = InputError(
-            f"the ledger holds {ours.type} where the release holds {theirs.type}",
-            hint="give the ledger that was made together with this release",
+            f"the ledger holds {values.type} where the release holds {kind}",
+            hint="use the ledger that was written with this release",
             code="ledger-mismatch",
         )
         causes = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
         with raising(error, on=causes):
-            ours = left.values.cast(theirs.type)
-    joint = encode(pa.chunked_array([ours, theirs], theirs.type))
+            values = original.values.cast(kind)
+    joint = encode(pa.chunked_array([values, released.values], kind))
     return (
-        Coded(joint.codes[: len(ours)][left.codes], joint.values),
-        Coded(joint.codes[len(ours) :][right.codes], joint.values),
+        Coded(joint.codes[: len(values)][original.codes], joint.values),
+        Coded(joint.codes[len(values) :][released.codes], joint.values),
     )
 
 
 def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
-    """One code per combination of codes, from 0 without holes, and how many there are.
+    """One code per combination of codes, from 0 without holes, and the number of combinations.
 
     >>> import numpy as np
     >>> codes, count = fold([(np.array([0, 0, 1]), 2), (np.array([5, 5, 5]), 9)], rows=3)
@@ -150,6 +150,14 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
     return dense(folded, space)
 
 
+def fold_both(columns: Sequence[tuple[Integers, Integers, int]]) -> tuple[Integers, Integers, int]:
+    """Rows of two tables, given column by column with the number of codes, under one numbering."""
+    rows = len(columns[0][0])
+    joint = [(np.concatenate([left, right]), size) for left, right, size in columns]
+    codes, count = fold(joint, len(joint[0][0]))
+    return codes[:rows], codes[rows:], count
+
+
 def dense(codes: Integers, space: int) -> tuple[Integers, int]:
     """Renumber codes below `space` so that each of 0..count-1 occurs, keeping their order."""
     if space > 4 * len(codes) + 1_000_000:
@@ -161,7 +169,7 @@ def dense(codes: Integers, space: int) -> tuple[Integers, int]:
 
 
 def distinct(values: Integers) -> Integers:
-    """The distinct values, sorted; by sorting, which on a million codes beats the hashing of `np.unique`."""
+    """The distinct values, sorted: on a million codes faster than the hashing of `np.unique`."""
     ordered = np.sort(values)
     fresh = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
@@ -169,7 +177,7 @@ def distinct(values: Integers) -> Integers:
 
 
 def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
-    """Each (first, second) that occurs, sorted, with how often; `size` is above every second."""
+    """Each (first, second) that occurs, sorted, with its count; `size` is above every second."""
     pairs, counts = np.unique(first * size + second, return_counts=True)
     return pairs // max(size, 1), pairs % max(size, 1), counts
 

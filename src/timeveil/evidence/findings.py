@@ -1,144 +1,34 @@
-"""What a check notes down while it goes along."""
+"""What a verifier checked, and what it found violated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from numbers import Integral
 
 from timeveil.domain.verdict import Verdict, Violation
+from timeveil.domain.wording import counted
 
-TimeCode = Literal[
-    "candidates",
-    "class-rows",
-    "columns",
-    "counts",
-    "granule",
-    "guarantee",
-    "incomplete-rows",
-    "label",
-    "ledger",
-    "ledger-groups",
-    "ledger-rows",
-    "manifest",
-    "no-class",
-    "people-below-k",
-    "row-count",
-    "row-order",
-    "row-values",
-    "rows-below-k",
-    "smallest-group",
-    "tables",
-    "withheld",
-]
-StreamCode = Literal[
-    "bucket",
-    "bucket-size",
-    "bucket-values",
-    "columns",
-    "conservation",
-    "counts",
-    "guarantee",
-    "incomplete-rows",
-    "ledger",
-    "ledger-rows",
-    "manifest",
-    "moved-back",
-    "moved-too-far",
-    "not-eligible",
-    "origin",
-    "packet",
-    "packet-bucket",
-    "packet-fate",
-    "packet-origin",
-    "packet-size",
-    "packet-values",
-    "parameters",
-    "person-twice",
-    "row-count",
-    "row-order",
-    "row-values",
-    "slot",
-    "slot-order",
-    "slot-records",
-    "tables",
-    "tables-disagree",
-    "value-counts",
-    "value-missing",
-    "value-too-frequent",
-]
-SeriesCode = Literal[
-    "cell-below-p",
-    "changed-values",
-    "columns",
-    "conservation",
-    "counts",
-    "envelope",
-    "envelope-differs",
-    "envelope-wide",
-    "group",
-    "group-below-k",
-    "guarantee",
-    "incomplete-rows",
-    "ledger",
-    "ledger-groups",
-    "ledger-rows",
-    "manifest",
-    "outside-envelope",
-    "pattern",
-    "pattern-not-own",
-    "person-twice",
-    "rounding",
-    "row-count",
-    "row-order",
-    "row-values",
-    "statements",
-    "suppressed",
-    "tables",
-    "values-below-l",
-]
-PatternCode = Literal[
-    "channel",
-    "columns",
-    "conservation",
-    "counts",
-    "guarantee",
-    "item",
-    "ledger",
-    "ledger-rows",
-    "lost",
-    "manifest",
-    "min-support",
-    "missing-part",
-    "not-closed",
-    "pattern-twice",
-    "person-twice",
-    "row-count",
-    "row-order",
-    "statements",
-    "support",
-    "tables",
-    "too-large",
-    "unlike-any-data",
-    "virtual",
-    "wrong-support",
-]
-ViolationCode = TimeCode | StreamCode | SeriesCode | PatternCode
-TIME_CODES: tuple[str, ...] = get_args(TimeCode)
-STREAM_CODES: tuple[str, ...] = get_args(StreamCode)
-SERIES_CODES: tuple[str, ...] = get_args(SeriesCode)
-PATTERN_CODES: tuple[str, ...] = get_args(PatternCode)
-VIOLATION_CODES: tuple[str, ...] = tuple(sorted({*TIME_CODES, *STREAM_CODES, *SERIES_CODES, *PATTERN_CODES}))
+SHARED = {
+    "columns:extra": "the table has columns that the manifest does not list: {names}",
+    "columns:missing": "the table lacks columns that the manifest lists: {names}",
+    "guarantee": "the manifest states another guarantee than the release",
+    "manifest": "{fault}",
+    "row-order": "{rows:row} not in the order that follows from the values",
+}
+"""Sentences of the checks that every model shares."""
+_PLURALS = {"person": "people"}
 
 
 @dataclass(slots=True)
 class Findings:
-    """The checks done and what they refused.
+    """The checks done, and the violations found.
 
     `sentences` has a message per expectation, with numbers in braces. An expectation is named by its
-    violation code, and by a detail after a colon where one code has several messages.
+    violation code, and by a detail after a colon where one code has several messages. A number written as
+    `{below:group}` is shown with its noun: "1 group", "2 groups".
 
-    >>> findings = Findings("recipient", sentences={"counts:rows": "{rows} rows; {stated} stated"})
+    >>> findings = Findings("recipient", sentences={"counts:rows": "{rows:row}; {stated} stated"})
     >>> findings.expect("counts:rows", 5 == 6, rows=5, stated=6)
     False
     >>> findings.verdict().violations
@@ -149,22 +39,38 @@ class Findings:
     sentences: Mapping[str, str] = field(default_factory=dict)
     checks: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+    public: int | None = None
 
     def check(self, sentence: str) -> None:
         """Note that something is being checked."""
         self.checks.append(sentence)
 
-    def refuse(self, code: ViolationCode, message: str) -> None:
-        """Note what is not as promised; `message` holds numbers and column names, never a value."""
+    def refuse(self, code: str, message: str) -> None:
+        """Note a violation; `message` holds numbers and column names, never a value."""
         self.violations.append(Violation(code, message))
 
-    def expect(self, name: str, holds: bool, **numbers: object) -> bool:  # noqa: FBT001
+    def expect(self, name: str, holds: object, /, **numbers: object) -> bool:
         """Note a violation unless the expectation holds; numbers and column names fill its sentence."""
         if not holds:
-            message = self.sentences[name].format(**numbers)
-            self.violations.append(Violation(name.partition(":")[0], message))
-        return holds
+            sentence = self.sentences.get(name) or SHARED[name]
+            shown = {key: _Number(n) if isinstance(n, Integral) else n for key, n in numbers.items()}
+            self.violations.append(Violation(name.partition(":")[0], sentence.format(**shown)))
+        return bool(holds)
+
+    def open_ledger(self) -> None:
+        """Note that the checks from here on need the ledger: a recipient cannot repeat them."""
+        self.public = len(self.violations)
 
     def verdict(self) -> Verdict:
-        """The outcome."""
-        return Verdict(self.scope, tuple(self.checks), tuple(self.violations))
+        """Every check and violation."""
+        ledger_only = self.public == 0 and bool(self.violations)
+        return Verdict(self.scope, tuple(self.checks), tuple(self.violations), ledger_only=ledger_only)
+
+
+class _Number(int):
+    """A count that a sentence shows with separators, and with its noun where one is named."""
+
+    def __format__(self, spec: str) -> str:
+        if len(spec) < 2:
+            return format(int(self), spec or ",")
+        return counted(int(self), spec, _PLURALS.get(spec))

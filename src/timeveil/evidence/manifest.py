@@ -1,92 +1,150 @@
-"""Does the manifest agree with itself and with the columns of the table?"""
+"""What a manifest may look like: a closed shape, in which every key is known and every value is of one kind.
+
+A shape is data, written by hand for each model: it shares nothing with the code that writes manifests. A
+fault is described by its path, never by its content, because a key or a value that does not belong may be
+anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS, available, fit
+from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.zone import check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, TimeveilError
-from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.published import promised, schema_of
-from timeveil.evidence.shape import faults
-from timeveil.models.events.judges.manifest import ROLES, TIME_MANIFEST
 
-_TOLD = 20
+_SHOWN_FAULTS = 20
+_TOOL = re.compile(r"timeveil \d+(\.\w+)*(\+\w+)?", re.ASCII)
 
 
-def check_shape(release: Release, findings: Findings) -> bool:
-    """The manifest has the shape of a time release's: every section, and nothing that is not known."""
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A single value: a test, and what passes it in words."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Exactly these keys; those of `optional` may be missing."""
+
+    needed: Mapping[str, Shape]
+    optional: Mapping[str, Shape] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A list of items of one shape."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table with free names and values of one shape."""
+
+    of: Shape
+
+
+Shape: TypeAlias = Kind | Record | Each | Named
+
+TEXT = Kind("text", lambda value: isinstance(value, str))
+TEXT_OR_NULL = Kind("text or null", lambda value: value is None or isinstance(value, str))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+NAMES_OR_NULL = Kind(
+    "a list of names or null",
+    lambda value: (
+        value is None or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
+    ),
+)
+COUNT = Kind("a number of 0 or more", lambda value: type(value) is int and value >= 0)
+SHARE = Kind("a share from 0 to below 1", lambda value: type(value) in (int, float) and 0 <= value < 1)
+TABLE = Kind("a table", lambda value: isinstance(value, Mapping))
+TOOL_NAME = Kind(
+    "`timeveil` and a version", lambda value: isinstance(value, str) and bool(_TOOL.fullmatch(value))
+)
+
+
+def one_of(*values: object) -> Kind:
+    """One of a few values.
+
+    >>> list(faults("c", one_of("a", "b"), "letter"))
+    ['`letter` of the manifest is not one of a, b']
+    """
+    words = f"one of {', '.join(map(str, values))}"
+    return Kind(words, lambda value: any(type(value) is type(v) and value == v for v in values))
+
+
+def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
+    """Expect a manifest with every section of its model, and nothing else."""
     findings.check("the manifest has every section, and nothing else")
-    found = list(faults(release.manifest, TIME_MANIFEST))
-    for fault in found[:_TOLD]:
-        findings.refuse("manifest", fault)
-    if len(found) > _TOLD:
-        findings.refuse("manifest", f"{len(found) - _TOLD} more faults in the manifest")
-    return not found
+    remaining = faults(release.manifest, shape)
+    shown = list(islice(remaining, _SHOWN_FAULTS))
+    for fault in shown:
+        findings.expect("manifest", False, fault=fault)
+    hidden = sum(1 for _ in remaining)
+    findings.expect("manifest", not hidden, fault=f"{counted(hidden, 'more fault')} in the manifest")
+    return not shown
 
 
-def check_columns(release: Release, findings: Findings) -> bool:
-    """The table has the stated columns, each with its type, and no other."""
-    findings.check("the table has exactly the columns, roles and types of the manifest")
-    if set(release.parts) != {"data"}:
-        findings.refuse("tables", f"the release has {counted(len(release.parts), 'table')}, not `data` alone")
-        if "data" not in release.parts:
-            return False
-    before, schema, stated = len(findings.violations), schema_of(release), release.manifest["columns"]
-    names, time = [c["name"] for c in stated], release.manifest["time"]["column"]
-    extra = [name for name in schema.names if name not in names]
-    missing = [name for name in names if name not in schema.names]
-    if extra:
-        findings.refuse("columns", f"the table has columns the manifest does not state: {', '.join(extra)}")
-    if missing:
-        findings.refuse("columns", f"the table lacks columns the manifest states: {', '.join(missing)}")
-    if not (extra or missing) and schema.names != names:
-        findings.refuse("columns", "the columns do not stand in the stated order")
-    if [c["role"] for c in stated] != sorted((c["role"] for c in stated), key=ROLES.index):
-        findings.refuse("columns", f"the roles are not, in this order, of {', '.join(ROLES)}")
-    if [c["name"] for c in stated if c["role"] in ROLES[3:]] != [time, f"{time}_start", f"{time}_end"]:
-        findings.refuse("columns", "the manifest does not state one label, one start and one end of the time")
-    if len(findings.violations) == before:
-        _check_types(release, findings)
-        _check_clock(release, findings)
-    return len(findings.violations) == before
+def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
+    """Everything in a value that does not have the shape.
+
+    >>> list(faults({"k": True, "ids": [1]}, Record({"k": COUNT, "name": TEXT}), "guarantee"))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['`guarantee.k` of the manifest is not a number of 0 or more',
+     '`guarantee.name` of the manifest is missing',
+     '`guarantee` of the manifest has 1 unknown key']
+    """
+    match shape:
+        case Kind(words, fits):
+            if not fits(value):
+                yield f"{_at(path)} is not {words}"
+        case Record():
+            yield from _record(value, shape, path)
+        case Each(of):
+            if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+                yield f"{_at(path)} is not a list"
+                return
+            for number, item in enumerate(value, start=1):
+                yield from faults(item, of, f"{path}[{number}]")
+        case Named(of):
+            if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+                yield f"{_at(path)} is not a table"
+                return
+            for number, item in enumerate(value.values(), start=1):
+                yield from faults(item, of, f"{path}[{number}]")
 
 
-def _check_types(release: Release, findings: Findings) -> None:
-    schema, time = schema_of(release), release.manifest["time"]["column"]
-    for column in release.manifest["columns"]:
-        kind = schema.field(column["name"]).type
-        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind))):
-            findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
-    if str(plain_type(schema.field(time).type)) != "string":
-        findings.refuse("columns", f"column `{time}` does not hold labels")
-    if schema.field(f"{time}_start").type != schema.field(f"{time}_end").type:
-        findings.refuse("columns", f"`{time}_start` and `{time}_end` differ in type")
+def _record(value: Any, shape: Record, path: str) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        yield f"{_at(path)} is not a table"
+        return
+    keys = {**shape.needed, **shape.optional}
+    for key, inner in keys.items():
+        inner_path = f"{path}.{key}" if path else key
+        if key in value:
+            yield from faults(value[key], inner, inner_path)
+        elif key in shape.needed:
+            yield f"{_at(inner_path)} is missing"
+    unknown = sum(key not in keys for key in value)
+    if unknown:
+        yield f"{_at(path)} has {counted(unknown, 'unknown key')}"
 
 
-def _check_clock(release: Release, findings: Findings) -> None:
-    """The kind of time, its zone and its unit go with each other and with the type of start and end."""
-    time = release.manifest["time"]
-    kind = plain_type(schema_of(release).field(f"{time['column']}_start").type)
-    stamped = pa.types.is_timestamp(kind)
-    match time["kind"]:
-        case "civil":
-            fits = time["zone"] is None and time["unit"] is None
-            fits = fits and (pa.types.is_date32(kind) or (stamped and kind.tz is None))
-        case "zoned":
-            fits = time["unit"] is None and stamped and kind.tz == time["zone"] and is_zone(time["zone"])
-        case _:
-            fits = time["zone"] is None and time["unit"] in UNITS and pa.types.is_int64(kind)
-    if not fits:
-        findings.refuse("columns", "the kind, zone and unit of the time do not go with the published columns")
+def _at(path: str) -> str:
+    return f"`{path}` of the manifest" if path else "the manifest"
 
 
 def is_zone(name: str | None) -> bool:
@@ -100,42 +158,15 @@ def is_zone(name: str | None) -> bool:
     return True
 
 
-def check_statements(release: Release, findings: Findings) -> None:
-    """What the manifest says in two places is the same."""
-    findings.check("the manifest agrees with itself")
-    manifest, counts = release.manifest, release.manifest["counts"]
-    if dict(manifest["guarantee"]) != release.guarantee.as_dict():
-        findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    if manifest["parameters"]["k"] != promised(release, "k"):
-        findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
-    if counts["rows"] + counts["withheld"] != counts["rows_read"]:
-        findings.refuse(
-            "counts",
-            f"{counts['rows']:,} published and {counts['withheld']:,} withheld rows "
-            f"do not make {counts['rows_read']:,} rows read",
-        )
-    if not has_own_title(manifest["granularity_definition"], manifest["time"]):
-        findings.refuse("granule", "the granularity is described in other words than the calendar's own")
-    quasi = {c["name"] for c in manifest["columns"] if c["role"] == "quasi"}
-    if not set(manifest["levels"]) <= quasi:
-        findings.refuse("columns", "a generalised column is not a quasi-identifier of the release")
-
-
-def has_own_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> bool:
-    """What is in the catalogue goes by the words of the catalogue; others are the custodian's."""
+def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> bool:
+    """Whether a granularity of the catalogue has the catalogue's title; the title of any other is free."""
     try:
         axis = TimeAxis(time["kind"], pa.timestamp("ms"), zone=time["zone"], unit=time["unit"])
-        known = fit(available(axis)[str(stated.get("name"))], axis).as_dict()
+        catalogued = fit(available(axis)[str(stated.get("name"))], axis).as_dict()
     except (TimeveilError, LookupError, TypeError, ValueError):
         return True
-    return bool(
-        {**stated, "title": None} != {**known, "title": None} or stated.get("title") == known["title"]
-    )
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number of 0 or more."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    differs = {**stated, "title": None} != {**catalogued, "title": None}
+    return bool(differs or stated.get("title") == catalogued["title"])
 
 
 def stated_type(stated: str) -> str:

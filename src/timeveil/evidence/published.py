@@ -1,47 +1,80 @@
-"""What a time release says, read from its tables and manifest alone."""
+"""What every judge reads: a release and its ledger, their columns, and the rows that a question is about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.axis import instants
-from timeveil.domain.relation import TimeAxis
+from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import Integers, plain_type
+from timeveil.errors import InputError, ParameterError, RolesError, raising
+from timeveil.evidence.codes import plain_type
 
-# Bounds of a granule that reaches beyond the calendar; far outside of any instant, and their
-# difference still fits.
-LOWEST, HIGHEST = -(2**61), 2**61
 _PARTIAL_ROWS = 1_000_000
 
 
+def require_release(release: object) -> None:
+    """Refuse anything but a release.
+
+    >>> require_release("published")
+    Traceback (most recent call last):
+    ...
+    timeveil.errors.ParameterError: `release` is a `str`, not a release
+    <BLANKLINE>
+    hint: open the folder first: open_release(folder)
+    """
+    if not isinstance(release, Release):
+        raise ParameterError(
+            f"`release` is a `{type(release).__name__}`, not a release",
+            hint="open the folder first: open_release(folder)",
+            code="bad-parameter",
+        )
+
+
+def require_matching_ledger(release: Release, ledger: Ledger | None) -> None:
+    """Refuse anything but a ledger of the release's model; each model compares more on its own."""
+    require_release(release)
+    require_ledger(ledger)
+    if ledger is not None and ledger.model != release.guarantee.model:
+        raise mismatch("the ledger belongs to a release of another model")
+
+
+def require_ledger(ledger: object) -> None:
+    """Refuse anything but a ledger."""
+    if not isinstance(ledger, Ledger):
+        raise ParameterError(
+            f"`ledger` is a `{type(ledger).__name__}`, not a ledger",
+            hint="open the file first: open_ledger(path)",
+            code="bad-parameter",
+        )
+
+
+def mismatch(message: str) -> InputError:
+    """The error for a ledger that does not belong to the release."""
+    return InputError(
+        message, hint="use the ledger that was written with this release", code="ledger-mismatch"
+    )
+
+
 def schema_of(release: Release, name: str = "data") -> pa.Schema:
-    """The schema of a table, read without its rows where it lies on disk."""
+    """The schema of a table; a file's is read without its rows."""
     part = release.parts[name]
-    found = getattr(part, "schema", None)
-    return part.read().schema if found is None else found
+    schema = getattr(part, "schema", None)
+    return part.read().schema if schema is None else schema
 
 
 def columns_of(release: Release, *roles: str) -> list[str]:
-    """The published columns that play one of these roles, in published order."""
+    """The published columns with one of these roles, in published order."""
     return [str(column["name"]) for column in release.manifest["columns"] if column["role"] in roles]
 
 
 def promised(release: Release, name: str) -> int:
-    """The number in a release's promise, such as `k` or `l`."""
+    """A number of the release's guarantee, such as `k` or `l`."""
     return int(release.guarantee.as_dict()[name])
-
-
-def axis_of(release: Release) -> TimeAxis:
-    """How the published start and end are to be understood."""
-    time = release.manifest["time"]
-    kind = plain_type(schema_of(release).field(f"{time['column']}_start").type)
-    return TimeAxis(time["kind"], kind, zone=time.get("zone"), unit=time.get("unit"))
 
 
 def classes_of(
@@ -49,14 +82,14 @@ def classes_of(
     keys: Sequence[str],
     among: Callable[[pa.RecordBatch], pa.Array | None] = lambda _batch: None,
 ) -> pa.Table:
-    """Each combination of the columns `keys` that occurs, and in the last column in how many rows.
+    """Each combination of the columns `keys` that occurs, and in the last column its number of rows.
 
-    The release is read a batch at a time; memory grows with the number of combinations. `among` gives
-    a mask of the rows to count. Columns are named by position, for a column may be called `rows`.
+    The release is read in batches; memory grows with the number of combinations. `among` returns a mask of
+    the rows to count. Columns are named by position, because a column may itself be called `rows`.
     """
     schema = schema_of(release)
     types = [plain_type(schema.field(key).type) for key in keys]
-    names = [str(place) for place in range(len(keys))]
+    names = [str(position) for position in range(len(keys))]
     shape = pa.schema([*zip(names, types, strict=True), ("rows", pa.int64())])
     partial, waiting = [shape.empty_table()], 0
     for batch in release.batches():
@@ -66,6 +99,7 @@ def classes_of(
         ones = pa.array(np.ones(counted.num_rows, dtype=np.int64))
         partial.append(_total(pa.table([*columns, ones], schema=shape), names))
         waiting += partial[-1].num_rows
+        # Merge rarely enough that each row is summed a constant number of times.
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows:
             partial, waiting = [_total(pa.concat_tables(partial), names)], 0
     return _total(pa.concat_tables(partial), names)
@@ -81,51 +115,68 @@ def _total(counts: pa.Table, names: list[str]) -> pa.Table:
     return summed.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
 
 
-@dataclass(frozen=True, slots=True)
-class Granules:
-    """The granules of a release in order of time, as instants; `end` is exclusive.
+def check_conditions(release: Release, where: Mapping[str, Any], published: Sequence[str]) -> None:
+    """Refuse a condition on a column that is not published, and a range on a generalised one."""
+    for column, condition in where.items():
+        if column not in published:
+            raise RolesError(
+                f"the release has no column `{column}`",
+                hint=f"its columns are: {', '.join(published)}" if published else "leave {where} out",
+                code="column-missing",
+            )
+        if isinstance(condition, tuple | list) and column in release.manifest.get("levels", {}):
+            raise ParameterError(
+                f"column `{column}` is generalised, so it takes no range",
+                hint="use one of its published labels",
+                code="bad-parameter",
+            )
 
-    `reach` is the earliest instant that a row of the granule can have had: its start, or, where rows in
-    a gap of the calendar were moved to the next granule, the end of the granule before.
+
+def mask_of(batch: pa.RecordBatch, where: Mapping[str, Any]) -> pa.Array | None:
+    """True for the rows that meet every condition; None where there is no condition."""
+    mask = None
+    for name, condition in where.items():
+        column_mask = matches(name, batch.column(name), condition)
+        mask = column_mask if mask is None else pc.and_(mask, column_mask)
+    return mask
+
+
+def matches(name: str, column: pa.Array | pa.ChunkedArray, condition: object) -> pa.Array | pa.ChunkedArray:
+    """Where a column equals a value, is missing (`None`), or is in a range (lo, hi) that includes both ends.
+
+    >>> matches("age", pa.array([29, 30, None]), (30, None)).to_pylist()
+    [False, True, False]
     """
-
-    start: Integers
-    end: Integers
-    reach: Integers
-
-    def containing(self, moments: Integers) -> Integers:
-        """Place of the granule that a row of each instant was published in; -1 where there is none."""
-        if not len(self.start):
-            return np.full(len(moments), -1, dtype=np.int64)
-        place = np.searchsorted(self.end, moments, side="right")
-        inside = np.minimum(place, len(self.end) - 1)
-        return np.where((place < len(self.end)) & (self.reach[inside] <= moments), place, -1)
-
-
-def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:
-    """Published starts and ends as instants, a missing one beyond every instant."""
-    return _instants_or(axis, start, LOWEST), _instants_or(axis, end, HIGHEST)
-
-
-def granules_of(release: Release, start: Integers, end: Integers) -> Granules:
-    """The distinct granules among these bounds."""
-    pairs = np.unique(np.stack([start, end], axis=1), axis=0) if len(start) else np.zeros((0, 2), np.int64)
-    first, last = pairs[:, 0].copy(), pairs[:, 1].copy()
-    reach = first
-    if moves_to_next(release) and len(first):
-        reach = np.concatenate([[LOWEST], last[:-1]])
-    return Granules(first, last, reach)
+    kind = plain_type(column.type)
+    column = column.cast(kind)
+    if condition is None:
+        return column.is_null()
+    if not isinstance(condition, tuple | list):
+        return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
+    if len(condition) != 2:
+        raise ParameterError(
+            f"the range of column `{name}` has {len(condition)} ends",
+            hint="give a range as (lo, hi)",
+            code="bad-parameter",
+        )
+    inside = column.is_valid()
+    for compare, bound in ((pc.greater_equal, condition[0]), (pc.less_equal, condition[1])):
+        if bound is not None:
+            inside = pc.and_(inside, pc.fill_null(compare(column, _scalar(name, kind, bound)), False))
+    return inside
 
 
-def moves_to_next(release: Release) -> bool:
-    """Whether rows in a gap of the calendar carry the granule after it."""
-    parameters = release.manifest.get("parameters", {})
-    chosen = release.manifest.get("candidates", {}).get(release.manifest.get("granularity"), {})
-    return bool(parameters.get("gaps") == "next" and chosen.get("rows_in_gaps", 1) != 0)
+def _scalar(name: str, kind: pa.DataType, condition: object) -> pa.Scalar:
+    error = ParameterError(
+        f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
+        hint=f"give a value that reads as {kind}",
+        code="bad-parameter",
+    )
+    causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
+    with raising(error, on=causes):
+        return _as_kind(kind, pa.scalar(condition))
 
 
-def _instants_or(axis: TimeAxis, column: pa.ChunkedArray, missing: int) -> Integers:
-    known = np.asarray(column.is_valid())
-    out = np.full(len(column), missing, dtype=np.int64)
-    out[known] = instants(axis, column.drop_null())
-    return out
+def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)

@@ -1,8 +1,8 @@
-"""Do rows stand in an order that follows from what they say?
+"""Are rows in an order that follows from their values?
 
-The order in which rows came in can tell who is who. Published rows are therefore sorted by some columns, then
-by all others, nulls last. Neighbours are compared, a batch at a time. Where two numbers differ in nothing but
-the sign of a zero, or one is not a number, engines may order them as they like.
+The order in which rows were read can identify people. Published rows are therefore sorted by some columns,
+then by all others, nulls last. Neighbours are compared, a batch at a time. Numbers that differ only in the
+sign of a zero, and NaN, may be in any order: engines sort them differently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
 from timeveil.evidence.published import schema_of
@@ -26,20 +25,19 @@ Mask = npt.NDArray[np.bool_]
 def check_row_order(
     release: Release, by: Sequence[str], findings: Findings, table: str = "data", within: str | None = None
 ) -> None:
-    """Refuse rows out of the order of `by` and then of all other columns of the table.
+    """Expect rows in the order of `by`, and then of all other columns of the table.
 
-    Where the runs of a column are in an order of their own, rows are looked at `within` each of its runs.
+    Where the runs of a column have an order of their own, rows are compared `within` each of its runs.
     """
-    of = "" if table == "data" else f" of table `{table}`"
-    findings.check(f"rows{of} stand in an order that follows from their values alone")
+    of_table = "" if table == "data" else f" of table `{table}`"
+    findings.check(f"rows{of_table} are in an order that follows from their values alone")
     names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
     wrong = sum(_descents(rows, names, within) for rows in _overlapping(release.batches(table)))
-    if wrong:
-        findings.refuse("row-order", f"{counted(wrong, 'row')} not in the order that follows from the values")
+    findings.expect("row-order", not wrong, rows=wrong)
 
 
 def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches, each with the last row of the one before at its head."""
+    """The batches, each preceded by the last row of the one before."""
     last: list[pa.RecordBatch] = []
     for batch in batches:
         if batch.num_rows:
@@ -48,7 +46,7 @@ def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _descents(rows: pa.Table, names: Sequence[str], within: str | None = None) -> int:
-    """How many rows come before the row that they stand after."""
+    """The number of rows that should come before the row above them."""
     before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
     falls, _ = compared_rows(before, after, names)
     if within is not None:
@@ -57,26 +55,26 @@ def _descents(rows: pa.Table, names: Sequence[str], within: str | None = None) -
 
 
 def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
-    """Where the row of one table comes after that of the other, and where both say the same."""
+    """Where the row of `before` sorts after that of `after`, and where the two are equal."""
     undecided: Mask = np.ones(before.num_rows, dtype=bool)
     wrong: Mask = np.zeros(before.num_rows, dtype=bool)
     for name in names:
         if not undecided.any():
             break
-        for one, other in zip(_parts(before.column(name)), _parts(after.column(name)), strict=True):
-            falls, same = _compared(_comparable(one), _comparable(other))
+        for left, right in zip(_items(before.column(name)), _items(after.column(name)), strict=True):
+            falls, same = _compared(_comparable(left), _comparable(right))
             wrong |= undecided & falls
             undecided &= same
     return wrong, undecided
 
 
-def _parts(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """The column, or of lists the items, which are compared from the first to the last."""
+def _items(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """The column itself; of a column of lists, the items by position."""
     if not pa.types.is_list(column.type):
         return [column]
     longest = pc.max(pc.list_value_length(column)).as_py() or 0
     padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
-    return [pc.list_element(padded, place) for place in range(longest)]
+    return [pc.list_element(padded, position) for position in range(longest)]
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.Array:
@@ -88,16 +86,16 @@ def _comparable(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
-    """Where the value before is the greater one, and where both are the same."""
+    """Where the value before is greater, and where the two are equal."""
     null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
     falls = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
     same = _mask(pc.fill_null(pc.equal(before, after), False)) | (null_before & null_after)
     if pa.types.is_floating(before.type):
         zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
         same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
-        strange = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
-        falls &= ~strange | null_before
-        same &= ~strange | null_before
+        unordered = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
+        falls &= ~unordered | null_before
+        same &= ~unordered | null_before
     return falls, same
 
 

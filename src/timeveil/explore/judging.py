@@ -10,14 +10,16 @@ from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInf
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
-from timeveil.judging.attack_names import (
-    Adversary,
-    PatternAdversary,
-    SeriesAdversary,
-    StreamAdversary,
-    attack,
-)
-from timeveil.judging.measure_names import Loss, PatternLoss, SeriesLoss, StreamLoss, measure
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.models.events.judges.attack import Adversary
+from timeveil.models.events.judges.measure import Loss
+from timeveil.models.patterns.judges.attack import PatternAdversary
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.series.judges.attack import SeriesAdversary
+from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.stream.judges.attack import StreamAdversary
+from timeveil.models.stream.judges.measure import StreamLoss
 
 AnyAdversary = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
 QUERIES = 1_000

@@ -23,7 +23,7 @@ from timeveil.folder.slots import joined, slot_folders
 from timeveil.folder.strays import not_of_the_release
 from timeveil.folder.tables import FORMULA_CELLS, GET_IT_AGAIN, Table, damaged
 from timeveil.folder.types import type_named
-from timeveil.judging.verify_judge import is_whole
+from timeveil.judging.verify import is_well_formed
 
 FORMAT_VERSION = 1
 README = "README.txt"
@@ -44,7 +44,7 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     parts = {name: _table(place, name, entry, manifest) for name, entry in manifest["tables"].items()}
     if check:
         _refuse_damage(place)
-        if not is_whole(manifest):
+        if not is_well_formed(manifest):
             raise damaged(MANIFEST, "does not describe a release; `verify` says what is wrong in it")
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts)
 

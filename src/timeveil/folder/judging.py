@@ -8,9 +8,9 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import BundleError
-from timeveil.evidence.given import refuse_another
+from timeveil.evidence.published import require_matching_ledger
 from timeveil.folder.folder import damage, open_release
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 
 FILES = "every file is there, as release.json states it, and holds nothing beside"
 
@@ -28,7 +28,7 @@ def judged(folder: Path, ledger: Ledger | None = None) -> tuple[Release | None, 
         verdict = verify(release, ledger)
         strange: tuple[Violation, ...] = ()
         if ledger is not None and not verdict and verify(release):
-            refuse_another(release, ledger)  # a mistake of who asks; the release is sound
+            require_matching_ledger(release, ledger)  # a mistake of who asks; the release is sound
             strange = () if found else (NOT_ITS_LEDGER,)
     except BundleError as error:
         if error.code != "folder-damaged" or not found:

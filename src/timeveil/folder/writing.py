@@ -28,7 +28,7 @@ from timeveil.folder.rows import Sum, written_schema
 from timeveil.folder.tables import FORMULA_CELLS, Format, write_table
 from timeveil.folder.trouble import said_plainly
 from timeveil.folder.types import is_writable, type_name
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.models.events.words.readme import letter
 from timeveil.reading.limits import own_files
 

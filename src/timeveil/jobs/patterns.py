@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def perform_patterns(run: PatternRun, output: Output) -> int:
     """Publish patterns, verify against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify
+    from timeveil.judging.verify import verify
     from timeveil.models.patterns.words.report import explain_patterns
 
     refuse_early(run)

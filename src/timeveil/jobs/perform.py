@@ -51,7 +51,7 @@ def perform(run: Run, output: Output) -> int:
 
 def carry_out(run: Run, progress: Progress = silent) -> Outcome:
     """Generalise, verify against the original, and if the guarantee holds, write."""
-    from timeveil.judging.verify_names import verify
+    from timeveil.judging.verify import verify
     from timeveil.models.events.words.exposure import exposure
     from timeveil.report import explain
 

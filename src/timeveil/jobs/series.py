@@ -24,7 +24,7 @@ Instants = Callable[[Sequence[str] | None], tuple[str, ...] | None]
 
 def perform_series(run: SeriesRun, output: Output) -> int:
     """Publish series, verify against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify
+    from timeveil.judging.verify import verify
     from timeveil.models.series.words.report import explain_series
 
     refuse_early(run)

@@ -65,7 +65,7 @@ def _is_service(run: StreamRun) -> bool:
 
 def _once(run: StreamRun, output: Output) -> int:
     """Publish a table, verify it against the original, write and explain. Nothing is written on failure."""
-    from timeveil.judging.verify_names import verify
+    from timeveil.judging.verify import verify
     from timeveil.models.stream.method import publish_stream
     from timeveil.models.stream.words.report import explain_stream
 

@@ -15,7 +15,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.version import TOOL
 from timeveil.errors import ParameterError
 from timeveil.folder import open_ledger
-from timeveil.judging.verify_judge import is_whole
+from timeveil.judging.verify import is_well_formed
 from timeveil.models.events.words.story import time_story
 from timeveil.models.patterns.words.story import pattern_story
 from timeveil.models.series.words.story import series_story
@@ -118,7 +118,7 @@ def _violated(standing: Standing, ledger: Ledger | None) -> Report:
     """Of a release that is not what it says, only that is told: its numbers would mean nothing."""
     found = standing.release
     sections = [Section("What is wrong", tuple(standing.blocks()))]
-    if found is not None and is_whole(found.manifest):
+    if found is not None and is_well_formed(found.manifest):
         promise = found.guarantee.sentence
         stated = f"{promise[:1].upper()}{promise[1:]}. That is what it says; the checks above say otherwise."
         sections.append(Section("What it says of itself", (Sentences((stated,)), parameters(found))))

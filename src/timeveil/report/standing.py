@@ -9,10 +9,10 @@ from pathlib import Path
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.verdict import Verdict
-from timeveil.evidence.given import refuse_another
+from timeveil.evidence.published import require_matching_ledger
 from timeveil.folder.folder import digest
 from timeveil.folder.judging import NOT_ITS_LEDGER, judged
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 from timeveil.page.tree import Block, Numbers, Sentences
 from timeveil.page.wording import counted
 
@@ -100,7 +100,7 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
     """Judge a release; of a folder, its files, too."""
     if isinstance(release, Release):
         if ledger is not None:
-            refuse_another(release, ledger)
+            require_matching_ledger(release, ledger)
         verdict = verify(release, ledger)
         sound = _sound(release, verdict)
         if sound:

@@ -14,8 +14,10 @@ from tests.effort import some
 from tests.oracles import judges as oracle
 
 from timeveil.errors import InputError, ParameterError
-from timeveil.judging.attack_names import Adversary, Risk, attack
-from timeveil.models.events.judges import linkage
+from timeveil.evidence.risk import Risk
+from timeveil.judging.attack import attack
+from timeveil.models.events.judges import attack as judge
+from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.judges.candidates import Crowd, people_in_ranges
 
 
@@ -89,7 +91,7 @@ def test_people_are_sampled_where_every_set_would_take_too_long(monkeypatch):
     case = oracle.Case(
         [r for n in range(40) for r in rows((f"p{n}", 1, "1", "good"), (f"p{n}", 2, "1", "x"))], 2
     )
-    monkeypatch.setattr(linkage, "_BUDGET", 400)
+    monkeypatch.setattr(judge, "_BUDGET", 400)
     breach = attack(*oracle.build(case), Adversary(visits=2))
     assert 0 < breach.people < breach.everyone == 40
     assert set(breach.after.candidates.tolist()) == {40}
@@ -171,7 +173,7 @@ def test_people_in_all_ranges_are_intersections(data):
 def test_a_ledger_of_another_table_is_refused_by_what_differs():
     release, ledger = oracle.build(oracle.Case(CROWD, 2))
     for other, words in (
-        (oracle.Case(CROWD[:2], 2), "made from 4 rows; the ledger notes 2"),
+        (oracle.Case(CROWD[:2], 2), "made from 4 rows; the ledger lists 2"),
         (oracle.Case(rows(*[("ann", day, "1", "good") for day in (1, 2, 8, 9)]), 2), "places 0 rows"),
     ):
         with pytest.raises(InputError, match=words):

@@ -12,8 +12,9 @@ from benchmarks.experiments.streams import DRAWN, Setting, drawn
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.judging.attack_names import Posterior, StreamBreach
+from timeveil.evidence.risk import Posterior
 from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.words.beside import beside_svg
 from timeveil.models.stream.words.breach import described
 

@@ -12,10 +12,12 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.judging.attack_names import PatternAdversary, SmallGroup, StreamAdversary, attack
+from timeveil.judging.attack import attack
+from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
 from timeveil.models.patterns.judges.bounds import bound_attack
 from timeveil.models.patterns.judges.family import family_of
 from timeveil.models.patterns.words.breach import described, sentence
+from timeveil.models.stream.judges.attack import StreamAdversary
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 
@@ -222,7 +224,7 @@ def test_the_bound_attack_stops_in_time_and_is_left_out_of_large_releases():
 
 def test_an_adversary_of_another_kind_is_refused():
     release, ledger = example_a()
-    with pytest.raises(tv.ParameterError, match="has no counts"):
+    with pytest.raises(tv.ParameterError, match="`StreamAdversary` cannot attack this release"):
         attack(release, ledger, StreamAdversary())
     with pytest.raises(tv.ParameterError, match="`seconds`"):
         PatternAdversary(seconds=0)

@@ -10,7 +10,8 @@ from tests.oracles import channels as oracle
 from tests.oracles import patterns as slow
 from tests.properties.test_pattern_algebra import drawn, made
 
-from timeveil.judging.attack_names import BoundAttack, SolveAttack, attack
+from timeveil.judging.attack import attack
+from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.judges.cells import channels_of
 from timeveil.models.patterns.judges.completion import known_from
 from timeveil.models.patterns.judges.family import Family, family_of

@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from timeveil.judging.attack_names import Adversary, Breach, Risk
+from timeveil.evidence.risk import Risk
+from timeveil.models.events.judges.attack import Adversary, Breach
 from timeveil.models.events.words.picture import breach_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeveil as tv
-from timeveil.models.events.judges.linked import link
-from timeveil.models.events.judges.pseudonyms import tying_columns
+from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.exposure import tying_columns
 from timeveil.models.events.words.exposure import exposure
 from timeveil.report import explain
 
@@ -69,4 +69,4 @@ def test_the_share_is_that_of_a_plain_count(rows):
         if case is not None:
             owners.setdefault(case, []).append(who)
     tied = sum(len(who) for who in owners.values() if len(set(who)) == 1 and len(who) > 1)
-    assert tying_columns(release, ledger, link(release, ledger))["case"] == tied / len(rows)
+    assert tying_columns(Evidence(release, ledger))["case"] == tied / len(rows)

@@ -13,8 +13,10 @@ from tests.oracles import judges_series as oracle
 
 from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.judging.attack_names import Adversary, SeriesAdversary, attack
+from timeveil.judging.attack import attack
+from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.judges.boxes import meetings
 from timeveil.models.series.judges.scene import Side, Twins, original_side
 from timeveil.models.series.words.breach import described
@@ -55,7 +57,7 @@ def test_instants_must_be_there(pair):
 
 
 def test_another_models_adversary_is_refused(pair):
-    with pytest.raises(ParameterError, match="knows no series"):
+    with pytest.raises(ParameterError, match="`Adversary` cannot attack this release"):
         attack(*pair, Adversary())
 
 

@@ -11,7 +11,10 @@ from tests.oracles import judges as times
 from tests.oracles import judges_stream as oracle
 
 from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.judging.attack_names import Adversary, Posterior, StreamAdversary, attack
+from timeveil.evidence.risk import Posterior
+from timeveil.judging.attack import attack
+from timeveil.models.events.judges.attack import Adversary
+from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.judges.inference import within
 
 

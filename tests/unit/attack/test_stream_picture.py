@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from timeveil.judging.attack_names import Posterior, StreamAdversary, StreamBreach
+from timeveil.evidence.risk import Posterior
 from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
 
 SVG = "{http://www.w3.org/2000/svg}"
 

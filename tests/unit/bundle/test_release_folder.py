@@ -26,7 +26,7 @@ from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import damage, open_release, tables, write, writing
 from timeveil.folder.folder import as_json
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 
 FORMATS = ("parquet", "csv")
 

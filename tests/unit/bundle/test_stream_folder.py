@@ -12,7 +12,7 @@ from tests.unit.bundle.making import names
 
 from timeveil.errors import BundleError, PrivateArtifactError
 from timeveil.folder import damage, open_ledger, open_release, write
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import verify
 
 FORMATS = ("parquet", "csv")
 ROWS = [

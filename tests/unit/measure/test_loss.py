@@ -11,11 +11,11 @@ import pytest
 from tests.oracles import judges as oracle
 
 from timeveil.errors import ParameterError
-from timeveil.judging.measure_names import measure
-from timeveil.judging.query_names import WindowCount, answer
-from timeveil.models.events.judges.linked import link
-from timeveil.models.events.judges.resolution import resolution
-from timeveil.models.events.judges.workload import count_and_estimate, draw_windows
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
+from timeveil.judging.measure import measure
+from timeveil.models.events.evidence import Evidence, People
+from timeveil.models.events.judges.measure import count_and_estimate, draw_windows
 
 
 def crowd(people=4, spots=10, seed=0):
@@ -66,9 +66,9 @@ def test_windows_are_counted_and_estimated_as_answer_would(name, general_zip):
     rows = crowd(people=2) + crowd(people=1, seed=5)
     case = oracle.Case(rows, 2, oracle.DATES, name, general_zip=general_zip)
     release, ledger = oracle.build(case)
-    linked = link(release, ledger)
-    windows = draw_windows(linked, 2, 40, 86_400, np.random.default_rng(1))
-    truth, guess = count_and_estimate(release, ledger, linked, windows)
+    evidence = Evidence(release, ledger)
+    windows = draw_windows(evidence, 40, np.random.default_rng(1))
+    truth, guess = count_and_estimate(evidence, windows)
     day = dt.date(1970, 1, 1)
     for n in range(40):
         low, high = (day + dt.timedelta(seconds=int(edge[n])) for edge in (windows.low, windows.high))
@@ -102,4 +102,6 @@ def test_another_model_is_refused():
     ],
 )
 def test_the_resolution_is_the_widest_that_divides_every_time(axis, moments, width):
-    assert resolution(axis, np.array(moments)) == width
+    times = np.array([*moments, 1])
+    complete = np.array([*(True for _ in moments), False])
+    assert People(axis, times, 1, times, complete).resolution == width

@@ -11,7 +11,7 @@ from tests.oracles import channels as oracle
 
 import timeveil as tv
 from timeveil.domain.release import Release
-from timeveil.judging.measure_names import measure
+from timeveil.judging.measure import measure
 from timeveil.models.patterns.judges import alternatives as pattern_alternatives
 from timeveil.models.patterns.judges.cells import channels_of
 from timeveil.models.patterns.judges.completion import known_from

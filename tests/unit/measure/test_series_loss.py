@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from tests.oracles import series_queries as oracle
 
 from timeveil.errors import InputError
-from timeveil.judging.measure_names import SeriesLoss, measure
-from timeveil.judging.query_names import Complex, PatternRange, PatternSimilarity, RangeCount, answer
+from timeveil.judging.answer import answer
+from timeveil.judging.measure import measure
 from timeveil.models.series.judges.loss import shown_of, widths
+from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.records import records_of
 from timeveil.models.series.judges.workload import Bands, Columns, Workload
 from timeveil.models.series.words.loss import described

@@ -16,8 +16,9 @@ from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.judging.measure_names import StreamLoss, measure
-from timeveil.judging.query_names import WindowCount, answer
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
+from timeveil.judging.measure import measure
 from timeveil.models.stream.judges.alternatives import (
     Snapshots,
     buckets_of,
@@ -27,6 +28,7 @@ from timeveil.models.stream.judges.alternatives import (
 )
 from timeveil.models.stream.judges.journeys import follow
 from timeveil.models.stream.judges.loss import information_loss, move_costs
+from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.judges.workload import Windows, estimates, relative_errors, shown
 
 

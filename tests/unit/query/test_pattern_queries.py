@@ -11,9 +11,11 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.judging.query_names import PatternSupport, RangeCount, RuleConfidence, TopPatterns, answer
+from timeveil.judging.answer import answer
 from timeveil.models.patterns.judges.published import published_patterns
+from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
+from timeveil.models.series.judges.queries import RangeCount
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 METHODS = ("additive", "tight", "clone", "suppressive", "itemset")
@@ -140,7 +142,7 @@ def test_an_item_of_no_instant_is_refused_without_telling_it(item):
 
 
 def test_a_question_of_another_kind_is_refused():
-    with pytest.raises(tv.ParameterError, match="cannot be asked"):
+    with pytest.raises(tv.ParameterError, match="this release cannot answer"):
         answer(example_a(), RangeCount({"t0": (0, 1)}))
 
 

@@ -13,19 +13,17 @@ from tests.oracles import series_queries as oracle
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.judging.query_names import (
-    Complex,
-    PatternRange,
-    PatternSimilarity,
-    RangeCount,
-    WindowCount,
-    answer,
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
+from timeveil.models.series.judges.estimating import (
     estimate_patterns,
     estimate_ranges,
+    estimated_ranges,
+    without_values,
 )
-from timeveil.models.series.judges.estimating import estimated_ranges, without_values
 from timeveil.models.series.judges.features import FEATURES
 from timeveil.models.series.judges.published import published_series
+from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.records import records_of
 from timeveil.models.series.words.report_picture import series_svg
 
@@ -73,7 +71,7 @@ def release():
         (PatternSimilarity([1, 2, 3, 4], -0.1), "`tolerance` is below 0", "bad-parameter"),
         (PatternSimilarity([1, 2, 3, 4], 0.1, features="slope"), "single number", "bad-parameter"),
         (Complex(pattern=RangeCount({}), range=RangeCount({})), "one about shapes", "bad-parameter"),
-        (WindowCount(), "cannot be asked", "bad-parameter"),
+        (WindowCount(), "cannot answer a `WindowCount`", "bad-parameter"),
     ],
 )
 def test_questions_that_cannot_be_asked(release, query, said, code):

@@ -11,7 +11,8 @@ from tests.oracles import judges_stream as oracle
 from timeveil.domain.estimate import Estimate
 from timeveil.domain.release import Deferred
 from timeveil.errors import ParameterError, RolesError
-from timeveil.judging.query_names import WindowCount, answer
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
 
 ROWS = [
     {"person": f"{step}{n}", "step": step, "zip": "1" if n < 2 else "2", "sex": "f", "ward": n, "ill": ill}

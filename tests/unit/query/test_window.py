@@ -12,8 +12,9 @@ from tests.oracles import judges as oracle
 import timeveil as tv
 from timeveil.domain.estimate import Estimate
 from timeveil.errors import ParameterError, RolesError
-from timeveil.judging.query_names import WindowCount, answer
-from timeveil.models.events.judges.window import window_of
+from timeveil.evidence.window import WindowCount
+from timeveil.judging.answer import answer
+from timeveil.models.events.judges.query import window_of
 
 
 def rows(*spots, zip_code="11"):
@@ -86,7 +87,7 @@ def test_rows_moved_out_of_a_gap_stay_within_the_bounds():
 def test_relative_time_takes_whole_numbers_of_its_unit():
     release = release_of(oracle.Case(rows(3, 8), 2, oracle.DAYS))
     assert answer(release, WindowCount(between=(0, 7))) == Estimate(2.0, low=2, high=2)
-    with pytest.raises(ParameterError, match="cannot be read as a time"):
+    with pytest.raises(ParameterError, match="is not a time of this release"):
         answer(release, WindowCount(between=("2024-01-01", None)))
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from timeveil.datasets import daily_cases
 from timeveil.domain.roles import Roles
 from timeveil.domain.verdict import Verdict, Violation
-from timeveil.judging.attack_names import StreamAdversary, attack
+from timeveil.judging.attack import attack
 from timeveil.models.events.words.explanation import Explanation
+from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.words import report as stream_report
 from timeveil.models.stream.words.breach import described

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.domain.roles import Roles
-from timeveil.judging.attack_names import Adversary, Breach, Risk
+from timeveil.evidence.risk import Risk
+from timeveil.models.events.judges.attack import Adversary, Breach
 from timeveil.models.events.judges.profile import profile
 from timeveil.models.events.words.risks import table
 from timeveil.models.series.words.spread import spread

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from tests.unit.bundle.making import plain_release
 
+from timeveil.evidence.manifest import faults
 from timeveil.evidence.row_order import compared_rows
-from timeveil.evidence.shape import faults
-from timeveil.judging.verify_judge import is_whole
+from timeveil.judging.verify import is_well_formed
 from timeveil.models.patterns.judges.shape import PATTERN_MANIFEST
 from timeveil.models.series.judges.bounds import is_nearest_below, too_long
 from timeveil.models.series.judges.cells import levels_of, symbols_of
@@ -120,8 +120,8 @@ def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
 
 def test_a_manifest_is_whole_with_every_section_of_its_model_and_nothing_else():
     manifest = dict(plain_release().manifest)
-    assert is_whole(manifest)
-    assert not is_whole({**manifest, "more": 1})
-    assert not is_whole({**manifest, "model": "stream"})
-    assert not is_whole({**manifest, "model": "other"})
-    assert not is_whole({})
+    assert is_well_formed(manifest)
+    assert not is_well_formed({**manifest, "more": 1})
+    assert not is_well_formed({**manifest, "model": "stream"})
+    assert not is_well_formed({**manifest, "model": "other"})
+    assert not is_well_formed({})

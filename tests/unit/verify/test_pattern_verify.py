@@ -15,8 +15,7 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.verify_judge import is_whole
-from timeveil.judging.verify_names import verify
+from timeveil.judging.verify import is_well_formed, verify
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 B = [frozenset(row) for row in ("ab", "abc", "ac", "bc")]
@@ -53,7 +52,7 @@ def test_example_a_as_the_spec_has_it_holds():
     assert outside.violations == inside.violations == ()
     assert (outside.scope, inside.scope) == ("recipient", "with ledger")
     assert set(outside.checks) < set(inside.checks)
-    assert is_whole(release.manifest)
+    assert is_well_formed(release.manifest)
 
 
 def test_example_a_untouched_gives_four_groups_away():

@@ -18,9 +18,9 @@ from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
 from timeveil.evidence.findings import Findings
 from timeveil.evidence.row_order import check_row_order
-from timeveil.judging.attack_names import attack
-from timeveil.judging.measure_names import measure
-from timeveil.judging.verify_names import verify
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.judging.verify import verify
 
 CANARY = "canary"
 
@@ -79,7 +79,7 @@ def test_a_good_release_holds_in_both_scopes(pair):
     assert outside
     assert inside
     assert (outside.scope, inside.scope) == ("recipient", "with ledger")
-    assert any("people cannot be counted from the outside" in check for check in outside.checks)
+    assert any("people cannot be counted from outside" in check for check in outside.checks)
     assert set(outside.checks) < set(inside.checks)
 
 
@@ -92,8 +92,8 @@ def test_too_few_people_are_named_by_their_number(pair):
     )
     assert verify(release)
     assert found(release, merged) == {
-        "people-below-k": "4 groups hold fewer than 3 people; the smallest holds 2",
-        "smallest-group": "the smallest group holds 2 people where the manifest states 3",
+        "people-below-k": "4 groups with fewer than 3 people; the smallest has 2 people",
+        "smallest-group": "the smallest group has 2 people; the manifest states 3",
     }
 
 
@@ -103,21 +103,21 @@ def test_one_group_too_small_is_said_in_the_singular(case, pair):
     people = [f"{CANARY}1" if n == first else row["person"] for n, row in enumerate(case.rows)]
     table = ledger.original.table.set_column(0, "person", pa.array(people))
     said = found(release, replace(ledger, original=replace(ledger.original, data=table)))
-    assert said["people-below-k"] == "1 group holds fewer than 3 people; the smallest holds 2"
+    assert said["people-below-k"] == "1 group with fewer than 3 people; the smallest has 2 people"
 
 
 def test_an_extra_column_is_named(pair):
     release, _ = pair
     extra = release.table.append_column("age", pa.array([1] * release.table.num_rows))
     assert found(published(release, extra)) == {
-        "columns": "the table has columns the manifest does not state: age"
+        "columns": "the table has columns that the manifest does not list: age"
     }
 
 
 def test_a_missing_column_is_named(pair):
     release, _ = pair
     assert (
-        "lacks columns the manifest states: sex"
+        "lacks columns that the manifest lists: sex"
         in found(published(release, release.table.drop(["sex"])))["columns"]
     )
 
@@ -125,7 +125,7 @@ def test_a_missing_column_is_named(pair):
 def test_columns_out_of_order_or_of_another_type_are_refused(pair):
     release, _ = pair
     turned = release.table.select(release.table.column_names[::-1])
-    assert found(published(release, turned))["columns"] == "the columns do not stand in the stated order"
+    assert found(published(release, turned))["columns"] == "the columns are not in the stated order"
     ward = release.table.set_column(2, "ward", release.table["ward"].cast(pa.int32()))
     assert found(published(release, ward))["columns"] == "column `ward` is not of the stated type"
 
@@ -309,7 +309,7 @@ def test_counts_are_numbers(pair, name):
 
 def test_an_impossible_smallest_group_is_refused_from_outside(pair):
     release, _ = pair
-    for stated, words in ((2, "states a group of 2 where k is 3"), (4, "but one has 3 rows")):
+    for stated, words in ((2, "states a group of 2, and k is 3"), (4, "but one has 3 rows")):
         counts = {**release.manifest["counts"], "smallest_group": stated}
         assert words in found(edited(release, counts=counts))["smallest-group"]
 

@@ -1,7 +1,6 @@
-"""Who fits? Sets of people in ranges of sorted rows, exactly, with array arithmetic.
+"""Which people fit? Exact sets of people in ranges of sorted rows, by array arithmetic.
 
-Rows are sorted so that everyone who fits a piece of knowledge stands in one range, from `first` up to but
-without `last`.
+Rows are sorted so that everyone who fits a piece of knowledge is in one range, from `first` to before `last`.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ _AT_ONCE = 2_000_000
 
 
 def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integers:
-    """How many different people stand in each range; both bounds never decrease from range to range.
+    """The number of different people in each range; neither bound ever decreases from range to range.
 
-    A row stands in a run of consecutive ranges. Of a person's runs, taken in row order, only the part
-    beyond the run before adds to the count, so each range is counted once per person.
+    A row is in a run of consecutive ranges. Of a person's runs, taken in row order, only the part beyond the
+    run before adds to the count, so that each range counts a person once.
 
     >>> people_in_ranges(np.array([7, 8, 7]), np.array([0, 0, 2]), np.array([2, 3, 3])).tolist()
     [2, 2, 1]
@@ -30,8 +29,8 @@ def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integ
     closing = np.searchsorted(first, row, side="right")  # one past the last that begins at or before it
     order = np.argsort(person, kind="stable")
     opening, closing, owner = opening[order], closing[order], person[order]
-    again = np.flatnonzero(owner[1:] == owner[:-1]) + 1
-    opening[again] = np.maximum(opening[again], closing[again - 1])
+    repeated = np.flatnonzero(owner[1:] == owner[:-1]) + 1
+    opening[repeated] = np.maximum(opening[repeated], closing[repeated - 1])
     adds = opening < closing
     change = np.bincount(opening[adds], minlength=len(first) + 1).astype(np.int64)
     change -= np.bincount(closing[adds], minlength=len(first) + 1)
@@ -39,7 +38,7 @@ def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integ
 
 
 class Crowd:
-    """People sorted by (what is known of them, when), to be asked who fits."""
+    """People sorted by (what is known of them, when)."""
 
     def __init__(self, known: Integers, when: Integers, person: Integers, ticks: int) -> None:
         self._ticks = ticks + 1
@@ -49,34 +48,34 @@ class Crowd:
         self._people = int(person.max(initial=0)) + 1
 
     def ranges(self, known: Integers, low: Integers, high: Integers) -> tuple[Integers, Integers]:
-        """Where those stand who share `known` at a time in [low, high)."""
+        """The rows of people with these `known` values at a time in [low, high)."""
         first = np.searchsorted(self._keys, known * self._ticks + low)
         return first, np.maximum(np.searchsorted(self._keys, known * self._ticks + high), first)
 
     def in_each(self, first: Integers, last: Integers) -> Integers:
-        """How many different people stand in each range.
+        """The number of different people in each range.
 
-        The ranges may come in any order, but none may lie strictly inside another, which ranges of one
-        tolerance do not.
+        Ranges may be in any order, but none may be strictly inside another; ranges of one tolerance never
+        are.
         """
         order = np.lexsort((last, first))
-        found = np.empty(len(first), dtype=np.int64)
-        found[order] = people_in_ranges(self._person, first[order], last[order])
-        return found
+        people = np.empty(len(first), dtype=np.int64)
+        people[order] = people_in_ranges(self._person, first[order], last[order])
+        return people
 
     def in_all(self, first: Integers, last: Integers) -> Integers:
-        """How many different people stand in every range of a case (a line of the two arrays is a case).
+        """The number of different people who are in every range of a case (a line of the arrays is a case).
 
-        Goes through the shortest range of each case and asks of each person there whether they
-        stand in the others, too. A case looks at as many rows as its shortest range has.
+        Each person in the shortest range of a case is looked up in the others, so that a case costs as many
+        look-ups as its shortest range has rows.
         """
         cost = (last - first).min(axis=1)
-        found = np.zeros(len(first), dtype=np.int64)
+        people = np.zeros(len(first), dtype=np.int64)
         batch = (np.cumsum(cost) - cost) // _AT_ONCE
         begins = np.flatnonzero(np.diff(batch, prepend=-1))
         for low, high in zip(begins, [*begins[1:], len(first)], strict=False):
-            found[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
-        return found
+            people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
+        return people
 
     def _in_all(self, first: Integers, last: Integers, cost: Integers) -> Integers:
         cases = len(first)
@@ -86,17 +85,17 @@ class Crowd:
         pairs = distinct(case * self._people + self._person[shortest[case] + step])
         case, person = pairs // self._people, pairs % self._people
         for column in range(first.shape[1]):
-            inside = self._stand_in(person, first[case, column], last[case, column])
+            inside = self._is_in(person, first[case, column], last[case, column])
             case, person = case[inside], person[inside]
         return np.bincount(case, minlength=cases)
 
-    def _stand_in(self, person: Integers, first: Integers, last: Integers) -> npt.NDArray[np.bool_]:
-        place = np.searchsorted(self._stands, person * len(self._keys) + first)
-        found = np.append(self._stands, np.iinfo(np.int64).max)[place]
-        return np.asarray(found < person * len(self._keys) + last)
+    def _is_in(self, person: Integers, first: Integers, last: Integers) -> npt.NDArray[np.bool_]:
+        index = np.searchsorted(self._rows, person * len(self._keys) + first)
+        following = np.append(self._rows, np.iinfo(np.int64).max)[index]
+        return np.asarray(following < person * len(self._keys) + last)
 
     @cached_property
-    def _stands(self) -> Integers:
+    def _rows(self) -> Integers:
         """Every (person, row), sorted."""
         rows = len(self._keys)
         return np.sort(self._person * rows + np.arange(rows))

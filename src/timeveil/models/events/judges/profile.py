@@ -1,15 +1,15 @@
-"""The risk of a table as it is, before anything is done.
+"""The risk of a table before anything is done to it.
 
-Per granularity: were the times published as its granules and the respondent left out, how many people
-would share each (quasi-identifiers, granule)? Next to it, what a count of rows would claim: a person with
-many rows makes a group look safe that is not.
+For each granularity: if times were published as its granules, without the respondent, how many people would
+share each (quasi-identifiers, granule)? Next to it is the number that counting rows would claim: a person
+with many rows makes a small group look safe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,22 +17,21 @@ from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.plain_data import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, distinct, encode, fold
-from timeveil.models.events.judges.linked import People, people_of
-from timeveil.models.events.judges.resolution import resolution
+from timeveil.models.events.evidence import People, people_of
 
 AS_IT_STANDS = "as it stands"
 
 
 @dataclass(frozen=True, slots=True)
 class GranularityRisk:
-    """How well people hide in each other's company at one granularity.
+    """How large the groups of a table would be at one granularity.
 
-    `smallest_group` counts people; `claimed_by_rows` is the smallest group by rows, which a tool that
-    counts rows would call k. `people_unique` are alone in some group, `people_below_k` are in some
-    group of fewer than k people, `rows_below_k` stand in such groups. Rows in a gap of the calendar
-    are in no group.
+    `smallest_group` counts people; `claimed_by_rows` is the smallest group by rows, which a tool that counts
+    rows would call k. `people_unique` are alone in a group, `people_below_k` are in a group of fewer than k
+    people, and `rows_below_k` are in such groups. Rows in a gap of the calendar are in no group.
     """
 
     granularity: str
@@ -48,11 +47,16 @@ class GranularityRisk:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The risk of a table, as it stands and at every granularity.
+    """The risk of a table, unchanged and at every granularity.
 
-    `rows_incomplete` lack the respondent or the time and are in no other count. `rows_per_person` gives
-    the smallest, median, mean, 90 % and largest number of rows that a person has.
+    `rows_incomplete` lack the respondent or the time and are in no other count. `rows_per_person` has the
+    smallest, median, mean, 90 % and largest number of rows of a person.
     """
+
+    KEYS: ClassVar = (
+        *("k", "rows", "rows_incomplete", "people", "rows_per_person", "as_it_stands", "granularities"),
+        "already_anonymous",
+    )
 
     k: int
     rows: int
@@ -64,12 +68,10 @@ class Profile:
 
     @property
     def already_anonymous(self) -> bool:
-        """Whether every (quasi-identifiers, time) value of the table is shared by k people as it is."""
+        """Whether every (quasi-identifiers, time) value of the unchanged table is shared by k people."""
         return not self.as_it_stands.rows_below_k
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as data."""
-        return {**asdict(self), "already_anonymous": self.already_anonymous}
+    as_dict = as_dict
 
 
 def profile(
@@ -78,47 +80,46 @@ def profile(
     granularities: Iterable[str | Granularity] | str | Granularity | None = None,
     definitions: Iterable[Granularity] | None = None,
 ) -> Profile:
-    """Count people and rows per group, at the table's own resolution and at each granularity.
+    """Count people and rows per group, at the table's resolution and at each granularity.
 
-    Granularities finer than the resolution of the times are left out: they part nothing.
+    Granularities finer than the resolution of the times are left out: they separate nothing.
     """
-    KAnonymity(k)
+    k = KAnonymity(k).k
     people = people_of(relation)
-    whole = np.flatnonzero(people.whole)
+    complete = np.flatnonzero(people.complete)
     quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
-    known, kinds = fold([(coded.codes[whole], coded.size) for coded in quasi], len(whole))
-    rows = _Rows(k, known, kinds, *_renumbered(people.person[whole]))
+    known, kinds = fold([(coded.codes[complete], coded.size) for coded in quasi], len(complete))
+    person = people.person[complete]
+    rows = _Rows(k, known, kinds, *fold([(person, int(person.max(initial=0)) + 1)], len(person)))
     time = encode(column_of(relation.data, str(relation.roles.time)))
-    stands = rows.risk(AS_IT_STANDS, *fold([(time.codes[whole], time.size)], len(whole)))
+    stands = rows.risk(AS_IT_STANDS, *fold([(time.codes[complete], time.size)], len(complete)))
     levels = resolve(granularities, people.axis, definitions)
     return Profile(
         k=k,
         rows=relation.rows,
-        rows_incomplete=relation.rows - len(whole),
+        rows_incomplete=relation.rows - len(complete),
         people=rows.people,
         rows_per_person=_spread(np.bincount(rows.person, minlength=rows.people)),
         as_it_stands=stands,
-        granularities=tuple(_levels(rows, people, whole, levels)),
+        granularities=tuple(_levels(rows, people, levels)),
     )
 
 
-def _levels(
-    rows: _Rows, people: People, whole: Integers, levels: tuple[Granularity, ...]
-) -> Iterable[GranularityRisk]:
-    """The risk at each granularity that the time column can be told apart by."""
-    moment = people.moment[whole]
+def _levels(rows: _Rows, people: People, levels: tuple[Granularity, ...]) -> Iterable[GranularityRisk]:
+    """The risk at each granularity that separates times of the table."""
+    moment = people.moment[people.complete]
     low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
-    ticks = base_for(people.axis, levels, low, high, resolution(people.axis, moment))
-    base, place = np.unique(ticks.granule(moment), return_inverse=True)
+    ticks = base_for(people.axis, levels, low, high, people.resolution)
+    base, index = np.unique(ticks.granule(moment), return_inverse=True)
     timeline = Timeline(people.axis, ticks, base, gaps="skip")
     for level in at_least(levels, ticks):
         first = timeline.firsts(level).astype(np.int64)
-        yield rows.risk(level.name, first[place.ravel()], len(base))
+        yield rows.risk(level.name, first[index.ravel()], len(base))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Who and what is known, per row, numbered from 0 without holes."""
+    """Person and known values of each row, numbered from 0 without holes."""
 
     k: int
     known: Integers
@@ -155,10 +156,6 @@ class _Rows:
 
 def _how_many(people: Integers) -> int:
     return int(np.count_nonzero(np.bincount(people)))
-
-
-def _renumbered(person: Integers) -> tuple[Integers, int]:
-    return fold([(person, int(person.max(initial=0)) + 1)], len(person))
 
 
 def _spread(rows: Integers) -> dict[str, float]:

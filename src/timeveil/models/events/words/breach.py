@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from timeveil.domain.release import Release
-from timeveil.judging.attack_names import Breach, Risk
+from timeveil.evidence.risk import Risk
+from timeveil.models.events.judges.attack import Breach
 from timeveil.page.wording import WIDTH, aligned, counted, people, share, wrapped
 
 

@@ -8,9 +8,13 @@ from typing import Any
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
-from timeveil.models.events.judges.homogeneity import commonest_sensitive, largest_share
-from timeveil.models.events.judges.linked import link
-from timeveil.models.events.judges.pseudonyms import similar_ids, tying_columns
+from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.exposure import (
+    commonest_sensitive,
+    largest_share,
+    similar_ids,
+    tying_columns,
+)
 
 CHEAP_ROWS = 1_000_000
 
@@ -43,11 +47,11 @@ def exposure(release: Release, ledger: Ledger) -> Exposure | None:
     """Look into the groups; None where that would take long, or where nothing was published."""
     if ledger.original.rows > CHEAP_ROWS or not release.manifest["counts"]["rows"]:
         return None
-    linked = link(release, ledger)
-    found = commonest_sensitive(release, ledger, linked)
+    evidence = Evidence(release, ledger)
+    found = commonest_sensitive(evidence)
     return Exposure(
-        largest_share(linked),
+        largest_share(evidence),
         {name: shares["worst"] for name, shares in found.items()},
-        tying_columns(release, ledger, linked),
-        similar_ids(ledger),
+        tying_columns(evidence),
+        similar_ids(evidence),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.judging.measure_names import Loss
+from timeveil.models.events.judges.measure import Loss
 from timeveil.page.wording import counted, people, share
 
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))

@@ -6,7 +6,8 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from timeveil.evidence.breach import Breach, Risk
+from timeveil.evidence.risk import Risk
+from timeveil.models.events.judges.attack import Breach
 from timeveil.models.series.judges.breach import SeriesBreach
 from timeveil.models.series.words.attack_picture import series_svg
 from timeveil.models.stream.judges.breach import StreamBreach

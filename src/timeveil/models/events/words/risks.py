@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.judging.measure_names import Profile
+from timeveil.models.events.judges.profile import Profile
 from timeveil.page.wording import aligned, share
 
 

@@ -12,8 +12,10 @@ from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import classes_of, columns_of, promised
-from timeveil.judging.attack_names import Adversary, Breach, attack
-from timeveil.judging.measure_names import Loss, measure
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.words.breach import compared, limits, outsider
 from timeveil.models.events.words.explanation import explain, told_to_all
 from timeveil.models.events.words.exposure import exposure

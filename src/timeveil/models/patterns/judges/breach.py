@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from timeveil.evidence.breach import Risk
+from timeveil.evidence.risk import Risk
 from timeveil.models.patterns.judges.adversary import PatternAdversary
 
 

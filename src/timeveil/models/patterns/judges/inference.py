@@ -14,9 +14,9 @@ import numpy.typing as npt
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.breach import Risk
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import promised
+from timeveil.evidence.risk import Risk
 from timeveil.models.patterns.judges.adversary import PatternAdversary
 from timeveil.models.patterns.judges.bounds import bound_attack
 from timeveil.models.patterns.judges.boxes import TooManyBoxesError

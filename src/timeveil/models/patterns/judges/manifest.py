@@ -8,8 +8,8 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
+from timeveil.evidence.manifest import faults
 from timeveil.evidence.published import schema_of
-from timeveil.evidence.shape import faults
 from timeveil.models.patterns.judges.shape import ADDING, PATTERN, PATTERN_MANIFEST, SUPPORT
 
 _TOLD = 20
@@ -95,3 +95,6 @@ def check_statements(release: Release, findings: Findings) -> bool:
     if manifest["counts"]["virtual"] and asked["method"] not in ADDING:
         findings.refuse("statements", "the manifest states virtual people, which its method does not add")
     return len(findings.violations) == before
+
+
+MANIFEST = PATTERN_MANIFEST

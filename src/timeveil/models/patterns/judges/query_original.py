@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
-from timeveil.evidence.given import mismatch
+from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.judges.counting import Baskets, supports
 from timeveil.models.patterns.judges.family import Family
 from timeveil.models.patterns.judges.mining import mined

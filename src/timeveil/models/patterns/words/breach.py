@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.judging.attack_names import PatternBreach, SmallGroup, SolveAttack
+from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, SolveAttack
 from timeveil.page.wording import WIDTH, aligned, counted, joined, people, quoted, share, wrapped
 
 SHORT = 8

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from timeveil.judging.measure_names import PatternError, PatternLoss
 from timeveil.models.patterns.judges import alternatives as pattern_alternatives
+from timeveil.models.patterns.judges.measure import PatternError, PatternLoss
 from timeveil.page.wording import WIDTH, aligned, counted, people, share, wrapped
 
 _WAYS = {

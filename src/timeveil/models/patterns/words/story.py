@@ -10,8 +10,10 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
 from timeveil.evidence.published import promised
-from timeveil.judging.attack_names import PatternAdversary, PatternBreach, attack
-from timeveil.judging.measure_names import PatternLoss, measure
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
+from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.published import Patterns, published_patterns
 from timeveil.models.patterns.words.breach import compared, limits
 from timeveil.models.patterns.words.loss import sentences, table

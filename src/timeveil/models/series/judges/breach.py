@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from timeveil.evidence.breach import QUANTILES, Risk
-from timeveil.evidence.posterior import Posterior
+from timeveil.evidence.risk import QUANTILES, Posterior, Risk
 from timeveil.models.series.judges.adversary import SeriesAdversary
 
 

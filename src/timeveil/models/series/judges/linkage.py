@@ -24,10 +24,9 @@ import pyarrow as pa
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import InputError
-from timeveil.evidence.breach import Risk
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
-from timeveil.evidence.posterior import Posterior
 from timeveil.evidence.published import columns_of, promised
+from timeveil.evidence.risk import Posterior, Risk
 from timeveil.models.series.judges.adversary import SeriesAdversary
 from timeveil.models.series.judges.boxes import Floats, Pairs
 from timeveil.models.series.judges.breach import SeriesBreach

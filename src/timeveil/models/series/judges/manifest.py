@@ -11,9 +11,8 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import stated_type
+from timeveil.evidence.manifest import faults, stated_type
 from timeveil.evidence.published import columns_of, schema_of
-from timeveil.evidence.shape import faults
 from timeveil.models.series.judges.shape import OWN_PATTERNS, SERIES_MANIFEST, USED
 
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
@@ -145,3 +144,6 @@ def _check_instants(series: Mapping[str, Any], findings: Findings) -> None:
             findings.refuse(
                 "statements", f"`series.{name}` of the manifest is no part of its instants, in order"
             )
+
+
+MANIFEST = SERIES_MANIFEST

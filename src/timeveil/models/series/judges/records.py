@@ -9,7 +9,7 @@ import numpy as np
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
-from timeveil.evidence.given import mismatch
+from timeveil.evidence.published import mismatch
 from timeveil.models.series.judges.published import Floats, Published, published_series
 from timeveil.reading.collection import Collection, collect
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.evidence.shape import COUNT, FLAG, TABLE, TEXT, Each, Kind, Record, one_of
-from timeveil.models.events.judges.manifest import TOOL_NAME
+from timeveil.evidence.manifest import COUNT, FLAG, TABLE, TEXT, TOOL_NAME, Each, Kind, Record, one_of
 
 ROLES = ("group", "low", "high", "pattern", "level", "sensitive", "keep")
 """The roles of published columns."""

@@ -100,7 +100,7 @@ def _check_sizes(promise: KPAnonymity, cells: Cells, findings: Findings) -> None
         below = int((found < least).sum())
         if below:
             findings.refuse(
-                code,  # type: ignore[arg-type]
+                code,
                 f"{counted(below, noun)} with fewer than {least} rows; the smallest has {int(found.min()):,}",
             )
 

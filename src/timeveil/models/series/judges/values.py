@@ -12,10 +12,9 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode
+from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold_both
 from timeveil.evidence.findings import Findings
 from timeveil.evidence.published import columns_of
-from timeveil.models.events.judges.definition import fold_both
 from timeveil.models.series.judges.cells import Cells
 
 Sides = tuple[Integers, Integers, int]

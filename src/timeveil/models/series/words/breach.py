@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from timeveil.judging.attack_names import Risk, SeriesBreach
+from timeveil.evidence.risk import Risk
+from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.page.wording import WIDTH, aligned, people, share, wrapped
 
 

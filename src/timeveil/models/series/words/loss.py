@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from timeveil.judging.measure_names import QueryError, SeriesLoss
 from timeveil.models.series.judges.loss import TOLERANCE
+from timeveil.models.series.judges.measure import QueryError, SeriesLoss
 from timeveil.page.wording import WIDTH, aligned, counted, share, wrapped
 
 _ASKED = {

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.judging.attack_names import Breach, Risk
+from timeveil.evidence.risk import Risk
+from timeveil.models.events.judges.attack import Breach
 
 EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000)
 OUT_OF_REACH = "out of reach"

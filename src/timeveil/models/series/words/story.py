@@ -12,10 +12,11 @@ from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import promised
-from timeveil.judging.attack_names import SeriesAdversary, SeriesBreach, attack
-from timeveil.judging.measure_judge import QUERIES
-from timeveil.judging.measure_names import SeriesLoss, measure
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import QUERIES, measure
+from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
 from timeveil.models.series.judges.loss import widths
+from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.judges.published import Published, published_series
 from timeveil.models.series.words.attack_picture import series_svg as attack_svg
 from timeveil.models.series.words.breach import compared, limits

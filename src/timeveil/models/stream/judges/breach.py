@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from timeveil.evidence.posterior import Posterior
+from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.judges.adversary import StreamAdversary
 
 

@@ -15,10 +15,9 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Coded, Integers, align, column_of, encode
-from timeveil.evidence.findings import Findings, StreamCode
+from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, fold_both
+from timeveil.evidence.findings import Findings
 from timeveil.evidence.published import columns_of, promised
-from timeveil.models.events.judges.definition import fold_both
 from timeveil.models.stream.judges.buckets import BUCKET, SLOT, bucketed, buckets_of, sensitive_column
 from timeveil.models.stream.judges.journeys import Journeys, Mask, journeys_of
 from timeveil.models.stream.judges.verify_packets import PACKET_PARAMETERS, check_packets
@@ -130,7 +129,7 @@ def _check_moves(release: Release, journeys: Journeys, findings: Findings) -> No
     )
 
 
-def _refuse_some(code: StreamCode, wrong: Mask, what: str, findings: Findings) -> None:
+def _refuse_some(code: str, wrong: Mask, what: str, findings: Findings) -> None:
     number = int(wrong.sum())
     if number:
         findings.refuse(code, f"{counted(number, 'record')} {what}")

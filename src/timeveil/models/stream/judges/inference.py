@@ -24,9 +24,8 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
-from timeveil.evidence.given import mismatch
-from timeveil.evidence.posterior import Floats, Posterior
-from timeveil.evidence.published import promised
+from timeveil.evidence.published import mismatch, promised
+from timeveil.evidence.risk import Floats, Posterior
 from timeveil.models.stream.judges.adversary import StreamAdversary
 from timeveil.models.stream.judges.breach import StreamBreach
 from timeveil.models.stream.judges.buckets import bucketed

@@ -16,8 +16,7 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, fold
-from timeveil.evidence.given import mismatch
-from timeveil.evidence.published import columns_of
+from timeveil.evidence.published import columns_of, mismatch
 from timeveil.models.stream.judges.buckets import BUCKET, SLOT, bucketed, sensitive_column
 from timeveil.models.stream.judges.slots import NOWHERE, SlotLine, line_of
 

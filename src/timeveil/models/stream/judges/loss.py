@@ -11,8 +11,7 @@ import numpy as np
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers, column_of, encode, fold
-from timeveil.evidence.given import mismatch
-from timeveil.evidence.published import promised
+from timeveil.evidence.published import mismatch, promised
 from timeveil.models.stream.judges.alternatives import Snapshots, buckets_of, merged, once_each, suppress_only
 from timeveil.models.stream.judges.buckets import bucketed
 from timeveil.models.stream.judges.journeys import Journeys, follow

@@ -13,9 +13,9 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import has_own_title, is_count, is_zone, stated_type
+from timeveil.evidence.manifest import COUNT as A_COUNT
+from timeveil.evidence.manifest import faults, has_catalogue_title, is_zone, stated_type
 from timeveil.evidence.published import promised, schema_of
-from timeveil.evidence.shape import faults
 from timeveil.models.stream.judges.buckets import BUCKET, COUNT, SLOT
 from timeveil.models.stream.judges.shape import STREAM_MANIFEST
 from timeveil.models.stream.judges.verify_packets import check_packet_statements
@@ -53,14 +53,14 @@ def check_shape(release: Release, findings: Findings) -> bool:
 def _check_numbers(manifest: Mapping[str, Any], findings: Findings) -> None:
     wanted = ("rows", "slots", "buckets") if "sensitive_columns" in manifest else ("rows", "slots")
     for name in wanted:
-        if not is_count(manifest["counts"].get(name)):
+        if not A_COUNT.fits(manifest["counts"].get(name)):
             findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
     if "sensitive_columns" not in manifest and manifest["counts"].get("buckets", 0) != 0:
         findings.refuse("manifest", "`counts.buckets` of the manifest is not 0, and there are no buckets")
     for name in ("l", "window"):
-        if not is_count(manifest["parameters"].get(name)) or not manifest["parameters"][name]:
+        if not A_COUNT.fits(manifest["parameters"].get(name)) or not manifest["parameters"][name]:
             findings.refuse("manifest", f"`parameters.{name}` of the manifest is not a number of 1 or more")
-    if not is_count(manifest["parameters"].get("jitter", 0)):
+    if not A_COUNT.fits(manifest["parameters"].get("jitter", 0)):
         findings.refuse("manifest", "`parameters.jitter` of the manifest is not a number of 0 or more")
 
 
@@ -169,7 +169,7 @@ def check_statements(release: Release, findings: Findings) -> None:
     definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
     if (None if definition is None else definition.get("name")) != slot:
         findings.refuse("slot", "the slot granularity and its definition have different names")
-    if definition is not None and not has_own_title(definition, manifest["time"]):
+    if definition is not None and not has_catalogue_title(definition, manifest["time"]):
         findings.refuse("slot", "the slots are described in other words than the calendar's own")
     if manifest["parameters"]["slot"] != slot:
         findings.refuse("slot", "`parameters.slot` and `time.slot` of the manifest are not the same")
@@ -210,3 +210,6 @@ def _called(numbered: bool) -> str:  # noqa: FBT001
 
 def _is_column(column: Any) -> bool:
     return isinstance(column, Mapping) and {"name", "role", "type"} <= column.keys()
+
+
+MANIFEST = STREAM_MANIFEST

@@ -15,8 +15,7 @@ import numpy as np
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.evidence.given import mismatch
-from timeveil.evidence.published import promised
+from timeveil.evidence.published import mismatch, promised
 from timeveil.models.stream.judges.journeys import Journeys
 from timeveil.models.stream.judges.query_packets import least_sizes, packets_of, true_slot_promise
 

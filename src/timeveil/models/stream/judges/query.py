@@ -23,9 +23,9 @@ from timeveil.domain.estimate import Estimate
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers, plain_type
-from timeveil.evidence.conditions import mask_of, matches, refuse_unknown
-from timeveil.evidence.published import classes_of, columns_of
-from timeveil.models.events.judges.window import Moment, WindowCount, instant_of
+from timeveil.evidence.published import check_conditions, classes_of, columns_of, mask_of, matches
+from timeveil.evidence.window import Moment, WindowCount, instant_of
+from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.buckets import (
     BUCKET,
     SLOT,
@@ -45,7 +45,7 @@ def count_in_slots(release: Release, query: WindowCount) -> Estimate:
     """Answer a window count from what was published, a batch at a time."""
     line, secret = line_of(release), sensitive_column(release)
     open_columns = columns_of(release, "quasi", "keep", "sensitive")
-    refuse_unknown(release, query.where, list(dict.fromkeys([*open_columns, secret])))
+    check_conditions(release, query.where, list(dict.fromkeys([*open_columns, secret])))
     inside = _inside(release, line, query.between)
     hidden = bucketed(release) and secret in query.where
     where = {name: wanted for name, wanted in query.where.items() if not (hidden and name == secret)}
@@ -125,3 +125,11 @@ def place_of(line: SlotLine, slot: Moment) -> int:
             return found
     holding = line.holding(math.floor(instant_of(line.axis, slot)))
     return _LAST if holding == NOWHERE else holding  # after the last slot that the calendar has
+
+
+QUERIES = (WindowCount,)
+
+
+def answer(evidence: Evidence, query: WindowCount) -> Estimate:
+    """Answer a window count."""
+    return count_in_slots(evidence.release, query)

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import math
 
-from timeveil.evidence.shape import COUNT, FLAG, TABLE, TEXT, TEXT_OR_NULL, Each, Kind, Record, one_of
-from timeveil.models.events.judges.manifest import TOOL_NAME
+from timeveil.evidence.manifest import (
+    COUNT,
+    FLAG,
+    TABLE,
+    TEXT,
+    TEXT_OR_NULL,
+    TOOL_NAME,
+    Each,
+    Kind,
+    Record,
+    one_of,
+)
 
 _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
 _COLUMNS = Each(Record({"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}))

@@ -18,7 +18,7 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.evidence.findings import Findings, StreamCode
+from timeveil.evidence.findings import Findings
 from timeveil.models.stream.judges.journeys import Journeys
 from timeveil.models.stream.judges.query_packets import NONE, least_sizes, packets_of, true_slot_promise
 
@@ -98,7 +98,7 @@ class _Packets:
         self._different(findings)
         self._large(promise, findings)
 
-    def _same(self, code: StreamCode, words: str, column: Integers, findings: Findings) -> None:
+    def _same(self, code: str, words: str, column: Integers, findings: Findings) -> None:
         findings.check(f"all records of a packet {words}")
         one = np.zeros(len(self.size), dtype=np.int64)
         one[self.group] = column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from timeveil.evidence.posterior import Posterior
+from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.judges.breach import StreamBreach
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, bars, frame, percent, picture, tall
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from timeveil.domain.release import Release
-from timeveil.judging.attack_names import Posterior, StreamBreach
+from timeveil.evidence.risk import Posterior
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.page.wording import aligned, people, quoted, share
 
 _KNOWN = {

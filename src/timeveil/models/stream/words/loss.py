@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.judging.measure_names import PacketLoss, StreamLoss
+from timeveil.models.stream.judges.measure import PacketLoss, StreamLoss
 from timeveil.page.wording import aligned, counted, share
 
 

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from timeveil.evidence.posterior import Posterior
+from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.judges.breach import StreamBreach
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, TOP, bars, edge, frame, percent, picture, ticks
 

@@ -16,9 +16,10 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import promised
-from timeveil.judging.attack_names import StreamAdversary, StreamBreach, attack
+from timeveil.judging.attack import attack
 from timeveil.models.events.words.explanation import Explanation
 from timeveil.models.stream.judges.alternatives import Snapshots
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
 from timeveil.models.stream.judges.journeys import follow
 from timeveil.models.stream.judges.query_packets import true_slot_promise
 from timeveil.models.stream.words.packets import packet_warnings, promised_less

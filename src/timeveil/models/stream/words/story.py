@@ -11,9 +11,11 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
 from timeveil.evidence.published import promised
-from timeveil.judging.attack_names import StreamAdversary, StreamBreach, attack
-from timeveil.judging.measure_names import StreamLoss, measure
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
 from timeveil.models.stream.judges.buckets import bucketed
+from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.judges.query_packets import true_slot_promise
 from timeveil.models.stream.judges.slots import line_of
 from timeveil.models.stream.words.breach import cells

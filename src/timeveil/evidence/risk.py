@@ -1,0 +1,134 @@
+"""How exposed people are: the number of candidates, or the chance given to a value, for each person tried.
+
+Every entry has a `weight`, the share of a person that it stands for, so that each person counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from timeveil.domain.plain_data import as_dict
+from timeveil.evidence.codes import Integers
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+# Chances are sums of a few quotients: equal ones may differ in their last digits.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Risk:
+    """How many people fit what the adversary knows of each person.
+
+    `candidates` is the size of each candidate set; 0 means that everything known of the person was
+    withheld, so that they cannot be found this way.
+
+    >>> risk = Risk(np.array([1, 4, 0]), np.array([1.0, 1.0, 2.0]))
+    >>> risk.worst, risk.mean, risk.pinned, risk.share_above(0.2), risk.out_of_reach
+    (1.0, 0.3125, 0.25, 0.5, 0.5)
+    """
+
+    KEYS: ClassVar = ("worst", "mean", "pinned", "out_of_reach", "quantiles as candidates")
+
+    candidates: Integers
+    weight: Floats
+
+    @property
+    def worst(self) -> float:
+        """The highest chance of naming the right person that anyone is exposed to."""
+        return float(self._chance.max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The chance of naming the right person, averaged over people."""
+        return share(self._chance, self.weight)
+
+    @property
+    def pinned(self) -> float:
+        """Share of people with a single candidate."""
+        return share(self.candidates == 1, self.weight)
+
+    @property
+    def out_of_reach(self) -> float:
+        """Share of people none of whose known visits was published."""
+        return share(self.candidates == 0, self.weight)
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people who are named correctly with a chance above `threshold`."""
+        return share(self._chance > threshold, self.weight)
+
+    def quantile(self, part: float) -> int:
+        """The size that this part of the candidate sets do not exceed, people out of reach aside."""
+        reached = self.candidates > 0
+        if not reached.any():
+            return 0
+        order = np.argsort(self.candidates[reached], kind="stable")
+        sizes, weight = self.candidates[reached][order], np.cumsum(self.weight[reached][order])
+        index = np.searchsorted(weight, part * weight[-1] * (1 - 1e-12), side="left")
+        return int(sizes[min(int(index), len(sizes) - 1)])
+
+    @property
+    def quantiles(self) -> dict[str, int]:
+        """Sizes of candidate sets by quantile."""
+        return {f"{part:g}": self.quantile(part) for part in QUANTILES}
+
+    @property
+    def _chance(self) -> Floats:
+        return np.where(self.candidates > 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """The chance that an adversary gives to each person's true value.
+
+    >>> posterior = Posterior(np.array([0.25, 1.0]), np.array([3.0, 1.0]))
+    >>> posterior.worst, posterior.mean, posterior.certain, posterior.share_above(0.25), posterior.people
+    (1.0, 0.4375, 0.25, 0.25, 4.0)
+    """
+
+    KEYS: ClassVar = ("people", "worst", "mean", "certain")
+
+    chance: Floats
+    weight: Floats
+
+    @property
+    def people(self) -> float:
+        """The number of people tried."""
+        return float(self.weight.sum())
+
+    @property
+    def worst(self) -> float:
+        """The highest chance given to anyone's true value."""
+        return float(self.chance.max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The chance given to the true value, averaged over people."""
+        return share(self.chance, self.weight)
+
+    @property
+    def certain(self) -> float:
+        """Share of people whose value is known for certain."""
+        return share(self.chance > 1 - _ROUNDING, self.weight)
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people whose true value is given a chance above `threshold`."""
+        return share(self.chance > threshold + _ROUNDING, self.weight)
+
+    def only(self, mask: npt.NDArray[np.bool_]) -> Posterior:
+        """The entries that a mask selects."""
+        return Posterior(self.chance[mask], self.weight[mask])
+
+    as_dict = as_dict
+
+
+def share(part: npt.NDArray[Any], weight: Floats) -> float:
+    """The weighted mean, at most 1; 0 where nobody was tried."""
+    total = float(weight.sum())
+    return min(float(part @ weight) / total, 1.0) if total else 0.0

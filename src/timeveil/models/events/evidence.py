@@ -1,0 +1,283 @@
+"""Everything that judges of timestamped rows read: the release, its ledger, and the link between the two.
+
+Each part is computed when first needed, and once. Where an original row was published follows from the
+published intervals and values, not from the group that the ledger notes for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.axis import instants
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Release
+from timeveil.errors import InputError
+from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
+from timeveil.evidence.published import classes_of, columns_of, mismatch, promised, schema_of
+
+Mask = npt.NDArray[np.bool_]
+# Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
+LOWEST, HIGHEST = -(2**61), 2**61
+_WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Granules:
+    """The granules of a release in order of time, as instants; `end` is exclusive.
+
+    `reach` is the earliest instant that a row of the granule can have had: its start, or, where rows in a
+    gap of the calendar were moved to the next granule, the end of the granule before.
+    """
+
+    start: Integers
+    end: Integers
+    reach: Integers
+
+    def containing(self, moments: Integers) -> Integers:
+        """Index of the granule that a row of each instant is published in; -1 where there is none."""
+        if not len(self.start):
+            return np.full(len(moments), -1, dtype=np.int64)
+        index = np.searchsorted(self.end, moments, side="right")
+        inside = np.minimum(index, len(self.end) - 1)
+        return np.where((index < len(self.end)) & (self.reach[inside] <= moments), index, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Person and time of each row. Only `complete` rows have both; the others hold 0 and must not be used."""
+
+    axis: TimeAxis
+    person: Integers
+    people: int
+    moment: Integers
+    complete: Mask
+
+    @property
+    def resolution(self) -> int:
+        """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every instant.
+
+        On relative time the unit itself.
+        """
+        if self.axis.kind == "relative":
+            return max(1, int(instants(self.axis, pa.array([1], pa.int64()))[0]))
+        moments = self.moment[self.complete]
+        return next((width for width in _WIDTHS if not (moments % width).any()), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Original rows and the class that each was published in.
+
+    `known` numbers the original quasi-identifiers of a row, `shown` those it was published with, `granule` is
+    the index of its granule. `published` rows are in the release; `kept` rows are not listed as withheld.
+    `group` numbers the classes of the published rows from 0 to `groups` - 1.
+    """
+
+    people: People
+    granules: Granules
+    known: Integers
+    shown: Integers
+    granule: Integers
+    kept: Mask
+    published: Mask
+    group: Integers
+    groups: int
+
+
+class Evidence:
+    """A release of timestamped rows and its ledger, read once for all judges."""
+
+    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
+        self.release, self.ledger = release, ledger
+
+    @cached_property
+    def k(self) -> int:
+        """The promised number of people."""
+        return promised(self.release, "k")
+
+    @cached_property
+    def axis(self) -> TimeAxis:
+        """The axis of the published starts and ends."""
+        time = self.release.manifest["time"]
+        kind = plain_type(schema_of(self.release).field(f"{time['column']}_start").type)
+        return TimeAxis(time["kind"], kind, zone=time.get("zone"), unit=time.get("unit"))
+
+    def columns(self, *roles: str) -> list[str]:
+        """The published columns with one of these roles, in published order."""
+        return columns_of(self.release, *roles)
+
+    @cached_property
+    def classes(self) -> pa.Table:
+        """Each published (quasi-identifiers, label, start, end), by position, and its number of `rows`."""
+        return classes_of(self.release, self.columns("quasi", "time", "start", "end"))
+
+    @cached_property
+    def bounds(self) -> tuple[Integers, Integers]:
+        """Start and end of each class, as instants."""
+        start, end = self.classes.columns[-3:-1]
+        return bounds_of(self.axis, start, end)
+
+    @cached_property
+    def granules(self) -> Granules:
+        """The distinct granules of the release."""
+        return granules_of(self.release, *self.bounds)
+
+    @cached_property
+    def released_granule(self) -> Integers:
+        """Per published row the index of its granule in `granules`."""
+        start, end = (encode(column_of(self.release.parts["data"], n)) for n in self.columns("start", "end"))
+        pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
+        _, example = np.unique(pairs, return_index=True)
+        starts = pa.chunked_array([start.values.take(start.codes[example])])
+        ends = pa.chunked_array([end.values.take(end.codes[example])])
+        first, last = bounds_of(self.axis, starts, ends)
+        index = np.empty(count, dtype=np.int64)
+        index[np.lexsort((last, first))] = np.arange(count)
+        return index[pairs]
+
+    def released(self, name: str) -> Coded:
+        """A column of the release."""
+        return encode(column_of(self.release.parts["data"], name))
+
+    @cached_property
+    def private(self) -> Ledger:
+        """The ledger; judges that need one are not asked without it."""
+        if self.ledger is None:
+            raise mismatch("there is no ledger")
+        return self.ledger
+
+    @cached_property
+    def people(self) -> People:
+        """Person and time of each original row."""
+        return people_of(self.private.original)
+
+    @cached_property
+    def kept(self) -> Mask:
+        """The original rows that the ledger does not list as withheld."""
+        return np.asarray(self.private.table.column("group").is_valid())
+
+    @cached_property
+    def ledger_group(self) -> Integers:
+        """The group that the ledger notes for each original row; 0 for withheld rows."""
+        return np.asarray(pc.fill_null(self.private.table.column("group").cast(pa.int64()), 0))
+
+    @cached_property
+    def granule(self) -> Integers:
+        """Index of the granule that admits each original row; -1 without a time or such a granule."""
+        return np.where(self.people.complete, self.granules.containing(self.people.moment), -1)
+
+    def original(self, name: str) -> Coded:
+        """A column of the original."""
+        return encode(column_of(self.private.original.data, name))
+
+    @cached_property
+    def known(self) -> dict[str, Coded]:
+        """The quasi-identifiers of the original rows."""
+        return {name: self.original(name) for name in self.columns("quasi")}
+
+    @cached_property
+    def shown(self) -> dict[str, Coded]:
+        """The quasi-identifiers that the original rows are published with, by the ledger's mappings."""
+        return {name: self._mapped(name, values) for name, values in self.known.items()}
+
+    def _mapped(self, name: str, original: Coded) -> Coded:
+        mapping = self.private.mappings.get(name)
+        if mapping is None:
+            return original
+        value = mapping.column("value").cast(plain_type(mapping.column("value").type)).combine_chunks()
+        published = mapping.column("published").cast(plain_type(mapping.column("published").type))
+        entry = pc.index_in(original.values.cast(value.type), value_set=value)
+        unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
+        # A value that only withheld rows have was never published, so no mapping is needed.
+        missing = int(unmapped[distinct(original.codes[self.kept])].sum()) if unmapped.any() else 0
+        if missing:
+            raise mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
+        labels = encode(published.take(entry))
+        return Coded(labels.codes[original.codes], labels.values)
+
+    @cached_property
+    def linked(self) -> Linked:
+        """Original rows and their classes; a ledger of another release is refused."""
+        self._refuse_other_ledger()
+        rows, people, granules = self.private.original.rows, self.people, self.granules
+        known, shown = (
+            fold([(coded.codes, coded.size) for coded in columns.values()], rows)[0]
+            for columns in (self.known, self.shown)
+        )
+        published = self.kept & (self.granule >= 0)
+        count, stated = int(published.sum()), self.release.manifest["counts"]["rows"]
+        if count != stated:
+            raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
+        sizes = (int(shown.max(initial=0)) + 1, len(granules.start))
+        group, groups = fold(
+            [(shown[published], sizes[0]), (self.granule[published], sizes[1])], int(published.sum())
+        )
+        return Linked(people, granules, known, shown, self.granule, self.kept, published, group, groups)
+
+    def _refuse_other_ledger(self) -> None:
+        """A ledger with other columns or another number of rows belongs to another release."""
+        original, manifest, entries = self.private.original, self.release.manifest, self.private.entries
+        roles, read = original.roles, manifest["counts"]["rows_read"]
+        expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
+        for role, names in expected.items():
+            if self.columns(role) != list(names):
+                raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
+        if self.private.model != "time" or manifest["time"]["column"] != roles.time:
+            raise mismatch("the ledger belongs to a release of another model or time column")
+        if not original.rows == read == entries.num_rows:
+            raise mismatch(
+                f"the release was made from {read:,} rows; the ledger lists {entries.num_rows:,} "
+                f"and its original has {original.rows:,}"
+            )
+
+
+def people_of(relation: Relation) -> People:
+    """Person and time of each row of a relation."""
+    roles, axis = relation.roles, relation.axis
+    if axis is None or roles.time is None or roles.respondent is None:
+        raise InputError(
+            "the table has no respondent or no time",
+            hint="name both columns: {respondent} and {time}",
+            code="role-missing",
+        )
+    respondent = encode(column_of(relation.data, roles.respondent))
+    time = column_of(relation.data, roles.time)
+    timed = np.asarray(time.is_valid())
+    moment = np.zeros(len(time), dtype=np.int64)
+    moment[timed] = instants(axis, time.drop_null())
+    named = np.asarray(respondent.values.is_valid())[respondent.codes] if len(time) else timed
+    return People(axis, respondent.codes, respondent.size, moment, timed & named)
+
+
+def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:
+    """Published starts and ends as instants; a missing one is beyond every instant."""
+    return _instants_or(axis, start, LOWEST), _instants_or(axis, end, HIGHEST)
+
+
+def _instants_or(axis: TimeAxis, column: pa.ChunkedArray, missing: int) -> Integers:
+    valid = np.asarray(column.is_valid())
+    moments = np.full(len(column), missing, dtype=np.int64)
+    moments[valid] = instants(axis, column.drop_null())
+    return moments
+
+
+def granules_of(release: Release, start: Integers, end: Integers) -> Granules:
+    """The distinct granules among these bounds."""
+    pairs = np.unique(np.stack([start, end], axis=1), axis=0) if len(start) else np.zeros((0, 2), np.int64)
+    first, last = pairs[:, 0].copy(), pairs[:, 1].copy()
+    reach = np.concatenate([[LOWEST], last[:-1]]) if _moves_to_next(release) and len(first) else first
+    return Granules(first, last, reach)
+
+
+def _moves_to_next(release: Release) -> bool:
+    """Whether rows in a gap of the calendar are published in the granule after it."""
+    parameters = release.manifest.get("parameters", {})
+    chosen = release.manifest.get("candidates", {}).get(release.manifest.get("granularity"), {})
+    return bool(parameters.get("gaps") == "next" and chosen.get("rows_in_gaps", 1) != 0)

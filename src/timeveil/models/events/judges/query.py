@@ -1,0 +1,74 @@
+"""How many rows of a release are in a window of time?
+
+A published row shows the granule that its time is in, not the time. Granules inside the window count in full;
+those that only overlap it may count in full or not at all (`low` and `high`), and the best guess spreads the
+rows of a granule evenly over it. A granule without a start or an end, such as that of `all`, has no width to
+spread over: where the window covers only a part of it, half of its rows are the guess.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from timeveil.domain.estimate import Estimate
+from timeveil.domain.relation import TimeAxis
+from timeveil.evidence.published import check_conditions, classes_of, mask_of
+from timeveil.evidence.risk import Floats
+from timeveil.evidence.window import Instant, Moment, WindowCount, check_forward, check_pair, instant_of
+from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
+
+QUERIES = (WindowCount,)
+
+
+def answer(evidence: Evidence, query: WindowCount) -> Estimate:
+    """Answer a window count from what was published, a batch at a time.
+
+    Any withheld row may have been in the window, so `high` includes all of them.
+    """
+    release, axis, where = evidence.release, evidence.axis, query.where
+    check_conditions(release, where, evidence.columns("quasi", "keep", "sensitive"))
+    low, high = window_of(axis, query.between)
+    counts = classes_of(release, evidence.columns("start", "end"), among=lambda batch: mask_of(batch, where))
+    start, end = bounds_of(axis, counts.column(0), counts.column(1))
+    rows = np.asarray(counts["rows"])[np.lexsort((end, start))]
+    parts = shares(granules_of(release, start, end), low, high)
+    expected, certain, possible = (float(part @ rows) for part in parts)
+    withheld = release.manifest["counts"]["withheld"] if low < high else 0
+    return Estimate(expected, low=certain, high=possible + withheld)
+
+
+def shares(granules: Granules, low: Instant, high: Instant) -> tuple[Floats, Floats, Floats]:
+    """Per granule the share of its rows in [low, high): expected, certain and possible.
+
+    Granules begin and end on whole seconds; a window may begin and end within one.
+    """
+    if low >= high:
+        empty = np.zeros(len(granules.start))
+        return empty, empty, empty
+    first, last = math.floor(low), math.ceil(high)
+    certain = (granules.reach >= math.ceil(low)) & (granules.end <= math.floor(high))
+    possible = (granules.reach < last) & (granules.end > first)
+    # Overlap in whole seconds, less the fractions that the window leaves out at its ends.
+    overlap = (np.minimum(granules.end, last) - np.maximum(granules.start, first)).astype(float)
+    overlap -= float(low - first) * (granules.start <= first) + float(last - high) * (granules.end >= last)
+    width = granules.end - granules.start
+    expected = np.clip(overlap, 0, None) / np.maximum(width, 1)
+    endless = (granules.start == LOWEST) | (granules.end == HIGHEST)
+    expected = np.where(endless, (certain.astype(float) + possible) / 2, expected)
+    return np.where(certain, 1.0, expected), certain.astype(float), possible.astype(float)
+
+
+def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[Instant, Instant]:
+    """A window as instants, with fractions of a second.
+
+    >>> import pyarrow as pa
+    >>> window_of(TimeAxis("civil", pa.date32()), ("1970-01-02", None))[0]
+    86400
+    """
+    check_pair(between, "times")
+    low = LOWEST if between[0] is None else instant_of(axis, between[0])
+    high = HIGHEST if between[1] is None else instant_of(axis, between[1])
+    check_forward(low, high, "time")
+    return low, high

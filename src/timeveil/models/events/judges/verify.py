@@ -1,0 +1,287 @@
+"""Is every (quasi-identifiers, time) value shared by k people? (Mascetti et al. 2006, Definition 3)
+
+A recipient cannot count people, because the respondent is not in the release. What the tables alone show is
+necessary but not sufficient: every value is in at least k rows, every granule is one of the stated calendar,
+and the manifest agrees with the tables.
+
+With the ledger the definition itself is checked: every original row that was not withheld is placed by the
+published intervals and values; then people are counted per class, and the placed rows must be the published
+rows, one for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.catalogue import fit
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.verdict import Verdict
+from timeveil.errors import InputError, TimeveilError
+from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
+from timeveil.evidence.findings import SHARED, Findings
+from timeveil.evidence.manifest import check_shape
+from timeveil.evidence.row_order import check_row_order
+from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of
+from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
+
+SENTENCES = {
+    **SHARED,
+    "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
+    "candidates:below": "the smallest group and the groups below k do not fit together",
+    "candidates:chosen": "the chosen granularity is not among the candidates",
+    "candidates:definition": "the granularity and its definition have different names",
+    "candidates:empty": "the frontier is empty",
+    "candidates:feasible": "{wrong} of {candidates} candidates are not as feasible as their numbers say",
+    "candidates:frontier": "the frontier names a granularity that is not a feasible candidate",
+    "candidates:groups": "the chosen granularity is stated with {stated:group}, the release with {groups}",
+    "candidates:nodes": "the frontier is not that of the nodes at the published levels",
+    "candidates:rule": "`parameters.choose` of the manifest is neither a rule nor the chosen granularity",
+    "candidates:smallest": "the chosen granularity is stated with a smallest group of {stated}, "
+    "the release with {smallest}",
+    "candidates:withheld": "{omitted:row} stated to be below k or in gaps, and {withheld} withheld",
+    "class-rows": "{groups:group} with another number of rows than in the original",
+    "columns:clock": "the kind, zone and unit of the time do not fit the published columns",
+    "columns:ends": "`{name}_start` and `{name}_end` differ in type",
+    "columns:label": "column `{name}` does not hold labels",
+    "columns:levels": "a generalised column is not a quasi-identifier of the release",
+    "columns:order": "the columns are not in the stated order",
+    "columns:original": "the published columns are not those of the original and its time",
+    "columns:respondent": "the respondent is among the published columns",
+    "columns:role": "the {role} columns are not those of the original",
+    "columns:roles": "the roles are not in the order {roles}",
+    "columns:time": "the manifest does not state one label, one start and one end of the time",
+    "columns:type": "column `{name}` is not of the stated type",
+    "counts:groups": "the table has {groups:group}; the manifest states {stated}",
+    "counts:read": "the manifest states {stated:row} read; the original has {rows}",
+    "counts:rows": "{rows} published and {withheld} withheld rows do not add up to {rows_read} rows read",
+    "granule": "{wrong:label} of {granules} not a granule of the stated granularity with its start and end",
+    "granule:definition": "the stated granularity cannot be rebuilt from its definition",
+    "granule:title": "a granularity of the catalogue has another title than in the catalogue",
+    "guarantee:k": "`parameters.k` of the manifest is not the k of the guarantee",
+    "incomplete-rows": "{rows:row} without person or time not withheld",
+    "label:distinct": "the {granules:granule} do not each have a label and a start of their own",
+    "label:missing": "{granules:granule} without a label",
+    "ledger": "{fault}",
+    "ledger:columns": "the ledger has no row or no group column",
+    "ledger:model": "the ledger is not that of this release",
+    "ledger-groups": "the ledger has {groups:group}, the release has {classes:group} of the same rows; "
+    "{pairs:pair} of them overlap",
+    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
+    "no-class:granule": "{rows:row} not withheld, but in no published granule",
+    "no-class:group": "{rows:row} not withheld, but in no published group",
+    "people-below-k": "{below:group} with fewer than {k} people; the smallest has {smallest:person}",
+    "row-count": "the table has {rows:row}; the manifest states {stated}",
+    "row-values": "{surplus:published row} not in the original, {missing:original row} not in the release",
+    "row-values:type": "column `{name}` cannot be compared with the original's",
+    "rows-below-k": "{below:group} with fewer than {k} rows, hence fewer than {k} people; "
+    "the smallest has {smallest:row}",
+    "smallest-group:below": "the manifest states a group of {stated}, and k is {k}",
+    "smallest-group:people": "the smallest group has {smallest:person}; the manifest states {stated}",
+    "smallest-group:rows": "the manifest states that the smallest group has {stated:person}, "
+    "but one has {smallest:row}",
+    "tables": "the release has {tables:table}, not `data` alone",
+    "withheld": "{withheld:row} withheld; the manifest states {stated}",
+}
+
+
+def check(evidence: Evidence) -> Verdict:
+    """Every check of timestamped rows, as far as each makes sense after the one before."""
+    findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
+    release = evidence.release
+    if check_shape(release, MANIFEST, findings) and check_columns(release, findings):
+        check_statements(release, findings)
+        check_choice(release, findings)
+        _check_sizes(evidence, findings)
+        _check_granules(evidence, findings)
+        order = evidence.columns("quasi", "start") + evidence.columns("time")
+        check_row_order(release, order, findings)
+        if evidence.ledger is not None:
+            findings.open_ledger()
+            _check_definition(evidence, findings)
+    return findings.verdict()
+
+
+# What a recipient can check: the rows, classes and granules of the table.
+
+
+def _check_sizes(evidence: Evidence, findings: Findings) -> None:
+    k, counts = evidence.k, evidence.release.manifest["counts"]
+    sizes, stated = np.asarray(evidence.classes["rows"]), counts["smallest_group"]
+    findings.check("row and group counts are those of the manifest")
+    rows = int(sizes.sum())
+    findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
+    findings.expect(
+        "counts:groups", len(sizes) == counts["groups"], groups=len(sizes), stated=counts["groups"]
+    )
+    findings.check(f"every published value is in at least {k} rows (people cannot be counted from outside)")
+    if not len(sizes):
+        return
+    below, smallest = int((sizes < k).sum()), int(sizes.min())
+    findings.expect("rows-below-k", not below, below=below, k=k, smallest=smallest)
+    findings.check("the stated smallest group is possible")
+    findings.expect("smallest-group:below", stated >= k, stated=stated, k=k)
+    findings.expect("smallest-group:rows", stated <= smallest, stated=stated, smallest=smallest)
+
+
+def _check_granules(evidence: Evidence, findings: Findings) -> None:
+    """Every label with its start and end is one granule of the stated calendar, and each granule has one."""
+    names = evidence.classes.column_names[-4:-1]
+    granules = evidence.classes.group_by(names).aggregate([]).select(names)
+    if not len(granules):
+        return
+    findings.check("every label, start and end is a granule of the stated granularity")
+    label, (start, end) = granules.column(0), bounds_of(evidence.axis, granules.column(1), granules.column(2))
+    findings.expect("label:missing", not label.null_count, granules=label.null_count)
+    one_each = pc.count_distinct(label, "all").as_py() == len(granules) == len(np.unique(start))
+    findings.expect("label:distinct", one_each, granules=len(granules))
+    try:
+        wrong = _count_strangers(evidence, label, start, end)
+    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # the definition is anyone's
+        findings.expect("granule:definition", False)
+        return
+    findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))
+
+
+def _count_strangers(evidence: Evidence, label: pa.ChunkedArray, start: Integers, end: Integers) -> int:
+    """How many differ from the granule that holds their first instant (or last, or any, where unbounded)."""
+    axis, definition = evidence.axis, evidence.release.manifest["granularity_definition"]
+    granularity = fit(Granularity.from_dict(dict(definition)), axis)
+    inside = np.where(start > LOWEST, start, np.where(end < HIGHEST, end - 1, 0))
+    probes, probe = np.unique(inside, return_inverse=True)
+    timeline = Timeline(axis, Ticks(width=1, phase=0, name="second"), probes, gaps="skip")
+    calendar = timeline.granules_of(granularity)
+    code = np.asarray(calendar.code, dtype=np.int64)[probe.ravel()]
+    bounds = bounds_of(axis, pa.chunked_array([calendar.start]), pa.chunked_array([calendar.end]))
+    labels = np.array([*calendar.label, None], dtype=object)  # -1, outside every granule, takes the last
+    fits = (code >= 0) & (labels[code] == np.array(label.to_pylist(), dtype=object))
+    for expected, stated, missing in zip(bounds, (start, end), (LOWEST, HIGHEST), strict=True):
+        fits &= np.append(expected, missing)[code] == stated
+    return int((~fits).sum())
+
+
+# The definition itself, with the ledger.
+
+
+def _check_definition(evidence: Evidence, findings: Findings) -> None:
+    if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
+        return
+    try:
+        placed = _place(evidence, findings)
+    except InputError as error:
+        findings.expect("ledger", False, fault=error.message)
+        return
+    _check_people(evidence, placed, findings)
+    _check_same_rows(evidence, placed, findings)
+    _check_groups(placed, findings)
+
+
+def _check_roles(evidence: Evidence, findings: Findings) -> bool:
+    findings.check("the published columns are those of the original, and no respondent is among them")
+    ledger, manifest = evidence.private, evidence.release.manifest
+    roles, published = ledger.original.roles, [column["name"] for column in manifest["columns"]]
+    expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
+    same_roles = [
+        findings.expect("columns:respondent", roles.respondent not in published),
+        *(
+            findings.expect("columns:role", evidence.columns(role) == list(names), role=role)
+            for role, names in expected.items()
+        ),
+    ]
+    columns = [*roles.published, roles.time, f"{roles.time}_start", f"{roles.time}_end"]
+    same_columns = not all(same_roles) or findings.expect("columns:original", published == columns)
+    same_time = ledger.model == "time" and manifest["time"]["column"] == roles.time
+    return findings.expect("ledger:model", same_time) and all(same_roles) and same_columns
+
+
+def _check_listed(evidence: Evidence, findings: Findings) -> bool:
+    findings.check("the ledger lists every original row, in order, and what was withheld")
+    table, rows = evidence.private.table, evidence.private.original.rows
+    counts = evidence.release.manifest["counts"]
+    if not findings.expect("ledger:columns", {"row", "group"} <= set(table.column_names)):
+        return False
+    numbers = np.asarray(table.column("row"))
+    findings.expect("ledger-rows", np.array_equal(numbers, np.arange(rows)), listed=len(numbers), rows=rows)
+    findings.expect("counts:read", counts["rows_read"] == rows, stated=counts["rows_read"], rows=rows)
+    withheld = int((~evidence.kept).sum())
+    findings.expect("withheld", withheld == counts["withheld"], withheld=withheld, stated=counts["withheld"])
+    return len(numbers) == rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Rows kept by the ledger and rows of the release, their classes under one numbering."""
+
+    rows: Integers
+    person: Integers
+    group: Integers
+    original: Integers
+    released: Integers
+    classes: int
+
+
+def _place(evidence: Evidence, findings: Findings) -> _Placed:
+    """The class of every row in the original and in the release."""
+    findings.check("every row that was not withheld is in a published group")
+    people, kept = evidence.people, evidence.kept
+    incomplete = int((kept & ~people.complete).sum())
+    findings.expect("incomplete-rows", not incomplete, rows=incomplete)
+    rows = np.flatnonzero(kept & (evidence.granule >= 0))
+    homeless = int((kept & people.complete).sum()) - len(rows)
+    findings.expect("no-class:granule", not homeless, rows=homeless)
+    columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
+    columns += [_aligned(evidence, name, shown, rows) for name, shown in evidence.shown.items()]
+    original, released, classes = fold_both(columns)
+    return _Placed(rows, people.person[rows], evidence.ledger_group[rows], original, released, classes)
+
+
+def _aligned(
+    evidence: Evidence, name: str, original: Coded, rows: Integers
+) -> tuple[Integers, Integers, int]:
+    left, right = align(original, evidence.released(name))
+    return left.codes[rows], right.codes, left.size
+
+
+def _check_people(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
+    k, stated = evidence.k, evidence.release.manifest["counts"]["smallest_group"]
+    findings.check(f"every published value is shared by at least {k} different people")
+    members, _, _ = distinct_pairs(placed.original, placed.person, evidence.people.people)
+    people = np.bincount(members, minlength=placed.classes)
+    people = people[np.bincount(placed.released, minlength=placed.classes) > 0]
+    if not len(people):
+        return
+    below, smallest = int((people < k).sum()), int(people.min())
+    findings.expect("people-below-k", not below, below=below, k=k, smallest=smallest)
+    findings.expect("smallest-group:people", stated == smallest, smallest=smallest, stated=stated)
+
+
+def _check_same_rows(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
+    findings.check("the published rows are the original rows that were not withheld, one for one")
+    original = np.bincount(placed.original, minlength=placed.classes)
+    released = np.bincount(placed.released, minlength=placed.classes)
+    unpublished, unequal = int(original[released == 0].sum()), int((original != released).sum())
+    findings.expect("no-class:group", not unpublished, rows=unpublished)
+    findings.expect("class-rows", not unequal, groups=unequal)
+    columns = [(placed.original, placed.released, placed.classes)]
+    for name in evidence.columns("keep", "sensitive"):
+        try:
+            columns.append(_aligned(evidence, name, evidence.original(name), placed.rows))
+        except InputError:
+            findings.expect("row-values:type", False, name=name)
+    left, right, count = fold_both(columns)
+    difference = np.bincount(left, minlength=count) - np.bincount(right, minlength=count)
+    surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
+    findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
+
+
+def _check_groups(placed: _Placed, findings: Findings) -> None:
+    findings.check("the groups of the ledger are those of the release")
+    groups, group = np.unique(placed.group, return_inverse=True)
+    classes, inside = np.unique(placed.original, return_inverse=True)
+    pairs = len(distinct(group.astype(np.int64) * max(len(classes), 1) + inside))
+    same = len(groups) == len(classes) == pairs
+    findings.expect("ledger-groups", same, groups=len(groups), classes=len(classes), pairs=pairs)
