@@ -1,5 +1,5 @@
 """Frequent patterns on their own: `timeveil.patterns.mine`."""
 
-from timeveil.models.patterns.method.mining import mine
+from timeveil.models.patterns.method.publishing import mine
 
 __all__ = ["mine"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.transactions import Transactions, of_symbols
+from timeveil.models.patterns.method.transactions import Sets, Transactions, of_symbols
 
 Row = frozenset[int]
 Supports = dict[Row, int]
@@ -124,14 +124,14 @@ def transactions(rows: Sequence[Iterable[int]], items: int, kinds: int = 1) -> T
         return of_symbols(np.array(columns, np.uint8).reshape(len(rows), -1).T, kinds, names)
     ordered = [sorted(row) for row in rows]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
-    return Transactions(names, 1, starts, np.array([item for row in ordered for item in row], np.int64))
+    return Transactions(names, 1, Sets(starts, np.array([item for row in ordered for item in row], np.int64)))
 
 
 def supports_of(family: Family) -> Supports:
     bounds, items = family.sets
     return {
         frozenset(items[bounds[node] : bounds[node + 1]].tolist()): int(family.support[node])
-        for node in range(len(family.item))
+        for node in range(len(family))
     }
 
 

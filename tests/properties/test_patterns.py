@@ -118,8 +118,8 @@ def test_suppressing_counts_what_is_left() -> None:
     for seed in range(TABLES):
         if (found := outcome(seed, "suppressive")) is not None:
             some, done, _, _, least, _ = found
-            assert done.gone is not None
-            left = [row for row, gone in zip(some, done.gone, strict=True) if not gone]
+            assert done.withheld is not None
+            left = [row for row, gone in zip(some, done.withheld, strict=True) if not gone]
             after = slow.supports_of(done.after)
             longest = max(map(len, after), default=0)
             assert slow.mined(left, least, longest) == after

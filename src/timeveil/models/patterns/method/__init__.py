@@ -15,7 +15,6 @@
 | O^k | `timeveil.models.patterns.method.sanitizing.raised` | Algorithm 4 | the counts with the virtual rows in them |
 """  # noqa: E501
 
-from timeveil.models.patterns.method.mining import mine
-from timeveil.models.patterns.method.publishing import sanitize_patterns
+from timeveil.models.patterns.method.publishing import mine, sanitize_patterns
 
 __all__ = ["mine", "sanitize_patterns"]

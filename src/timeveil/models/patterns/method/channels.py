@@ -1,52 +1,165 @@
 """Which small groups can be computed from the counts of frequent patterns?
 
-From the supports of all sets between I and J anyone computes how many rows have of J exactly I. That is a
-channel, and a threat if it is more than none and fewer than k. The maximal channels are the small cells of
-the maximal sets (cell theorem): no channel is left exactly if the rows, seen on any maximal set alone, are
-k-anonymous. In series everybody has one symbol at every instant, and a reader knows that. So what follows
-from it is added first (`completing`), and boxes take the place of sets, because a reader adds up what cannot
-overlap.
+From the supports of all sets between I and J anyone computes how many rows have exactly I of J. That is a
+channel, and a threat if the number is above 0 and below k. The maximal channels are the small cells of the
+maximal sets (cell theorem): no channel is left exactly if the rows, projected on any maximal set, are
+k-anonymous. In series everybody has one symbol at every instant, and a reader knows that. So counts that
+follow from it are added first (`completing`), and boxes take the place of sets (`boxes`), because a reader
+adds up what cannot overlap.
 
-What is not looked for: groups of other forms than to have these items and none of those, as all or none of
-three items; and what takes a system of equations to solve, such as two rings of unknown counts that one
-unknown count alone connects.
+Not searched: groups of another form than "has these items and none of those", such as all or none of three
+items; and what takes a system of equations to solve, such as two rings of unknown counts that one unknown
+count connects.
 
-Cost: one transform per maximal box over its cells, whatever the number of rows; where a box has far more
-cells than there are rows, the rows are counted instead. One thread searches for boxes, another looks into
-those that were found.
+Cost: one transform over the cells of each maximal box, whatever the number of rows; where a box has far more
+cells than there are rows, the rows are counted instead.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from timeveil.errors import ParameterError
+from timeveil.models.patterns.method.boxes import maximal_boxes
 from timeveil.models.patterns.method.completing import completed
 from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions, chosen
+from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions
 
 CELLS_AT_MOST = 1 << 22
+BLOCK_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes of one form: each has `widths[i]` symbols at its i-th instant. A line of `ranks` is a box.
+
+    A cell is a choice of one symbol or none at each instant, and its number has a digit for each.
+    """
+
+    widths: tuple[int, ...]
+    ranks: Ints
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of each box."""
+        cells = 1
+        for width in self.widths:
+            cells *= width + 1
+        return cells
+
+    def units(self) -> Iterator[tuple[int, int, int]]:
+        """For each instant its first column, its width, and what its digit counts in a cell's number."""
+        column, unit = 0, 1
+        for width in self.widths:
+            yield column, width, unit
+            column, unit = column + width, unit * (width + 1)
+
+    def blocks(self, room: int = BLOCK_CELLS) -> Iterator[tuple[int, Boxes]]:
+        """Parts with about as many cells as there is room for, and the first box of each."""
+        step = max(1, room // self.cells)
+        for first in range(0, len(self.ranks), step):
+            yield first, Boxes(self.widths, self.ranks[first : first + step])
+
+    def sizes(self, family: Family) -> Ints:
+        """The rows in each cell, a column for each box: supports, then what other symbols have is taken off."""
+        nodes = np.zeros((1, len(self.ranks)), np.int64)
+        for column, width, _ in self.units():
+            chosen = [family.child(nodes, self.ranks[:, column + symbol]) for symbol in range(width)]
+            nodes = np.concatenate([nodes, *chosen])
+        sizes = family.support[nodes]
+        for _, width, unit in self.units():
+            digits = sizes.reshape(-1, width + 1, unit * len(self.ranks))
+            digits[:, 0] -= digits[:, 1:].sum(axis=1)
+        return sizes
+
+    def present(self, cell: Ints) -> Flags:
+        """Which columns of their box rows of a cell have."""
+        flags = np.zeros((len(cell), self.ranks.shape[1]), np.bool_)
+        for column, width, unit in self.units():
+            digit = cell // unit % (width + 1)
+            flags[:, column : column + width] = digit[:, None] == np.arange(1, width + 1)
+        return flags
+
+    def cell_of(self, has: Flags) -> Ints:
+        """The cell that each row falls into, a column for each box; `has` has a flag for each rank."""
+        cell = np.zeros((len(has), len(self.ranks)), np.int64)
+        for column, width, unit in self.units():
+            for symbol in range(width):
+                cell += has[:, self.ranks[:, column + symbol]] * (unit * (symbol + 1))
+        return cell
+
+
+@dataclass(frozen=True)
 class Channels:
     """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
 
-    `boxes` are all maximal boxes of `family`, with a channel or without; it has what is `published` and what
-    follows from that.
+    `forms` are all maximal boxes of `family`, numbered through; it has what is `published` and what follows.
     """
 
     present: Sets
     absent: Sets
     size: Ints
     box: Ints
-    boxes: Sets
+    forms: tuple[Boxes, ...]
     family: Family
     published: Family
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @property
+    def boxes(self) -> Sets:
+        """The items of all maximal boxes."""
+        lengths = [np.full(len(form.ranks), form.ranks.shape[1]) for form in self.forms]
+        items = [np.sort(self.family.item_of[form.ranks], axis=1).ravel() for form in self.forms]
+        return Sets.of_lengths(np.concatenate(lengths), np.concatenate(items))
+
+    def one_box(self, number: int) -> Boxes:
+        """The box with this number, alone."""
+        for form in self.forms:
+            if number < len(form.ranks):
+                return Boxes(form.widths, form.ranks[number : number + 1])
+            number -= len(form.ranks)
+        raise IndexError("there is no box with this number")
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups that channels are about, each once however many boxes it follows from.
+
+        Those with the most items come first, then they are in the order of items.
+        """
+        lacks, items = self._open(), len(self.family.item_of)
+        have, lack, full = (sets.keys(items) for sets in (self.present, lacks, self.absent))
+        order = np.lexsort([*full[::-1], *lack[::-1], *have[::-1]])
+        fresh = np.zeros(len(order), np.bool_)
+        fresh[:1] = True
+        for key in (*have, *lack):
+            fresh[1:] |= key[order[1:]] != key[order[:-1]]
+        first = order[fresh]
+        by_items = [key[first] for key in (*full[::-1], *have[::-1])]
+        first = first[np.lexsort([*by_items, -self.present.lengths[first]])]
+        return Groups(self.present.take(first), lacks.take(first), self.size[first])
+
+    def _open(self) -> Sets:
+        """What the few lack at instants of which they have nothing; they have one symbol at the others."""
+        kinds, instants = self.family.kinds, self.family.instants
+        occupied = self.present.owners * instants + self.present.items // kinds
+        lacked = self.absent.owners * instants + self.absent.items // kinds
+        return self.absent if kinds == 1 else self.absent.where(~np.isin(lacked, occupied))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Small groups: what they have, what they lack, and how many rows they are."""
+
+    present: Sets
+    absent: Sets
+    size: Ints
 
     def __len__(self) -> int:
         return len(self.size)
@@ -55,112 +168,110 @@ class Channels:
 def maximal_channels(
     family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
 ) -> Channels:
-    """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused.
-
-    Boxes are those of F*: every way to take one item of each of a box's instants is counted, or its count
-    follows. Without items that exclude each other, or if that is not to be counted with, they are the maximal
-    itemsets.
-    """
-    from timeveil.models.patterns.kernels.box_cells import lacking  # noqa: PLC0415
-
-    published = family
-    if structural:
-        family = completed(published, most).family
-    widest = min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
+    """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
+    whole = completed(family, most).family if structural else family
     if family.kinds == 1 or not structural:
-        boxes, found, wide = _of_sets(family, k, widest)
+        forms = _maximal_sets(whole)
     else:
-        boxes, found, wide = _of_boxes(family, k, most, widest)
-    box, sizes, *have = _together([*found, *(_counted(rows, boxes, int(box), k) for box in wide)])
-    lack = lacking(*boxes, box, *have)
-    return Channels((have[0], have[1]), lack, sizes, box, boxes, family, published)
+        forms = _by_widths(maximal_boxes(whole, most), family.kinds)
+    widest = cells_to_sum(rows)
+    cells: list[_Cells] = []
+    number = 0
+    for form in forms:
+        for first, block in form.blocks():
+            found = _small(whole, block, k) if form.cells <= widest else _counted(rows, whole.item_of, block, k)
+            cells.append(found.numbered(number + first))
+        number += len(form.ranks)
+    box, size = (np.concatenate(parts) for parts in zip(*((c.box, c.size) for c in cells), strict=True))
+    present, absent = (_joined(sets) for sets in zip(*((c.present, c.absent) for c in cells), strict=True))
+    return Channels(present, absent, size, box, forms, whole, family)
 
 
-Cells = tuple[Ints, Ints, Ints, Ints]
-"""Of small cells the box, the size, and bounds and items of what their rows have."""
+def cells_to_sum(rows: Transactions) -> int:
+    """Of a box with more cells than this the rows are counted instead."""
+    return min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
 
 
-def _together(parts: list[Cells]) -> Cells:
-    """All cells of some lists."""
-    if len(parts) == 1:
-        return parts[0]
-    box, sizes, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
-    lengths = np.concatenate([np.diff(part[2]) for part in parts])
-    return box, sizes, np.concatenate([[0], np.cumsum(lengths)]), items
+def _maximal_sets(family: Family) -> tuple[Boxes, ...]:
+    """Maximal sets as boxes with one symbol at every instant, by length."""
+    forms = []
+    for length, paths in enumerate(family.links[0]):
+        maximal = family.maximal[family.levels[length] : family.levels[length + 1]]
+        if maximal.any():
+            forms.append(Boxes((1,) * length, paths[maximal]))
+    return tuple(forms)
 
 
-def _of_sets(family: Family, k: int, widest: int) -> tuple[Sets, list[Cells], Ints]:
-    """Maximal itemsets, their small cells, and those with too many cells to sum up."""
-    from timeveil.models.patterns.kernels.boxes import small_cells  # noqa: PLC0415
-
-    boxes = chosen(family.sets, np.flatnonzero(family.maximal))
-    cells = cell_numbers(boxes, family.kinds)
-    narrow = np.flatnonzero(cells <= widest)
-    room = int(cells[narrow].max(initial=1))
-    which, *rest = small_cells(family.tree, family.kinds, *chosen(boxes, narrow), k, room)
-    return boxes, [(narrow[which], *rest)], np.flatnonzero(cells > widest)
-
-
-def _of_boxes(family: Family, k: int, most: int, widest: int) -> tuple[Sets, list[Cells], Ints]:
-    """The same of boxes that are wider than a set: while some are searched for, others are looked into."""
-    from timeveil.models.patterns.kernels.box_cells import small_box_cells  # noqa: PLC0415
-    from timeveil.models.patterns.kernels.box_search import TooManyBoxes, search  # noqa: PLC0415
-    from timeveil.models.patterns.kernels.itemset_lookup import as_sets, by_items, kid_table  # noqa: PLC0415
-
-    kinds, instants = family.kinds, family.instants
-    table = kid_table(family.item, family.first, family.kids, kinds, -(-instants // (64 // kinds)))
-    first_items, rests = by_items(family.item, family.first, family.kids, table, kinds)
-    support = family.support.astype(np.int32)
-    look = partial(small_box_cells, table, support, kinds, instants, least=k, widest=widest)
-    boxes, looks = [], []
-    beside = ThreadPoolExecutor(1)
-    try:
-        for some in search(first_items, rests, kinds, instants, most):
-            boxes.append(some)
-            looks.append(beside.submit(look, some))
-        # what is not begun yet is shared, from the end on
-        looked = [
-            look(some) if later.cancel() else later.result()
-            for some, later in zip(reversed(boxes), reversed(looks), strict=True)
-        ][::-1]
-    except TooManyBoxes:
-        found = sum(map(len, boxes))
-        raise ParameterError(
-            f"symbols of one instant exclude each other, and so {found:,} combinations and more would "
-            f"have to be looked at; {most:,} is the most",
-            hint="raise min_support, or take fewer symbols or instants",
-            code="too-many-patterns",
-            facts={"boxes": found, "cap": most},
-        ) from None
-    finally:
-        beside.shutdown(cancel_futures=True)
-    starts = np.cumsum([0, *map(len, boxes)])
-    cells = [(start + which, *rest) for start, (which, *rest, _) in zip(starts, looked, strict=False)]
-    wide = [start + wide for start, (*_, wide) in zip(starts, looked, strict=False)]
-    return as_sets(np.concatenate(boxes), kinds), cells, np.concatenate(wide)
+def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
+    """Boxes as bits, by their form."""
+    forms: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
+    for mask in masks:
+        items = []
+        while mask:
+            low = mask & -mask
+            items.append(low.bit_length() - 1)
+            mask ^= low
+        widths: dict[int, int] = defaultdict(int)
+        for item in items:
+            widths[item // kinds] += 1
+        forms[tuple(widths.values())].append(items)
+    return tuple(
+        Boxes(widths, np.array(ranks, np.int64).reshape(len(ranks), -1)) for widths, ranks in forms.items()
+    )
 
 
-def cell_numbers(boxes: Sets, kinds: int) -> Ints:
-    """How many cells each box has, as a number that does not overflow."""
-    bounds, items = boxes
-    box = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    instants = int(items.max(initial=0)) // kinds + 1
-    pairs, symbols = np.unique(box * instants + items // kinds, return_counts=True)
-    logs = np.bincount(pairs // instants, np.log2(symbols + 1), minlength=len(bounds) - 1)
-    return np.round(np.exp2(np.minimum(logs, 62))).astype(np.int64)
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Small cells of boxes: the number of the box, the size, and what their rows have and lack of it."""
+
+    box: Ints
+    size: Ints
+    present: Sets
+    absent: Sets
+
+    @classmethod
+    def of(cls, box: Ints, size: Ints, items: Ints, flags: Flags) -> _Cells:
+        """From the items of each cell's box, in any order, and which of them its rows have."""
+        ascending = np.argsort(items, axis=1)
+        items, flags = (np.take_along_axis(columns, ascending, axis=1) for columns in (items, flags))
+        sets = [Sets.of_lengths(which.sum(axis=1), items[which]) for which in (flags, ~flags)]
+        return cls(box, size, *sets)
+
+    def numbered(self, first: int) -> _Cells:
+        """The same with boxes numbered from this one on."""
+        return _Cells(self.box + first, self.size, self.present, self.absent)
 
 
-def _counted(rows: Transactions, boxes: Sets, box: int, k: int) -> Cells:
-    """The small cells of one box, by looking at every row."""
-    mine = boxes[1][boxes[0][box] : boxes[0][box + 1]]
-    place = np.full(len(rows.names), -1, np.int64)
-    place[mine] = np.arange(len(mine))
-    inside = place[rows.items] >= 0
-    row = np.repeat(np.arange(rows.rows), np.diff(rows.starts))[inside]
-    has = np.zeros((rows.rows, len(mine)), np.uint8)
-    has[row, place[rows.items[inside]]] = 1
-    cells, counts = np.unique(np.packbits(has, axis=1), axis=0, return_counts=True)
-    small = counts < k
-    there = np.unpackbits(cells[small], axis=1, count=len(mine)).astype(np.bool_)
-    ends = np.concatenate([[0], np.cumsum(there.sum(1))])
-    return np.full(int(small.sum()), box), counts[small], ends, np.tile(mine, (len(there), 1))[there]
+def _small(family: Family, boxes: Boxes, k: int) -> _Cells:
+    """Small cells by their sizes, which follow from the supports."""
+    sizes = boxes.sizes(family)
+    cell, box = np.nonzero((sizes < k) & (sizes != 0))
+    return _Cells.of(box, sizes[cell, box], family.item_of[boxes.ranks[box]], boxes.present(cell))
+
+
+def _counted(rows: Transactions, item_of: Ints, boxes: Boxes, k: int) -> _Cells:
+    """Small cells of boxes with too many cells for that, by counting rows."""
+    box, size, flags = [], [], []
+    for number, ranks in enumerate(boxes.ranks):
+        cells, counts = np.unique(projected(rows, item_of[ranks]), axis=0, return_counts=True)
+        small = counts < k
+        box.append(np.full(int(small.sum()), number))
+        size.append(counts[small])
+        flags.append(np.unpackbits(cells[small], axis=1, count=len(ranks)).astype(np.bool_))
+    boxes_of, sizes, has = (np.concatenate(parts) for parts in (box, size, flags))
+    return _Cells.of(boxes_of, sizes, item_of[boxes.ranks[boxes_of]], has)
+
+
+def projected(rows: Transactions, items: Ints) -> NDArray[np.uint8]:
+    """Which of these items every row has, as packed bits."""
+    column = np.full(len(rows.names), -1, np.int64)
+    column[items] = np.arange(len(items))
+    inside = column[rows.sets.items] >= 0
+    has = np.zeros((rows.rows, len(items)), np.bool_)
+    has[rows.sets.owners[inside], column[rows.sets.items[inside]]] = True
+    return np.packbits(has, axis=1)
+
+
+def _joined(parts: tuple[Sets, ...]) -> Sets:
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Sets.of_lengths(lengths, np.concatenate([part.items for part in parts]))

@@ -1,129 +1,322 @@
-"""Frequent itemsets with their supports, as a tree; closed and maximal ones among them."""
+"""All frequent itemsets with their supports (F(D, sigma)), and how they are mined.
+
+Eclat: the rows that have an item are bits of words, and the rows that have two items are the conjunction of
+their bits. All pairs of siblings are taken at once, as far as they fit into a block. Baskets are mined from
+their rarest item on, which keeps the conjunctions short; series by instant.
+
+Cost: one conjunction of bits for every set that is frequent but for its last item.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from timeveil.errors import InputError, ParameterError
-from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions
+from timeveil.errors import ParameterError
+from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, Words, packed, ranges
 
-MOST_ROWS = 2**31 - 1
-"""Rows have numbers of 32 bits, and so have the sizes of groups."""
+BLOCK_WORDS = 1 << 17
+"""Words of conjunctions that are computed at once: about what a core's cache holds."""
+WORD = 64
 
 
 @dataclass(frozen=True)
 class Family:
-    """All itemsets of at least `least` rows, the empty one included (F(D, sigma)).
+    """A downward closed family of itemsets as a tree, with the empty set as node 0.
 
-    Node 0 is the empty set; the children of a node stand together, in the order of their items; the items
-    of a node are those on its way from the root. Every subset of a set in the family is in it.
+    Nodes are sorted by length, then by `parent`, then by `rank`; the items of a node are those on its path
+    from the root, in ascending rank. `item_of` names the item of each rank.
     """
 
-    item: Ints
+    item_of: Ints
+    rank: Ints
     support: Ints
-    first: Ints
-    kids: Ints
+    parent: Ints
+    levels: Ints = field(repr=False)
     kinds: int
     instants: int
 
+    def __len__(self) -> int:
+        return len(self.rank)
+
     @property
-    def tree(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The four columns."""
-        return self.item, self.support, self.first, self.kids
+    def depth(self) -> int:
+        """Length of the longest set."""
+        return len(self.levels) - 2
 
     @cached_property
-    def links(self) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
-        """Where each node's items begin, all items, the node without each, and who has a node above it."""
-        from timeveil.models.patterns.kernels.boxes import links  # noqa: PLC0415
+    def children(self) -> tuple[Ints, Ints]:
+        """First child and number of children of each node."""
+        count = np.bincount(self.parent[1:], minlength=len(self))
+        return np.concatenate([[0], np.cumsum(count)[:-1]]) + 1, count
 
-        return links(self.item, self.first, self.kids)  # type: ignore[no-any-return]
+    @cached_property
+    def _bits_of_children(self) -> Words | None:
+        """For each node the ranks of its children as bits, where there are no more than a word has."""
+        if len(self.item_of) > WORD:
+            return None
+        first, count = self.children
+        inner = np.flatnonzero(count)
+        bits = np.zeros(len(self), np.uint64)
+        if len(inner):
+            bits[inner] = np.bitwise_or.reduceat(
+                np.uint64(1) << self.rank[1:].astype(np.uint64), first[inner] - 1
+            )
+        return bits
+
+    @cached_property
+    def _keys(self) -> Ints:
+        return self.parent[1:] * len(self.item_of) + self.rank[1:]
+
+    def child(self, node: Ints, rank: Ints) -> Ints:
+        """The child of each node by its rank, which must exist."""
+        bits = self._bits_of_children
+        if bits is None:
+            return np.searchsorted(self._keys, node * len(self.item_of) + rank) + 1
+        # children are in the order of their ranks, so the smaller ones are counted
+        smaller = (np.uint64(1) << np.arange(WORD, dtype=np.uint64)) - np.uint64(1)
+        return self.children[0][node] + np.bitwise_count(bits[node] & smaller[rank])
+
+    def node(self, items: Sequence[int]) -> int:
+        """The node of a set of items, -1 if it is not in the family."""
+        rank_of = np.argsort(self.item_of)
+        node = 0
+        for rank in sorted(rank_of[list(items)].tolist()):
+            key = node * len(self.item_of) + rank
+            node = int(np.searchsorted(self._keys, key)) + 1
+            if node > len(self._keys) or self._keys[node - 1] != key:
+                return -1
+        return node
+
+    def items(self, node: int) -> list[int]:
+        """The items of one node."""
+        items = []
+        while node:
+            items.append(int(self.item_of[self.rank[node]]))
+            node = int(self.parent[node])
+        return items[::-1]
+
+    @cached_property
+    def links(self) -> tuple[list[Ints], list[Ints]]:
+        """By length: the ranks of every node, and the nodes that it becomes without each."""
+        paths, drops = [np.zeros((1, 0), np.int64)], [np.zeros((1, 0), np.int64)]
+        for length in range(1, self.depth + 1):
+            level = slice(self.levels[length], self.levels[length + 1])
+            parent, rank = self.parent[level], self.rank[level]
+            above = parent - self.levels[length - 1]
+            paths.append(np.column_stack([paths[-1][above], rank]))
+            drops.append(np.column_stack([self.child(drops[-1][above], rank[:, None]), parent]))
+        return paths, drops
 
     @property
     def sets(self) -> Sets:
-        """The items of every node."""
-        begins, paths, _, _ = self.links
-        return begins, paths
+        """The items of every node, ascending."""
+        lengths = np.repeat(np.arange(self.depth + 1), np.diff(self.levels))
+        items = [np.sort(self.item_of[paths], axis=1).ravel() for paths in self.links[0]]
+        return Sets.of_lengths(lengths, np.concatenate(items))
 
-    @property
-    def maximal(self) -> NDArray[np.bool_]:
+    @cached_property
+    def maximal(self) -> Flags:
         """Nodes without a frequent proper superset."""
-        return ~self.links[3]
+        maximal = np.ones(len(self), np.bool_)
+        for drops in self.links[1]:
+            maximal[drops] = False
+        return maximal
 
-    def closed(self, support: Ints | None = None) -> NDArray[np.bool_]:
+    def closed(self) -> Flags:
         """Nodes without a frequent proper superset of the same support."""
-        begins, _, drops, _ = self.links
-        supports = self.support if support is None else support
-        above = np.repeat(np.arange(len(self.item)), np.diff(begins))
-        closed = np.ones(len(self.item), np.bool_)
-        closed[drops[supports[drops] == supports[above]]] = False
+        closed = np.ones(len(self), np.bool_)
+        for start, drops in zip(self.levels, self.links[1], strict=False):
+            same = self.support[drops] == self.support[start : start + len(drops), None]
+            closed[drops[same]] = False
         return closed
 
-    def with_support(self, support: Ints) -> Family:
-        """The same sets with other counts."""
-        return replace(self, support=support)
-
-    def child(self, node: int, item: int) -> int:
-        """The node with one item more, -1 if it is not in the family."""
-        low, high = int(self.first[node]), int(self.first[node] + self.kids[node])
-        place = low + int(np.searchsorted(self.item[low:high], item))
-        return place if place < high and self.item[place] == item else -1
-
-    def node(self, items: Sequence[int]) -> int:
-        """The node of a set of items in ascending order, -1 if it is not in the family."""
-        found = 0
-        for item in items:
-            found = self.child(found, item) if found >= 0 else -1
-        return found
-
     def without(self, nodes: Ints) -> Family:
-        """The sets that are left when some go, and with each all that hold it."""
-        begins, _, drops, _ = self.links
-        gone = np.zeros(len(self.item), np.bool_)
-        gone[nodes] = True
-        lengths = np.diff(begins)
-        for length in range(1, int(lengths.max(initial=0)) + 1):
-            level = np.flatnonzero(lengths == length)
-            below = drops[begins[level][:, None] + np.arange(length)]
-            gone[level] |= gone[below].any(axis=1)
-        kept = np.concatenate([[0], np.cumsum(~gone)])
-        first, ends = kept[self.first], kept[self.first + self.kids]
-        left = ~gone
+        """The sets that remain when these and all their supersets leave."""
+        stays = np.ones(len(self), np.bool_)
+        stays[nodes] = False
+        for start, drops in zip(self.levels, self.links[1], strict=False):
+            stays[start : start + len(drops)] &= stays[drops].all(axis=1)
+        number = np.concatenate([[0], np.cumsum(stays)])
+        levels = number[self.levels]
         return replace(
             self,
-            item=self.item[left],
-            support=self.support[left],
-            first=first[left],
-            kids=(ends - first)[left],
+            rank=self.rank[stays],
+            support=self.support[stays],
+            parent=number[self.parent[stays]],
+            levels=levels[: np.searchsorted(levels, levels[-1]) + 1],
         )
+
+
+@dataclass(slots=True)
+class Nodes:
+    """Nodes of a tree as they are discovered, in any order in which parents come first."""
+
+    rank: list[Ints]
+    support: list[Ints]
+    parent: list[Ints]
+    length: list[Ints]
+    total: int = 0
+
+    @classmethod
+    def rooted(cls, support: int) -> Nodes:
+        """The empty set alone."""
+        nodes = cls([], [], [], [])
+        nodes.add(np.array([-1]), np.array([support]), np.array([0]), 0)
+        return nodes
+
+    def add(self, rank: Ints, support: Ints, parent: Ints, length: int) -> Ints:
+        """Add sets of one length; the numbers that they get."""
+        self.rank.append(rank)
+        self.support.append(support)
+        self.parent.append(parent)
+        self.length.append(np.full(len(rank), length))
+        self.total += len(rank)
+        return np.arange(self.total - len(rank), self.total)
+
+    def family(self, item_of: Ints, kinds: int, instants: int) -> tuple[Family, Ints]:
+        """The family that they are, and the number here of each of its nodes."""
+        rank, support, parent, length = map(
+            np.concatenate, (self.rank, self.support, self.parent, self.length)
+        )
+        order = np.argsort(length, kind="stable")
+        levels = np.searchsorted(length[order], np.arange(int(length.max()) + 2))
+        number = np.zeros(len(rank), np.int64)
+        for start, stop in zip(levels[1:-1], levels[2:], strict=True):
+            level = order[start:stop]
+            level = level[np.argsort(number[parent[level]] * len(item_of) + rank[level])]
+            order[start:stop] = level
+            number[level] = np.arange(start, stop)
+        family = Family(
+            item_of, rank[order], support[order], number[parent[order]], levels, kinds, instants
+        )
+        return family, order
 
 
 def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Family:
     """Mine every set of at least `least` rows and at most `longest` items; more than `most` are refused."""
-    from timeveil.models.patterns.kernels.itemsets import mine_baskets, mine_symbols  # noqa: PLC0415
+    counts = np.bincount(rows.sets.items, minlength=len(rows.names))
+    item_of = np.arange(len(counts)) if rows.structural else np.argsort(counts, kind="stable")
+    nodes = Nodes.rooted(rows.rows)
+    ranked = _Ranked.of(rows.sets, item_of)
+    frequent = np.flatnonzero(counts[item_of] >= least)
+    numbers = nodes.add(frequent, counts[item_of][frequent], np.zeros(len(frequent), np.int64), 1)
+    if longest > 1:
+        for number, rank in zip(numbers.tolist(), frequent.tolist(), strict=True):
+            _mine_below(nodes, ranked, number, rank, least, longest, most)
+    if nodes.total > most:
+        raise _too_many(least, most)
+    return nodes.family(item_of, rows.kinds, rows.instants)[0]
 
-    if rows.rows > MOST_ROWS:
-        raise InputError(
-            f"there are {rows.rows:,} rows, and {MOST_ROWS:,} is the most that patterns are mined from",
-            hint="take a sample of them",
-            code="too-large",
-            facts={"rows": rows.rows, "most": MOST_ROWS},
+
+def _too_many(least: int, most: int) -> ParameterError:
+    return ParameterError(
+        f"more than {most - 1:,} patterns have {least:,} rows or more",
+        hint="raise {min_support}, or set {max_len}",
+        code="too-many-patterns",
+        facts={"patterns": most - 1, "min_support": least},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Rows with their items as ascending ranks: `rank` of each entry, and where the entry's row ends.
+
+    `entries[bounds[r]:bounds[r + 1]]` are the entries of rank `r`.
+    """
+
+    rank: Ints
+    row_end: Ints
+    entries: Ints
+    bounds: Ints
+
+    @classmethod
+    def of(cls, sets: Sets, item_of: Ints) -> _Ranked:
+        rank_of = np.argsort(item_of)
+        kinds, row = len(item_of), sets.owners
+        rank = np.sort(row * kinds + rank_of[sets.items]) - row * kinds
+        narrow: NDArray[np.integer] = rank.astype(np.uint16) if kinds < 1 << 16 else rank
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=kinds))])
+        # a stable sort of short integers takes one pass per byte
+        return cls(rank, sets.bounds[1:][row], np.argsort(narrow, kind="stable"), bounds)
+
+    def after(self, rank: int) -> tuple[Ints, Ints, int]:
+        """The ranks that follow one in its rows, the column of the row of each, and the number of rows."""
+        entries = self.entries[self.bounds[rank] : self.bounds[rank + 1]]
+        lengths = self.row_end[entries] - entries - 1
+        return self.rank[ranges(entries + 1, lengths)], np.repeat(np.arange(len(entries)), lengths), len(entries)
+
+
+def _mine_below(
+    nodes: Nodes, ranked: _Ranked, number: int, rank: int, least: int, longest: int, most: int
+) -> None:
+    """All sets whose first item has this rank, from the rows that have it."""
+    later, column, rows = ranked.after(rank)
+    counts = np.bincount(later, minlength=len(ranked.bounds) - 1)
+    frequent = np.flatnonzero(counts >= least)
+    numbers = nodes.add(frequent, counts[frequent], np.full(len(frequent), number), 2)
+    if len(frequent) < 2 or longest < 3:
+        return
+    line = np.full(len(counts), -1)
+    line[frequent] = np.arange(len(frequent))
+    inside = line[later] >= 0
+    flags = np.zeros((len(frequent), -(-rows // WORD) * WORD), np.bool_)
+    flags[line[later[inside]], column[inside]] = True
+    pending = [_Siblings(2, numbers, frequent, np.full(len(frequent), len(frequent)), packed(flags))]
+    while pending:
+        siblings, waiting = pending.pop().cut()
+        if waiting is not None:
+            pending.append(waiting)
+        below = siblings.joined(nodes, least)
+        if nodes.total > most:
+            raise _too_many(least, most)
+        if below is not None and below.length < longest:
+            pending.append(below)
+
+
+@dataclass(frozen=True, slots=True)
+class _Siblings:
+    """Sets of one length: their numbers, last ranks and rows as bits.
+
+    The sets that share all items but the last are neighbours; `end` is the end of each one's neighbourhood.
+    """
+
+    length: int
+    number: Ints
+    rank: Ints
+    end: Ints
+    bits: Words
+    joining: int | None = None
+    """How many of the first sets are joined with later ones; None for all."""
+
+    def cut(self) -> tuple[_Siblings, _Siblings | None]:
+        """As many as can be joined within one block, and what waits."""
+        partners = self.end - np.arange(len(self.end)) - 1
+        room = max(BLOCK_WORDS // self.bits.shape[1], int(partners[0]))
+        upto = int(np.searchsorted(np.cumsum(partners), room, "right"))
+        if upto == len(self.end):
+            return self, None
+        waiting = _Siblings(
+            self.length, self.number[upto:], self.rank[upto:], self.end[upto:] - upto, self.bits[upto:]
         )
-    longest = min(longest, rows.instants)
-    if rows.columns is None:
-        found = mine_baskets(rows.starts, rows.items, len(rows.names), least, longest, most)
-    else:
-        found = mine_symbols(rows.columns, rows.kinds, least, longest, most)
-    item, support, first, kids, whole = found
-    if not whole:
-        raise ParameterError(
-            f"more than {most - 1:,} patterns have {least:,} rows or more",
-            hint="raise min_support, or set max_len",
-            code="too-many-patterns",
-            facts={"patterns": most - 1, "min_support": least},
-        )
-    return Family(item, support, first, kids, rows.kinds, rows.instants)
+        return replace(self, joining=upto), waiting
+
+    def joined(self, nodes: Nodes, least: int) -> _Siblings | None:
+        """All frequent unions of two neighbours, added to the nodes; None if nothing can follow them."""
+        partners = (self.end - np.arange(len(self.end)) - 1)[: self.joining]
+        left = np.repeat(np.arange(len(partners)), partners)
+        right = ranges(np.arange(len(partners)) + 1, partners)
+        bits = self.bits[left]
+        bits &= self.bits[right]
+        counts = np.einsum("ij->i", np.bitwise_count(bits), dtype=np.int64)
+        frequent = np.flatnonzero(counts >= least)
+        left, rank = left[frequent], self.rank[right[frequent]]
+        numbers = nodes.add(rank, counts[frequent], self.number[left], self.length + 1)
+        end = np.searchsorted(left, left, "right")
+        if (end - np.searchsorted(left, left) <= 1).all():
+            return None
+        return _Siblings(self.length + 1, numbers, rank, end, bits[frequent])

@@ -1,6 +1,6 @@
 """From sanitized counts to a release and its ledger.
 
-Patterns stand in the order of their length and then of their items, which tells nothing of how rows came in.
+Patterns are in the order of their length and then of their items, which is independent of the order of rows.
 """
 
 from __future__ import annotations
@@ -10,83 +10,74 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.version import TOOL
 from timeveil.models.patterns.method.channels import Channels
-from timeveil.models.patterns.method.explaining import Groups, groups_of, told
+from timeveil.models.patterns.method.explaining import LedgerTables
 from timeveil.models.patterns.method.family import Family
 from timeveil.models.patterns.method.sanitizing import Virtual
 from timeveil.models.patterns.method.settings import Settings
 from timeveil.models.patterns.method.sources import Source
-from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions, as_lists, chosen
+from timeveil.models.patterns.method.transactions import Flags, Ints, Transactions
 
 
 @dataclass(frozen=True, slots=True)
 class Sanitized:
-    """Patterns before and after, what small groups there were, and what was done about them."""
+    """Patterns before and after, the small groups among them, and what was done about those."""
 
     before: Family
     after: Family
     channels: Channels
     virtual: Virtual
-    gone: NDArray[np.bool_] | None = None
+    withheld: Flags | None = None
     rounds: int = 1
 
 
 def assemble(
-    settings: Settings, source: Source, rows: Transactions, least: int, done: Sanitized
+    settings: Settings, source: Source, rows: Transactions, least: int, sanitized: Sanitized
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
-    shown = np.arange(len(done.after.item))
+    published = np.arange(len(sanitized.after))
     if settings.published == "closed":
-        closed = done.after.closed()
-        closed[0] = True  # the empty pattern tells how many people there are
-        shown = np.flatnonzero(closed)
-    data = pattern_table(done.after, shown, rows.names)
+        closed = sanitized.after.closed()
+        closed[0] = True  # the empty pattern is the number of people
+        published = np.flatnonzero(closed)
+    data = pattern_table(sanitized.after, published, rows.names)
     promise = replace(settings.promise, counts_alone=source.instants is not None and not settings.structural)
-    manifest = {**_manifest(settings, source, least), "guarantee": promise.as_dict()}
-    manifest["counts"] = {
+    counts = {
         "patterns": data.num_rows,
-        "transactions": int(done.after.support[0]),
-        "virtual": done.virtual.total,
+        "transactions": int(sanitized.after.support[0]),
+        "virtual": sanitized.virtual.total,
     }
-    groups = groups_of(done.channels)
-    mappings = {
-        "virtual": pa.table(
-            {
-                "pattern": as_lists(done.virtual.sets, rows.names),
-                "copies": pa.array(done.virtual.copies, pa.int64()),
-            }
-        ),
-        "channels": told(groups, done.channels, rows.names),
-    }
+    manifest = {**_manifest(settings, source, least), "guarantee": promise.as_dict(), "counts": counts}
+    virtual = pa.table(
+        {
+            "pattern": sanitized.virtual.sets.as_lists(rows.names),
+            "copies": pa.array(sanitized.virtual.copies, pa.int64()),
+        }
+    )
     ledger = Ledger(
-        "patterns", _entries(source, done.gone), source.relation, mappings, _facts(source, rows, done, groups)
+        "patterns",
+        _entries(source, sanitized.withheld),
+        source.relation,
+        LedgerTables(virtual, sanitized.channels, rows.names),
+        _facts(source, rows, sanitized),
     )
     return Release(promise, manifest, {"data": data}), ledger
 
 
-def pattern_table(family: Family, shown: Ints, names: tuple[str, ...]) -> pa.Table:
-    """Some patterns of a family with their supports, in canonical order."""
-    order = shown[_canonical(chosen(family.sets, shown))]
+def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Table:
+    """Patterns of a family with their supports, by length and then by items."""
+    sets = family.sets.take(nodes)
+    order = np.lexsort([*sets.keys(len(names))[::-1], sets.lengths])
     return pa.table(
         {
-            "pattern": as_lists(chosen(family.sets, order), names),
-            "support": pa.array(family.support[order], pa.int64()),
+            "pattern": sets.take(order).as_lists(names),
+            "support": pa.array(family.support[nodes[order]], pa.int64()),
         }
     )
-
-
-def _canonical(sets: Sets) -> Ints:
-    """Places of sets by length, then by items."""
-    bounds, items = sets
-    lengths = np.diff(bounds)
-    padded = np.full((len(lengths), int(lengths.max(initial=0))), -1, np.int64)
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = items
-    return np.lexsort([*reversed(padded.T), lengths])
 
 
 def _manifest(settings: Settings, source: Source, least: int) -> dict[str, Any]:
@@ -123,42 +114,43 @@ def _manifest(settings: Settings, source: Source, least: int) -> dict[str, Any]:
     }
 
 
-def _entries(source: Source, gone: NDArray[np.bool_] | None) -> pa.Table:
+def _entries(source: Source, withheld: Flags | None) -> pa.Table:
     """One row per input row: the number of its transaction, null where that is not counted."""
     number = np.arange(source.rows.rows + 1, dtype=np.int64)
-    if gone is not None:
-        number[:-1][gone] = -1
-    number[-1] = -1
-    found = number[source.row_of]
+    number[-1] = -1  # what `row_of` says of a row that was left out
+    if withheld is not None:
+        number[:-1][withheld] = -1
+    transaction = number[source.row_of]
     return pa.table(
         {
-            "row": pa.array(np.arange(len(found), dtype=np.int64)),
-            "transaction": pa.array(found, mask=found < 0),
+            "row": pa.array(np.arange(len(transaction), dtype=np.int64)),
+            "transaction": pa.array(transaction, mask=transaction < 0),
         }
     )
 
 
-def _facts(source: Source, rows: Transactions, done: Sanitized, groups: Groups) -> dict[str, Any]:
-    before, after = done.before, done.after
-    same = np.arange(len(before.item))[1:] if len(before.item) == len(after.item) else None
-    error = np.zeros(0) if same is None else (after.support[same] / before.support[same] - 1)
+def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str, Any]:
+    before, after, groups = sanitized.before, sanitized.after, sanitized.channels.groups
+    error = None
+    if len(before) == len(after):
+        error = after.support[1:] / before.support[1:] - 1
     return {
         "origin": source.origin,
         "transactions": rows.rows,
         "items": len(source.rows.names),
-        "frequent_items": int(before.kids[0]),
-        "patterns": len(before.item) - 1,
-        "lost": len(before.item) - len(after.item),
-        "changed": None if same is None else int(np.count_nonzero(error)),
-        "mean_error": None if same is None else float(error.mean()),
-        "worst_error": None if same is None else float(error.max()),
+        "frequent_items": int(before.levels[2] - 1),
+        "patterns": len(before) - 1,
+        "lost": len(before) - len(after),
+        "changed": None if error is None else int(np.count_nonzero(error)),
+        "mean_error": None if error is None else float(error.mean()),
+        "worst_error": None if error is None else float(error.max()),
         "channels": len(groups),
-        "cells": len(done.channels),
+        "cells": len(sanitized.channels),
         "people_in_channels": int(groups.size.sum()),
-        "mergers": len(done.virtual.copies),
-        "virtual": done.virtual.total,
-        "withheld": 0 if done.gone is None else int(np.count_nonzero(done.gone)),
-        "rounds": done.rounds,
+        "mergers": len(sanitized.virtual.copies),
+        "virtual": sanitized.virtual.total,
+        "withheld": 0 if sanitized.withheld is None else int(np.count_nonzero(sanitized.withheld)),
+        "rounds": sanitized.rounds,
         "filled": source.filled,
         "left_out": source.left_out,
         "without_items": source.without_items,

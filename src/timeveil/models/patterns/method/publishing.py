@@ -16,19 +16,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
+from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.beside import refuse_same_people
 from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.outcome import Sanitized, assemble
+from timeveil.models.patterns.method.outcome import Sanitized, assemble, pattern_table
 from timeveil.models.patterns.method.sanitizing import additive, clone, no_rows, raised, tight
 from timeveil.models.patterns.method.settings import (
     CAP,
     Settings,
+    as_count,
     least_support,
     nothing_frequent,
     search_from,
@@ -37,6 +42,9 @@ from timeveil.models.patterns.method.settings import (
 from timeveil.models.patterns.method.sources import read_source
 from timeveil.models.patterns.method.suppressing import suppress_patterns, suppress_rows
 from timeveil.models.patterns.method.transactions import Transactions
+
+
+KINDS = ("frequent", "closed", "maximal")
 
 
 def sanitize_patterns(
@@ -106,7 +114,7 @@ def sanitize_patterns(
 
 
 def sanitized(rows: Transactions, settings: Settings, least: int, progress: Progress = silent) -> Sanitized:
-    """Mine, find the channels, and close them by the method asked for."""
+    """Mine, find the channels, and close them by the chosen method."""
     k, cap, structural = settings.promise.k, settings.search.cap, settings.structural
     longest = settings.search.max_len or rows.instants
     if rows.largest < least:
@@ -117,15 +125,64 @@ def sanitized(rows: Transactions, settings: Settings, least: int, progress: Prog
     progress("closing them", 0.6)
     match settings.method:
         case "additive":
-            virtual = additive(channels, rows, k)
+            virtual = additive(channels, k)
         case "tight":
             virtual = tight(channels, rows, k)
         case "clone":
             virtual = clone(channels, rows, k)
         case "suppressive":
-            less = suppress_rows(rows, before, least, k, longest=longest, most=cap, structural=structural)
-            return Sanitized(before, less.family, channels, no_rows(), less.gone, less.rounds)
+            fewer = suppress_rows(rows, channels, least, k, longest=longest, most=cap, structural=structural)
+            return Sanitized(before, fewer.family, channels, no_rows(), fewer.withheld, fewer.rounds)
         case "itemset":
-            fewer = suppress_patterns(rows, before, k, most=cap, structural=structural)
-            return Sanitized(before, fewer.family, channels, no_rows(), fewer.gone, fewer.rounds)
-    return Sanitized(before, raised(before, virtual, len(rows.names)), channels, virtual)
+            fewer = suppress_patterns(rows, channels, k, most=cap, structural=structural)
+            return Sanitized(before, fewer.family, channels, no_rows(), fewer.withheld, fewer.rounds)
+    return Sanitized(before, raised(before, virtual), channels, virtual)
+
+
+def mine(
+    source: Any,
+    roles: Roles | None = None,
+    *,
+    min_support: float = 0.01,
+    kind: str = "frequent",
+    symbols: int = 6,
+    center: str = "mean",
+    instants: Sequence[str] | None = None,
+    max_len: int | None = None,
+    cap: int = CAP,
+    fill: str | None = None,
+    zone: str | None = None,
+    unit: str | None = None,
+) -> pa.Table:
+    """Mine frequent, closed or maximal patterns with exact supports, which promise nothing: keep them private.
+
+    `kind` is `"frequent"`; `"closed"`, patterns that no longer one has the support of; or `"maximal"`, those
+    that are part of no longer one. The other parameters are those of `sanitize_patterns`.
+
+    >>> table = pa.table({"has": [["tea", "milk"], ["tea"], ["tea", "milk"]]})
+    >>> mine(table, Roles(item="has"), min_support=2, kind="maximal").to_pylist()
+    [{'pattern': ['milk', 'tea'], 'support': 2}]
+    """
+    if kind not in KINDS:
+        raise ParameterError(
+            f"`kind` is one of {', '.join(KINDS)}", hint="name one of these", code="bad-parameter"
+        )
+    search = search_from(
+        min_support=min_support,
+        symbols=symbols,
+        center=center,
+        instants=instants,
+        max_len=max_len,
+        cap=cap,
+        fill=fill,
+    )
+    rows = read_source(source, roles, search, zone=zone, unit=unit).rows
+    least = as_count(min_support, rows.rows)
+    rows = rows.frequent(least)
+    if rows.largest < least:
+        raise nothing_frequent(least, rows.largest, 1)
+    family = mine_family(rows, least, search.max_len or rows.instants, search.cap)
+    nodes = np.arange(len(family))
+    if kind != "frequent":
+        nodes = np.flatnonzero(family.closed() if kind == "closed" else family.maximal)
+    return pattern_table(family, nodes, rows.names)

@@ -1,19 +1,19 @@
 """Raise counts until no small group can be computed (Algorithm 4, corrected).
 
-Every channel says that a few rows have some items (present) and not others (absent). Channels that
-agree are merged, and for each merger V virtual rows are added that have its present items. Every
-pattern below V rises by as much, the empty one too: the result is what the original rows and the virtual
-ones give together, so no count contradicts another, and no pattern is lost.
+Every channel says that a few rows have some items (present) and not others (absent). Channels that agree are
+merged, and for each merger V virtual rows are added that have its present items. Every pattern below V rises
+by as much, the empty one too: the result is what the original rows and the virtual ones give together, so no
+count contradicts another, and no pattern is lost.
 
 A virtual row of series has one symbol at every instant, as everybody has: where a merger leaves an instant
-open, one that it does not lack and that raises counts by little. So rows and virtual rows are all series, and
-that everybody has one symbol at every instant tells nothing about which are virtual.
+open, a symbol that it does not lack and that raises counts by little. So all rows are series, and that
+everybody has one symbol at every instant does not show which are virtual.
 
 Why no small group is left. A group is a question that every row answers with yes or no. V has what its merger
 has and lacks what it lacks, so it is in the small cell of every channel that was merged, and k copies make
-each of them k at least. In any other group V counts k times or not at all, so what was 0 is 0 or k at least,
+each of them at least k. In any other group V counts k times or not at all, so what was 0 is 0 or at least k,
 and what was k is no less. With fewer copies, as many as V's smallest cell needs, every cell that V is in
-becomes k at least, and all other cells stay as they were.
+becomes at least k, and all other cells stay as they were.
 
 Where we depart from the print: two channels merge if and only if neither has what the other lacks and, in
 series, a symbol is left at every instant; k rows are added for each merger; all frequent sets rise, closed or
@@ -22,119 +22,245 @@ not, and the empty set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timeveil.models.patterns.method.channels import Channels
-from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions, chosen
+from timeveil.models.patterns.method.channels import Channels, Groups, cells_to_sum, projected
+from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
+from timeveil.models.patterns.method.transactions import (
+    Flags,
+    Ints,
+    Sets,
+    Transactions,
+    Words,
+    packed,
+    ranges,
+    unpacked,
+)
 
-Words = NDArray[np.uint64]
+UNIT_COST = 1 << 32
+"""What a count of 1 costs to raise by 1; a count of n costs 1/n of it. Whole numbers keep ties exact."""
+BLOCK_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Virtual:
-    """Rows that are added: what each has, and how many times."""
+    """Rows that are added: what each has, and how many copies."""
 
     sets: Sets
     copies: Ints
 
     @property
     def total(self) -> int:
-        """How many rows that makes."""
+        """Number of rows added."""
         return int(self.copies.sum())
 
 
 def no_rows() -> Virtual:
     """Nothing is added."""
-    return Virtual((np.zeros(1, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
+    return Virtual(Sets.of_lengths(np.zeros(0, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
 
 
-def additive(channels: Channels, rows: Transactions, k: int) -> Virtual:
+def additive(channels: Channels, k: int) -> Virtual:
     """k copies of a row that has what each merger has."""
-    sets = mergers(channels, rows)
-    return Virtual(sets, np.full(len(sets[0]) - 1, k))
+    sets = mergers(channels)
+    return Virtual(sets, np.full(len(sets.lengths), k))
 
 
 def tight(channels: Channels, rows: Transactions, k: int) -> Virtual:
-    """As many copies of what each merger has as make every cell that they fall into k or more."""
-    return _needed(mergers(channels, rows), channels, rows, k)
+    """As few copies of what each merger has as make every cell that they fall into k or more."""
+    return _needed(mergers(channels), channels, rows, k)
 
 
 def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that somebody has."""
-    from timeveil.models.patterns.kernels.virtual import rows_of_cells  # noqa: PLC0415
-
-    rows = rows.settled()
-    cells = (*channels.present, *channels.absent)
-    _, first = rows_of_cells(rows.holders(), rows.rows, *cells)
-    return _needed(chosen((rows.starts, rows.items), np.unique(first)), channels, rows, k)
+    rows = rows.sorted()
+    firsts = [int(np.argmax(members)) for members in members_of(channels.groups, rows)]
+    return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, rows, k)
 
 
-def raised(family: Family, virtual: Virtual, items: int) -> Family:
-    """Every count with the virtual rows in it."""
-    from timeveil.models.patterns.kernels.virtual import added_support  # noqa: PLC0415
+def members_of(groups: Groups, rows: Transactions) -> Iterator[Flags]:
+    """For each group a flag for every row: whether it has all that the group has and nothing it lacks."""
+    holders = rows.holders()
+    everybody = packed(np.ones((1, rows.rows), np.bool_))[0]
+    for present, absent in zip(groups.present.each(), groups.absent.each(), strict=True):
+        bits = everybody.copy()
+        for item in present:
+            bits &= holders[item]
+        for item in absent:
+            bits &= ~holders[item]
+        yield unpacked(bits, rows.rows)
 
-    if len(virtual.copies) == 0:
+
+def raised(family: Family, virtual: Virtual) -> Family:
+    """Every count with the virtual rows in it, by length; only nodes that a virtual row has go on."""
+    if virtual.total == 0:
         return family
-    more = added_support(family.item, family.first, family.kids, *virtual.sets, items, virtual.copies)
-    more += family.support
-    return family.with_support(more)
+    first, children = family.children
+    holders = packed(virtual.sets.flags(len(family.item_of)).T)[family.item_of]
+    weighing = _Weights.of(virtual.copies)
+    support = family.support.copy()
+    support[0] += virtual.total
+    pending = [(np.zeros(1, np.int64), packed(np.ones((1, len(virtual.copies)), np.bool_)))]
+    while pending:
+        nodes, bits = pending.pop()
+        step = max(1, BLOCK_WORDS // bits.shape[1])
+        below = ranges(first[nodes], children[nodes])
+        above = np.repeat(np.arange(len(nodes)), children[nodes])
+        for start in range(0, len(below), step):
+            block = below[start : start + step]
+            common = bits[above[start : start + step]] & holders[family.rank[block]]
+            added = weighing.total(common)
+            reached = np.flatnonzero(added)
+            support[block[reached]] += added[reached]
+            pending.append((block[reached], common[reached]))
+    return replace(family, support=support)
 
 
-def mergers(channels: Channels, rows: Transactions) -> Sets:
-    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items.
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Numbers of copies as binary digits: for each digit the rows that have it, as bits."""
 
-    Items are bits, the first one highest: of sets of one size the first in order is the largest number.
+    unit: int
+    digits: list[Words]
+
+    @classmethod
+    def of(cls, copies: Ints) -> _Weights:
+        unit = int(np.gcd.reduce(copies))  # all copies alike take one digit
+        shares = copies // unit
+        count = int(shares.max()).bit_length()
+        return cls(unit, [packed((shares >> digit & 1 > 0)[None])[0] for digit in range(count)])
+
+    def total(self, bits: Words) -> Ints:
+        """The copies of the rows in each line of bits."""
+        total = np.zeros(len(bits), np.int64)
+        for digit, rows in enumerate(self.digits):
+            total += np.einsum("ij->i", np.bitwise_count(bits & rows), dtype=np.int64) << digit
+        return total * self.unit
+
+
+def mergers(channels: Channels) -> Sets:
+    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items."""
+    family = channels.published
+    have, lack = _first_fit(channels.groups, len(family.item_of), family.kinds)
+    if family.kinds > 1:
+        have = _completed_series(have, lack, family)
+    lines, items = np.nonzero(have)
+    return Sets.of_lengths(np.bincount(lines, minlength=len(have)), items)
+
+
+def _first_fit(groups: Groups, items: int, kinds: int) -> tuple[Flags, Flags]:
+    """Put groups in their order into the first merger that agrees; what each merger has and lacks.
+
+    For each item the mergers that have it, and those that lack it, are bits of an integer, so all mergers
+    are asked at once; the lowest one that nothing is against is the first that agrees.
     """
-    from timeveil.models.patterns.kernels.merging import as_lines, first_fit, instants_in, largest_first  # noqa: PLC0415
+    having, lacking, excluded = ([0] * items for _ in range(3))
+    siblings = [[y for y in range(x - x % kinds, x - x % kinds + kinds) if y != x] for x in range(items)]
+    last: list[int] | None = None
+    against_present = mergers_made = 0
+    for present, absent in zip(groups.present.each(), groups.absent.each(), strict=True):
+        if present != last:
+            # joining a group does not change what is against others with the same items
+            last, against_present = present, 0
+            for item in present:
+                against_present |= lacking[item] | excluded[item]
+        against = against_present
+        for item in absent:
+            against |= having[item]
+        if kinds > 1:
+            against |= _nothing_left(absent, lacking, kinds)
+        home = ~against & (against + 1)
+        for item in present:
+            having[item] |= home
+            for sibling in siblings[item]:
+                excluded[sibling] |= home
+        for item in absent:
+            lacking[item] |= home
+        mergers_made = max(mergers_made, home.bit_length())
+    return _as_flags(having, mergers_made), _as_flags(lacking, mergers_made)
 
-    used = instants_in(channels.present[1], channels.absent[1], rows.kinds, rows.instants)
-    places = _places(used, rows)
-    width = -(-len(used) // (64 // rows.kinds))
-    lines = largest_first(as_lines(*channels.present, *channels.absent, *places, width))
-    have, lack = first_fit(lines, rows.kinds)
-    if rows.structural:
-        return _series(have, lack, places, channels.published)
-    flags = np.unpackbits(have.astype(">u8").view(np.uint8), axis=1, count=len(used)).astype(np.bool_)
-    bounds = np.concatenate([[0], np.cumsum(flags.sum(1))])
-    return bounds, np.broadcast_to(used, flags.shape)[flags]
+
+def _nothing_left(absent: list[int], lacking: list[int], kinds: int) -> int:
+    """The mergers that would lack every symbol of an instant."""
+    mergers_without = 0
+    for instant in {item // kinds for item in absent}:
+        lack_all = -1
+        for item in range(instant * kinds, instant * kinds + kinds):
+            if item not in absent:
+                lack_all &= lacking[item]
+        mergers_without |= lack_all
+    return mergers_without
 
 
-def _places(used: Ints, rows: Transactions) -> tuple[Ints, Words]:
-    """The word of each item, and its bit in it, none at an instant that is not used."""
-    at, symbol = np.arange(len(used))[:, None], np.arange(rows.kinds)
-    items, per_word = used[:, None] * rows.kinds + symbol, 64 // rows.kinds
-    word_of, bit_of = np.zeros(len(rows.names), np.int64), np.zeros(len(rows.names), np.uint64)
-    word_of[items] = at // per_word
-    bit_of[items] = np.uint64(1) << (63 - at % per_word * rows.kinds - symbol).astype(np.uint64)
-    return word_of, bit_of
+def _as_flags(bits: list[int], count: int) -> Flags:
+    """A line for each merger with a flag for each item."""
+    rows = [np.frombuffer(item.to_bytes(-(-count // 8) or 1, "little"), np.uint8) for item in bits]
+    return np.unpackbits(np.array(rows), axis=1, count=count, bitorder="little").astype(np.bool_).T
 
 
-def _series(have: Words, lack: Words, places: tuple[Ints, Words], family: Family) -> Sets:
-    """A series for each merger: what it has and, at every other instant, what costs published counts least.
+def _completed_series(have: Flags, lack: Flags, family: Family) -> Flags:
+    """What each merger has and, at every other instant, a symbol that costs published counts least.
 
-    A symbol costs what all patterns with it and something of the row do, nothing if none is published.
+    A symbol costs what raising all patterns with it and something of the row does; then what raising all
+    patterns with it does; among equals the first. Instants are filled in their order.
     """
-    from timeveil.models.patterns.kernels.virtual import cheapest, together  # noqa: PLC0415
+    costs, kinds = _joint_costs(family), family.kinds
+    row_cost = have @ costs
+    rows = have.copy()
+    for first in range(0, len(family.item_of), kinds):
+        symbols = np.arange(first, first + kinds)
+        symbols = symbols[np.argsort(costs[symbols, symbols], kind="stable")]
+        open_rows = np.flatnonzero(~rows[:, symbols].any(axis=1))
+        cells = np.ix_(open_rows, symbols)
+        price = np.where(lack[cells], np.iinfo(np.int64).max, row_cost[cells])
+        cheapest = symbols[np.argmin(price, axis=1)]
+        rows[open_rows, cheapest] = True
+        row_cost[open_rows] += costs[cheapest]
+    return rows
 
-    known = family.item[family.first[0] :][: family.kids[0]]  # every item of a set is one by itself
-    place = np.full(len(places[0]), len(known))  # what no pattern has costs nothing, as the last of all costs
-    place[known] = np.arange(len(known))
-    costs = together(*family.tree, place, len(known), family.instants)
-    found = cheapest(have, lack, *places, costs, place, family.kinds)
-    return np.arange(len(found) + 1) * found.shape[1], found.ravel()
+
+def _joint_costs(family: Family) -> Ints:
+    """For every two items what raising all patterns with both by one costs; of an item, all with it."""
+    items = len(family.item_of)
+    costs = np.zeros(items * items, np.int64)
+    for start, paths in zip(family.levels, family.links[0], strict=False):
+        cost = UNIT_COST // np.maximum(family.support[start : start + len(paths)], 1)
+        for left, right in combinations(range(paths.shape[1]), 2):
+            pair = paths[:, left] * items + paths[:, right]
+            costs += np.bincount(pair, cost, minlength=items * items).astype(np.int64)
+        for column in paths.T:
+            costs += np.bincount(column * (items + 1), cost, minlength=items * items).astype(np.int64)
+    square = costs.reshape(items, items)
+    return square + np.triu(square, 1).T
 
 
 def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtual:
     """m(V) = the largest of k less the rows that share V's cell, over all boxes; none if not above 0."""
-    from timeveil.models.patterns.kernels.boxes import shortfall  # noqa: PLC0415
-    from timeveil.models.patterns.method.channels import cell_numbers  # noqa: PLC0415
+    family = channels.family
+    has = sets.flags(len(family.item_of))
+    boxes_at_once = max(1, BLOCK_CELLS // max(1, len(has)))
+    smallest = np.full(len(has), k, np.int64)
+    for form in channels.forms:
+        for _, block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
+            if form.cells > cells_to_sum(rows):
+                sharing = [_sharing(rows, sets, family.item_of[ranks]) for ranks in block.ranks]
+                smallest = np.minimum(smallest, np.min(sharing, axis=0))
+                continue
+            cells = block.cell_of(has[:, family.item_of])
+            sizes = block.sizes(family)[cells, np.arange(len(block.ranks))]
+            smallest = np.minimum(smallest, sizes.min(axis=1))
+    used = np.flatnonzero(smallest < k)
+    return Virtual(sets.take(used), k - smallest[used])
 
-    family, boxes = channels.family, channels.boxes
-    room = int(cell_numbers(boxes, family.kinds).max(initial=1))
-    copies = shortfall(family.tree, family.kinds, *boxes, *sets, k, room, len(rows.names))
-    used = np.flatnonzero(copies > 0)
-    return Virtual(chosen(sets, used), copies[used])
+
+def _sharing(rows: Transactions, sets: Sets, items: Ints) -> Ints:
+    """Number of rows that have the same of these items as each set."""
+    virtual = replace(rows, sets=sets)
+    both = np.concatenate([projected(rows, items), projected(virtual, items)])
+    _, cell = np.unique(both, axis=0, return_inverse=True)
+    counts = np.bincount(cell[: rows.rows], minlength=len(both))
+    return counts[cell[rows.rows :]]

@@ -21,7 +21,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.models.patterns.method.settings import Search
-from timeveil.models.patterns.method.transactions import Ints, Transactions, of_symbols
+from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions, of_symbols
 from timeveil.reading.baskets import gather, read_baskets
 from timeveil.reading.collection import collect, read_series, refuse_rare
 from timeveil.reading.columns import is_list
@@ -65,7 +65,7 @@ class Source:
         item = self.relation.roles.item
         if item is not None and not is_list(self.relation.data.schema.field(item).type):
             return None
-        return int(np.count_nonzero(np.diff(self.rows.starts) == 0))
+        return int(np.count_nonzero(self.rows.sets.lengths == 0))
 
 
 def read_source(
@@ -96,7 +96,7 @@ def _of_baskets(source: Any, roles: Roles, search: Search) -> Source:
     _refuse_of_series(search, ("instants", "fill"), "transactions")
     relation = read_baskets(source, roles)
     found = gather(relation)
-    rows = Transactions(found.names, 1, found.starts, found.items)
+    rows = Transactions(found.names, 1, Sets(found.starts, found.items))
     _refuse_written_lists(rows, str(roles.item))
     return Source("baskets", relation, rows, found.basket_of_row)
 
@@ -114,7 +114,7 @@ def _refuse_of_series(search: Search, names: Sequence[str], found: str) -> None:
 
 def _refuse_written_lists(rows: Transactions, column: str) -> None:
     """CSV has no lists: a cell such as "a;b" is one item there, and no pattern has two."""
-    if rows.rows == 0 or int(np.diff(rows.starts).max()) > 1:
+    if rows.rows == 0 or int(rows.sets.lengths.max()) > 1:
         return
     written = sum(any(mark in name for mark in _MARKS) for name in rows.names)
     if 2 * written >= len(rows.names) > 1:

@@ -1,117 +1,165 @@
-"""What patterns are mined from: for every row some items, at most one of each instant.
+"""What patterns are mined from: every row has items, at most one of each instant.
 
-In series an item is a symbol at an instant. In baskets every item is an instant of its own, so that one
-rule serves both: nobody has two items of one instant.
+In series an item is a symbol at an instant. In baskets every item is an instant of its own, so one rule
+serves both: nobody has two items of one instant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Words = NDArray[np.uint64]
 
 
-Sets = tuple[Ints, Ints]
-"""Bounds and members of many sets of items."""
+class Sets(NamedTuple):
+    """Many sets of items: set `s` holds `items[bounds[s]:bounds[s + 1]]`, ascending."""
+
+    bounds: Ints
+    items: Ints
+
+    @classmethod
+    def of_lengths(cls, lengths: Ints, items: Ints) -> Sets:
+        """Sets of these lengths, their items one set after the other."""
+        return cls(np.concatenate([[0], np.cumsum(lengths)]), items)
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of items of each set."""
+        return np.diff(self.bounds)
+
+    @property
+    def owners(self) -> Ints:
+        """The set that each item belongs to."""
+        return np.repeat(np.arange(len(self.bounds) - 1), self.lengths)
+
+    def take(self, which: Ints) -> Sets:
+        """The sets with these numbers."""
+        lengths = self.lengths[which]
+        return Sets.of_lengths(lengths, self.items[ranges(self.bounds[:-1][which], lengths)])
+
+    def where(self, flags: Flags) -> Sets:
+        """All sets, each with its flagged items only."""
+        return Sets(np.concatenate([[0], np.cumsum(flags)])[self.bounds], self.items[flags])
+
+    def each(self) -> Iterator[list[int]]:
+        """The items of one set after the other."""
+        items = self.items.tolist()
+        return (items[start:stop] for start, stop in pairwise(self.bounds.tolist()))
+
+    def flags(self, kinds: int) -> Flags:
+        """A row for each set, with a flag for each of `kinds` items."""
+        flags = np.zeros((len(self.bounds) - 1, kinds), np.bool_)
+        flags[self.owners, self.items] = True
+        return flags
+
+    def keys(self, kinds: int) -> list[Words]:
+        """Columns to sort sets by their items, the first column first; a set comes before its own beginning.
+
+        As many items as fit share a word, each counted down from `kinds`, none as 0; complements ascend.
+        """
+        bits = int(kinds).bit_length()
+        per_word = 64 // bits
+        position = np.arange(len(self.items)) - np.repeat(self.bounds[:-1], self.lengths)
+        width = max(1, -(-int(self.lengths.max(initial=0)) // per_word))
+        words = np.zeros((width, len(self.bounds) - 1), np.uint64)
+        shift = (per_word - 1 - position % per_word) * bits
+        digits = (kinds - self.items).astype(np.uint64) << shift.astype(np.uint64)
+        np.add.at(words, (position // per_word, self.owners), digits)
+        return [~word for word in words]
+
+    def as_lists(self, names: tuple[str, ...]) -> pa.Array:
+        """The sets as lists of the items' names."""
+        texts = pa.array(names, pa.string()).take(pa.array(self.items, pa.int64()))
+        return pa.ListArray.from_arrays(pa.array(self.bounds, pa.int32()), texts)
 
 
-def chosen(sets: Sets, which: Ints) -> Sets:
-    """Some of many sets."""
-    bounds, members = sets
-    lengths = np.diff(bounds)[which]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(bounds[which] - ends[:-1], lengths) + np.arange(ends[-1])
-    return ends, members[places]
+def ranges(starts: Ints, lengths: Ints) -> Ints:
+    """Consecutive numbers from each start on, one range after the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
 
 
-def as_lists(sets: Sets, names: tuple[str, ...]) -> pa.Array:
-    """Sets of items as lists of their names."""
-    bounds, items = sets
-    texts = pa.array(names, pa.string()).take(pa.array(items, pa.int64()))
-    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), texts)
+def packed(flags: Flags) -> Words:
+    """Rows of flags as rows of 64-bit words."""
+    padded = np.zeros((len(flags), max(1, -(-flags.shape[1] // 64)) * 64), np.bool_)
+    padded[:, : flags.shape[1]] = flags
+    return np.packbits(padded, axis=1).view(np.uint64)
+
+
+def unpacked(words: Words, count: int) -> Flags:
+    """The flags that `packed` made words of."""
+    return np.unpackbits(words.view(np.uint8), axis=-1, count=count).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """Rows of items. Basket b holds `items[starts[b]:starts[b + 1]]`, ascending.
-
-    `names` has the name of each item; item `x` belongs to instant `x // kinds`. `columns`, of series only,
-    has the symbol of every row, one line per instant.
-    """
+    """One row of items per person. Item `x` is called `names[x]` and belongs to instant `x // kinds`."""
 
     names: tuple[str, ...]
     kinds: int
-    starts: Ints
-    items: Ints
-    columns: NDArray[np.uint8] | None = None
+    sets: Sets
 
     @property
     def rows(self) -> int:
-        """How many there are."""
-        return len(self.starts) - 1
+        """Number of rows."""
+        return len(self.sets.bounds) - 1
 
     @property
     def instants(self) -> int:
-        """How many items a row can have at most."""
+        """The most items that a row can have."""
         return len(self.names) // self.kinds
 
     @property
     def structural(self) -> bool:
-        """Whether some items exclude each other."""
+        """Whether items exclude each other."""
         return self.kinds > 1
 
     @property
     def largest(self) -> int:
-        """How many rows have the commonest item."""
-        return int(np.bincount(self.items).max(initial=0))
+        """Number of rows with the most common item."""
+        return int(np.bincount(self.sets.items).max(initial=0))
 
     def frequent(self, least: int) -> Transactions:
-        """The same rows without items that fewer than `least` have; symbols of series all stay."""
-        counts = np.bincount(self.items, minlength=len(self.names))
-        kept = np.flatnonzero(counts >= least)
-        if self.kinds > 1 or len(kept) == len(counts) or len(kept) == 0:
+        """The same rows without items that fewer than `least` have; series keep all symbols."""
+        counts = np.bincount(self.sets.items, minlength=len(self.names))
+        common = np.flatnonzero(counts >= least)
+        if self.kinds > 1 or len(common) in (0, len(counts)):
             return self
-        place = np.full(len(counts), -1, np.int64)
-        place[kept] = np.arange(len(kept))
-        items = place[self.items]
-        inside = np.concatenate([[0], np.cumsum(items >= 0)])
-        return Transactions(tuple(self.names[x] for x in kept), 1, inside[self.starts], items[items >= 0])
+        number = np.full(len(counts), -1, np.int64)
+        number[common] = np.arange(len(common))
+        bounds, items = self.sets.where(number[self.sets.items] >= 0)
+        return Transactions(tuple(self.names[x] for x in common), 1, Sets(bounds, number[items]))
 
-    def settled(self) -> Transactions:
-        """The rows in the order of what they have, which tells nothing of how they came in."""
-        lengths = np.diff(self.starts)
-        most = int(lengths.max(initial=0))
-        padded = np.full((self.rows, most), -1, np.int64)
-        padded[np.arange(most) < lengths[:, None]] = self.items
-        order = np.lexsort(padded.T[::-1]) if most else np.arange(self.rows)
-        starts, items = chosen((self.starts, self.items), order)
-        columns = None if self.columns is None else np.ascontiguousarray(self.columns[:, order])
-        return Transactions(self.names, self.kinds, starts, items, columns)
+    def sorted(self) -> Transactions:
+        """The rows in an order that depends on their items only, not on how they came in."""
+        keys = self.sets.keys(len(self.names))
+        return self.take(np.lexsort(keys[::-1]))
 
-    def holders(self) -> NDArray[np.uint64]:
+    def take(self, which: Ints) -> Transactions:
+        """The rows with these numbers."""
+        return Transactions(self.names, self.kinds, self.sets.take(which))
+
+    def holders(self) -> Words:
         """For each item the rows that have it, as bits."""
-        from timeveil.models.patterns.kernels.virtual import as_bits  # noqa: PLC0415
-
-        row = np.repeat(np.arange(self.rows), np.diff(self.starts))
-        order = np.argsort(self.items, kind="stable")
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(self.items, minlength=len(self.names)))])
-        return as_bits(bounds, row[order], max(1, -(-self.rows // 64)))  # type: ignore[no-any-return]
-
-    def without(self, gone: NDArray[np.bool_]) -> Transactions:
-        """The rows that are left."""
-        lengths = np.diff(self.starts)
-        starts = np.concatenate([[0], np.cumsum(lengths[~gone])])
-        columns = None if self.columns is None else np.ascontiguousarray(self.columns[:, ~gone])
-        return Transactions(self.names, self.kinds, starts, self.items[~np.repeat(gone, lengths)], columns)
+        words = np.zeros((len(self.names), max(1, -(-self.rows // 64)) * 8), np.uint8)
+        owners = self.sets.owners
+        # the same bit order as `packed`: the first row is the highest bit of the first byte
+        np.bitwise_or.at(words, (self.sets.items, owners // 8), (128 >> owners % 8).astype(np.uint8))
+        return words.view(np.uint64)
 
 
 def of_symbols(columns: NDArray[np.uint8], kinds: int, names: tuple[str, ...]) -> Transactions:
     """Rows with one symbol at every instant; `columns` has one line per instant."""
     instants, rows = columns.shape
     items = (columns.T + kinds * np.arange(instants)).astype(np.int64).ravel()
-    starts = np.arange(rows + 1, dtype=np.int64) * instants
-    return Transactions(names, kinds, starts, items, np.ascontiguousarray(columns))
+    return Transactions(names, kinds, Sets(np.arange(rows + 1, dtype=np.int64) * instants, items))
