@@ -56,10 +56,9 @@ def main() -> None:
         results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
         results["adaptive_long"] = series_adaptive.long_series()
         print(series_adaptive.table(results["adaptive"], results["adaptive_long"]))
-    if arguments.only in (None, "patterns"):  # needs the extra `bench`
+    if arguments.only in (None, "patterns"):
         results["patterns"] = patterns.run(100_000, arguments.repeat)
-        results["patterns_large"] = patterns.large()
-        print(patterns.table(results["patterns"], results["patterns_large"]))
+        print(patterns.table(results["patterns"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

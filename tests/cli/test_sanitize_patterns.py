@@ -169,7 +169,7 @@ WRONG = {
     "unknown column": (f"{BASKETS.replace('item item', 'item things')} {PROMISE}", 2, "no column `things`"),
     "no roles": (f"sanitize-patterns baskets.csv --out out {PROMISE}", 2, "neither --item nor --series"),
     "both": (f"{BASKETS} --series a,b {PROMISE}", 2, "transactions or series"),
-    "too few": (f"{BASKETS} --k 500 --min-support 500", 3, "choose k of at most 400"),
+    "too few": (f"{BASKETS} --k 500 --min-support 500", 3, "choose --k of at most 400"),
     "a folder and roles": (
         f"sanitize-patterns . --out out --item a {PROMISE}",
         2,

@@ -75,7 +75,9 @@ def test_two_steps_of_subtracting_tell_of_nobody() -> None:
     counts = slow.supports_of(mine_family(rows, 6, 2, 1 << 10))
     assert algebra.small_groups(counts, 3, 2, 2) > 0
     assert frozenset({2, 3}) not in counts
-    assert slow.supports_of(completed(mine_family(rows, 6, 2, 1 << 10), 1 << 16).family)[frozenset({2, 3})] == 1
+    assert (
+        slow.supports_of(completed(mine_family(rows, 6, 2, 1 << 10), 1 << 16).family)[frozenset({2, 3})] == 1
+    )
     for method in METHODS:
         done = made(rows, 2, 6, method)
         assert done is not None

@@ -9,13 +9,12 @@ import pytest
 from tests.oracles import patterns as slow
 from tests.oracles.patterns import Row
 
-from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.errors import InfeasibleError, InputError
 from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.outcome import Sanitized
 from timeveil.models.patterns.method.publishing import sanitized
-from timeveil.models.patterns.method.settings import Settings, search_from, settings_from
 from timeveil.models.patterns.method.transactions import Transactions
+from timeveil.models.patterns.parameters import PatternParameters
 
 ADDING = ("additive", "tight", "clone")
 METHODS = (*ADDING, "suppressive", "itemset")
@@ -24,12 +23,9 @@ TABLES = 400
 
 def settings(
     k: int, least: int, method: str, max_len: int | None = None, *, structural: bool = True
-) -> Settings:
-    search = search_from(
-        min_support=least, symbols=6, center="mean", instants=None, max_len=max_len, cap=1 << 16, fill=None
-    )
-    return settings_from(
-        NoInferenceChannel(k), search, method=method, structural=structural, published="frequent"
+) -> PatternParameters:
+    return PatternParameters(
+        k=k, min_support=least, method=method, max_len=max_len, structural=structural, cap=1 << 16
     )
 
 

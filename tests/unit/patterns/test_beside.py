@@ -26,7 +26,9 @@ def test_only_the_release_that_patterns_are_made_from_may_stand_beside_them(tmp_
     turned = series.table.slice(1)
     moved = tv.Release(series.guarantee, series.manifest, {"data": turned})  # the same words, another table
     for other in (moved, stricter("series")[0], made("time")[0], made("patterns")[0]):
-        with pytest.raises(tv.ParameterError, match="another release than the one that is out") as caught:
+        with pytest.raises(
+            tv.ParameterError, match="another release than the one already published"
+        ) as caught:
             tv.sanitize_patterns(series, **OPTIONS, beside=other)  # type: ignore[arg-type]
         assert caught.value.code == "same-people"
     assert tv.sanitize_patterns(series, **OPTIONS, beside=other, force=True)  # type: ignore[arg-type]

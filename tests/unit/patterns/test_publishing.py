@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.oracles.patterns import transactions
 
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.method import mine
 from timeveil.models.patterns.method.completing import completed
-from timeveil.models.patterns.method.family import Family
+from timeveil.models.patterns.method.family import mine_family
 
 INSTANTS = [f"h{hour:02}" for hour in range(6)]
 WIDE = tv.Roles(respondent="household", series=INSTANTS, drop="rest")
@@ -98,11 +99,11 @@ def test_how_many_there_are_is_told_beside_closed_patterns_too() -> None:
 
 
 def test_what_follows_is_capped_as_what_is_found() -> None:
-    ints = lambda *numbers: np.array(numbers, np.int64)  # noqa: E731
-    one = Family(ints(-1, 0, 1), ints(10, 5, 4), ints(1, 3, 3), ints(2, 0, 0), 3, 1)
-    assert completed(one, 4).family.support.tolist() == [10, 5, 4, 1]
+    rows = transactions([{0}] * 5 + [{1}] * 4 + [{2}], 3, 3)
+    family = mine_family(rows, 4, 1, 10)
+    assert completed(family, 4).family.support.tolist() == [10, 5, 4, 1]
     with pytest.raises(tv.ParameterError, match="the counts of more than 3 patterns follow") as refused:
-        completed(one, 3)
+        completed(family, 3)
     assert refused.value.code == "too-many-patterns"
 
 
@@ -145,7 +146,7 @@ def test_the_promise_is_weaker_for_who_does_not_count_with_one_symbol_at_every_i
 
 def test_lists_written_as_text_are_no_items() -> None:
     rows = pa.table({"who": [*range(30)], "has": ["milk;bread", "bread;tea", "tea"] * 10})
-    with pytest.raises(tv.InputError, match="2 of 3 different ones look like lists") as refused:
+    with pytest.raises(tv.InputError, match="2 of 3 different items look like lists") as refused:
         tv.sanitize_patterns(rows, tv.Roles(respondent="who", item="has"), k=3, min_support=6)
     assert refused.value.code == "unsupported-input"
     assert "milk" not in str(refused.value)

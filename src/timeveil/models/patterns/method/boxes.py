@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-import numpy as np
-
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family
 
@@ -96,9 +94,13 @@ class _Search:
 
     @staticmethod
     def _closed(
-        order: list[int], symbols: dict[int, Continuations], next_index: int, chosen: int, following: Continuations
+        order: list[int],
+        symbols: dict[int, Continuations],
+        next_index: int,
+        chosen: int,
+        following: Continuations,
     ) -> tuple[int, Continuations] | None:
-        """The choice with every symbol that loses no continuation; None if it is reached from an earlier one."""
+        """The choice with every symbol that loses no continuation; None if an earlier one leads to it."""
         for index, symbol in enumerate(order):
             others = symbols[symbol]
             if symbol & chosen or len(others) < len(following) or not following.keys() <= others.keys():
@@ -122,8 +124,8 @@ def _common(spares: Iterable[int]) -> int:
 
 def _too_many(most: int) -> ParameterError:
     return ParameterError(
-        f"symbols of one instant exclude each other, so more than {most:,} combinations of them would have to "
-        "be examined",
+        f"symbols of one instant exclude each other, so more than {most:,} combinations of them would need "
+        "examination",
         hint="raise {min_support}, or take fewer symbols or instants",
         code="too-many-patterns",
         facts={"boxes": most, "cap": most},

@@ -66,7 +66,7 @@ class Boxes:
             yield first, Boxes(self.widths, self.ranks[first : first + step])
 
     def sizes(self, family: Family) -> Ints:
-        """The rows in each cell, a column for each box: supports, then what other symbols have is taken off."""
+        """The rows in each cell, a column for each box: supports less what rows with other symbols add."""
         nodes = np.zeros((1, len(self.ranks)), np.int64)
         for column, width, _ in self.units():
             chosen = [family.child(nodes, self.ranks[:, column + symbol]) for symbol in range(width)]
@@ -179,8 +179,8 @@ def maximal_channels(
     number = 0
     for form in forms:
         for first, block in form.blocks():
-            found = _small(whole, block, k) if form.cells <= widest else _counted(rows, whole.item_of, block, k)
-            cells.append(found.numbered(number + first))
+            small = _small(whole, block, k) if form.cells <= widest else _counted(rows, whole, block, k)
+            cells.append(small.numbered(number + first))
         number += len(form.ranks)
     box, size = (np.concatenate(parts) for parts in zip(*((c.box, c.size) for c in cells), strict=True))
     present, absent = (_joined(sets) for sets in zip(*((c.present, c.absent) for c in cells), strict=True))
@@ -206,11 +206,7 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
     """Boxes as bits, by their form."""
     forms: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
     for mask in masks:
-        items = []
-        while mask:
-            low = mask & -mask
-            items.append(low.bit_length() - 1)
-            mask ^= low
+        items = [item for item in range(mask.bit_length()) if mask >> item & 1]
         widths: dict[int, int] = defaultdict(int)
         for item in items:
             widths[item // kinds] += 1
@@ -233,7 +229,8 @@ class _Cells:
     def of(cls, box: Ints, size: Ints, items: Ints, flags: Flags) -> _Cells:
         """From the items of each cell's box, in any order, and which of them its rows have."""
         ascending = np.argsort(items, axis=1)
-        items, flags = (np.take_along_axis(columns, ascending, axis=1) for columns in (items, flags))
+        items = np.take_along_axis(items, ascending, axis=1)
+        flags = np.take_along_axis(flags, ascending, axis=1)
         sets = [Sets.of_lengths(which.sum(axis=1), items[which]) for which in (flags, ~flags)]
         return cls(box, size, *sets)
 
@@ -249,8 +246,9 @@ def _small(family: Family, boxes: Boxes, k: int) -> _Cells:
     return _Cells.of(box, sizes[cell, box], family.item_of[boxes.ranks[box]], boxes.present(cell))
 
 
-def _counted(rows: Transactions, item_of: Ints, boxes: Boxes, k: int) -> _Cells:
+def _counted(rows: Transactions, family: Family, boxes: Boxes, k: int) -> _Cells:
     """Small cells of boxes with too many cells for that, by counting rows."""
+    item_of = family.item_of
     box, size, flags = [], [], []
     for number, ranks in enumerate(boxes.ranks):
         cells, counts = np.unique(projected(rows, item_of[ranks]), axis=0, return_counts=True)

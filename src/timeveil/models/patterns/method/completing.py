@@ -73,13 +73,14 @@ def completed(family: Family, most: int) -> Completed:
         number[before] = np.arange(len(before))
         rounds = [np.zeros(len(before), np.int64)]
         tally = _Tally(shorter, family.kinds, family.instants)
-        tally.add(level)
-        while len((derived := tally.derived(shorter)).support):
-            if nodes.total + len(level.support) + len(derived.support) > most:
-                raise _too_many(most)
+        derived = level
+        while len(derived.support):
             tally.add(derived)
+            derived = tally.derived(shorter)
             level = level.joined(derived)
             rounds.append(np.full(len(derived.support), len(rounds)))
+            if nodes.total + len(level.support) > most:
+                raise _too_many(most)
         numbers = nodes.add(level.paths[:, -1], level.support, start + level.drops[:, -1], length)
         start = int(numbers[0]) if len(numbers) else start
         origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
@@ -153,7 +154,7 @@ class _Tally:
 
 def _too_many(most: int) -> ParameterError:
     return ParameterError(
-        f"because everybody has one symbol at every instant, the counts of more than {most:,} patterns follow",
+        f"as everybody has one symbol at every instant, the counts of more than {most:,} patterns follow",
         hint="raise {min_support}, take fewer instants, or set {max_len}",
         code="too-many-patterns",
         facts={"cap": most},

@@ -12,12 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, Words, packed, ranges
+from timeveil.models.patterns.method.transactions import (
+    Flags,
+    Ints,
+    Sets,
+    Transactions,
+    Words,
+    packed,
+    ranges,
+)
 
 BLOCK_WORDS = 1 << 17
 """Words of conjunctions that are computed at once: about what a core's cache holds."""
@@ -186,14 +195,12 @@ class Nodes:
         order = np.argsort(length, kind="stable")
         levels = np.searchsorted(length[order], np.arange(int(length.max()) + 2))
         number = np.zeros(len(rank), np.int64)
-        for start, stop in zip(levels[1:-1], levels[2:], strict=True):
+        for start, stop in pairwise(levels[1:]):
             level = order[start:stop]
             level = level[np.argsort(number[parent[level]] * len(item_of) + rank[level])]
             order[start:stop] = level
             number[level] = np.arange(start, stop)
-        family = Family(
-            item_of, rank[order], support[order], number[parent[order]], levels, kinds, instants
-        )
+        family = Family(item_of, rank[order], support[order], number[parent[order]], levels, kinds, instants)
         return family, order
 
 
@@ -248,7 +255,11 @@ class _Ranked:
         """The ranks that follow one in its rows, the column of the row of each, and the number of rows."""
         entries = self.entries[self.bounds[rank] : self.bounds[rank + 1]]
         lengths = self.row_end[entries] - entries - 1
-        return self.rank[ranges(entries + 1, lengths)], np.repeat(np.arange(len(entries)), lengths), len(entries)
+        return (
+            self.rank[ranges(entries + 1, lengths)],
+            np.repeat(np.arange(len(entries)), lengths),
+            len(entries),
+        )
 
 
 def _mine_below(

@@ -5,12 +5,13 @@ Patterns are in the order of their length and then of their items, which is inde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.version import TOOL
@@ -18,9 +19,9 @@ from timeveil.models.patterns.method.channels import Channels
 from timeveil.models.patterns.method.explaining import LedgerTables
 from timeveil.models.patterns.method.family import Family
 from timeveil.models.patterns.method.sanitizing import Virtual
-from timeveil.models.patterns.method.settings import Settings
 from timeveil.models.patterns.method.sources import Source
 from timeveil.models.patterns.method.transactions import Flags, Ints, Transactions
+from timeveil.models.patterns.parameters import PatternParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +37,23 @@ class Sanitized:
 
 
 def assemble(
-    settings: Settings, source: Source, rows: Transactions, least: int, sanitized: Sanitized
+    parameters: PatternParameters, source: Source, rows: Transactions, least: int, sanitized: Sanitized
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     published = np.arange(len(sanitized.after))
-    if settings.published == "closed":
+    if parameters.published == "closed":
         closed = sanitized.after.closed()
         closed[0] = True  # the empty pattern is the number of people
         published = np.flatnonzero(closed)
     data = pattern_table(sanitized.after, published, rows.names)
-    promise = replace(settings.promise, counts_alone=source.instants is not None and not settings.structural)
+    series = source.instants is not None
+    promise = NoInferenceChannel(parameters.k, counts_alone=series and not parameters.structural)
     counts = {
         "patterns": data.num_rows,
         "transactions": int(sanitized.after.support[0]),
         "virtual": sanitized.virtual.total,
     }
-    manifest = {**_manifest(settings, source, least), "guarantee": promise.as_dict(), "counts": counts}
+    manifest = {**_manifest(parameters, source, least, promise), "counts": counts}
     virtual = pa.table(
         {
             "pattern": sanitized.virtual.sets.as_lists(rows.names),
@@ -80,36 +82,37 @@ def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Tab
     )
 
 
-def _manifest(settings: Settings, source: Source, least: int) -> dict[str, Any]:
+def _manifest(
+    parameters: PatternParameters, source: Source, least: int, promise: NoInferenceChannel
+) -> dict[str, Any]:
     series = source.instants is not None
-    structural = settings.structural and series
+    described = {
+        "structural": parameters.structural and series,
+        "symbols": parameters.symbols if series else None,
+        "center": source.center,
+        "published": parameters.published,
+    }
     return {
         "format": 1,
         "model": "patterns",
         "tool": TOOL,
-        "guarantee": settings.promise.as_dict(),
+        "guarantee": promise.as_dict(),
         "patterns": {
             "kind": "series" if series else "baskets",
-            "structural": structural,
-            "symbols": settings.search.symbols if series else None,
-            "center": source.center,
             "instants": None if source.instants is None else list(source.instants),
-            "published": settings.published,
+            **described,
         },
         "columns": [
             {"name": "pattern", "role": "pattern", "type": "list<string>"},
             {"name": "support", "role": "support", "type": "int64"},
         ],
         "parameters": {
-            "k": settings.promise.k,
+            "k": parameters.k,
             "min_support": least,
-            "method": settings.method,
-            "symbols": settings.search.symbols if series else None,
-            "center": source.center,
-            "structural": structural,
-            "max_len": settings.search.max_len,
-            "published": settings.published,
-            "fill": settings.search.fill if series else None,
+            "method": parameters.method,
+            "max_len": parameters.max_len,
+            "fill": parameters.fill if series else None,
+            **described,
         },
     }
 

@@ -1,49 +1,42 @@
-"""Frequent patterns with counts from which no small group can be computed: the whole way.
+"""Frequent patterns with counts from which no small group can be computed: the whole method.
 
-Counts of patterns look harmless, but subtracted from each other they can point at two people. All frequent
-patterns are mined, every small group that their counts give away is found, and counts are raised just enough
-that none is left; or, to compare with, rows or patterns are left out instead.
+Counts of patterns look harmless, but their differences can point at two people. All frequent patterns are
+mined, every small group that their counts reveal is found, and counts are raised just enough that none is
+left; or, for comparison, rows or patterns are left out instead.
 
 Where we depart from the print
     Channels and their merging are defined (after Atzori et al. 2008); counts of all frequent patterns rise.
     Readers know that everybody has one symbol at every instant, so for series what follows from that is
-    closed, too: what `completing` derives, and what adds up as symbols of one instant exclude each other.
+    closed too: what `completing` derives, and what adds up as symbols of one instant exclude each other.
 Cost: mining, and what `channels` says of finding small groups.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.beside import refuse_same_people
+from timeveil.domain.wording import counted
+from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.outcome import Sanitized, assemble, pattern_table
 from timeveil.models.patterns.method.sanitizing import additive, clone, no_rows, raised, tight
-from timeveil.models.patterns.method.settings import (
-    CAP,
-    Settings,
-    as_count,
-    least_support,
-    nothing_frequent,
-    search_from,
-    settings_from,
-)
-from timeveil.models.patterns.method.sources import read_source
+from timeveil.models.patterns.method.sources import Reading, read_source, refuse_same_people
 from timeveil.models.patterns.method.suppressing import suppress_patterns, suppress_rows
 from timeveil.models.patterns.method.transactions import Transactions
+from timeveil.models.patterns.parameters import PatternParameters
 
-
+CAP = 5_000_000
+"""Patterns, or combinations of symbols that exclude each other, at which the search stops with an error."""
 KINDS = ("frequent", "closed", "maximal")
 
 
@@ -72,10 +65,10 @@ def sanitize_patterns(
 
     `source` is a table of series or of transactions with its `roles`, or a series release. `min_support` is a
     share if below 1, else a number of people, and not below k. `"additive"` raises counts by virtual rows, k
-    for each small group; `"tight"` by as few as will do; `"clone"` by copies of real rows; none of them loses
+    for each small group; `"tight"` by as few as suffice; `"clone"` by copies of real rows; none of them loses
     a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from
-    everybody having one symbol at every instant is closed, too. `published` is `"frequent"` or `"closed"`.
-    `beside` is a series release of the same people: it is refused unless the patterns are made from it or
+    everybody having one symbol at every instant is closed too. `published` is `"frequent"` or `"closed"`.
+    `beside` is a series release of the same people: patterns are refused unless they are mined from it or
     `force` is set.
 
     >>> import pyarrow as pa
@@ -84,46 +77,39 @@ def sanitize_patterns(
     >>> {"".join(row["pattern"]): row["support"] for row in release.table.to_pylist()}["ab"]
     4
     """
-    settings = settings_from(
-        NoInferenceChannel(k),
-        search_from(
-            min_support=min_support,
-            symbols=symbols,
-            center=center,
-            instants=instants,
-            max_len=max_len,
-            cap=cap,
-            fill=fill,
-        ),
-        method=method,
-        structural=structural,
-        published=published,
-    )
+    parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
-    found = read_source(source, roles, settings.search, k=k, zone=zone, unit=unit)
+    series = read_source(source, roles, _reading(parameters.as_arguments()))
     if beside is not None and not force:
         refuse_same_people(source, beside)
-    least = least_support(min_support, found.rows.rows, k)
-    rows = found.rows.frequent(least)
+    least = least_support(parameters.min_support, series.rows.rows, parameters.k)
+    rows = series.rows.frequent(least)
     progress("mining", 0.1)
-    done = sanitized(rows, settings, least, progress)
+    patterns = sanitized(rows, parameters, least, progress)
     progress("publishing", 0.9)
-    pair = assemble(settings, found, rows, least, done)
+    pair = assemble(parameters, series, rows, least, patterns)
     progress("done", 1.0)
     return pair
 
 
-def sanitized(rows: Transactions, settings: Settings, least: int, progress: Progress = silent) -> Sanitized:
+def _reading(values: dict[str, Any]) -> Reading:
+    """How checked parameters say that series are read."""
+    names = ("symbols", "center", "instants", "fill", "zone", "unit")
+    return Reading(**{name: values[name] for name in names}, k=values.get("k", 1))
+
+
+def sanitized(
+    rows: Transactions, parameters: PatternParameters, least: int, progress: Progress = silent
+) -> Sanitized:
     """Mine, find the channels, and close them by the chosen method."""
-    k, cap, structural = settings.promise.k, settings.search.cap, settings.structural
-    longest = settings.search.max_len or rows.instants
-    if rows.largest < least:
-        raise nothing_frequent(least, rows.largest, k)
+    k, cap, structural = parameters.k, parameters.cap, parameters.structural
+    longest = parameters.max_len or rows.instants
+    _require_frequent(rows, least, k)
     before = mine_family(rows, least, longest, cap)
     progress("finding small groups", 0.4)
     channels = maximal_channels(before, rows, k, cap, structural=structural)
     progress("closing them", 0.6)
-    match settings.method:
+    match parameters.method:
         case "additive":
             virtual = additive(channels, k)
         case "tight":
@@ -154,7 +140,7 @@ def mine(
     zone: str | None = None,
     unit: str | None = None,
 ) -> pa.Table:
-    """Mine frequent, closed or maximal patterns with exact supports, which promise nothing: keep them private.
+    """Mine frequent, closed or maximal patterns with exact supports. They promise nothing: keep them private.
 
     `kind` is `"frequent"`; `"closed"`, patterns that no longer one has the support of; or `"maximal"`, those
     that are part of no longer one. The other parameters are those of `sanitize_patterns`.
@@ -165,24 +151,69 @@ def mine(
     """
     if kind not in KINDS:
         raise ParameterError(
-            f"`kind` is one of {', '.join(KINDS)}", hint="name one of these", code="bad-parameter"
+            f"`kind` must be one of {', '.join(KINDS)}",
+            hint=f'use {{kind="{KINDS[0]}"}}',
+            code="bad-parameter",
         )
-    search = search_from(
-        min_support=min_support,
-        symbols=symbols,
-        center=center,
-        instants=instants,
-        max_len=max_len,
-        cap=cap,
-        fill=fill,
-    )
-    rows = read_source(source, roles, search, zone=zone, unit=unit).rows
-    least = as_count(min_support, rows.rows)
+    arguments = locals()
+    lines = PatternParameters.table().items()
+    values = {name: line.check(arguments[name]) for name, line in lines if name in arguments}
+    rows = read_source(source, roles, _reading(values)).rows
+    least = as_count(values["min_support"], rows.rows)
     rows = rows.frequent(least)
-    if rows.largest < least:
-        raise nothing_frequent(least, rows.largest, 1)
-    family = mine_family(rows, least, search.max_len or rows.instants, search.cap)
+    _require_frequent(rows, least, 1)
+    family = mine_family(rows, least, values["max_len"] or rows.instants, values["cap"])
     nodes = np.arange(len(family))
     if kind != "frequent":
         nodes = np.flatnonzero(family.closed() if kind == "closed" else family.maximal)
     return pattern_table(family, nodes, rows.names)
+
+
+def least_support(min_support: float, people: int, k: int) -> int:
+    """The smallest support of a published pattern, as a number of people."""
+    if people < k:
+        raise InfeasibleError(
+            f"the table has {counted(people, 'person', 'people')}, and their number is published; k is {k}",
+            hint=f"choose {{k}} of at most {people}" if people > 1 else "check that it is the right table",
+            code="too-few-people",
+            facts={"people": people, "k": k, "best_k": people},
+        )
+    least = as_count(min_support, people)
+    if least < k:
+        raise ParameterError(
+            f"`min_support` comes to {counted(least, 'person', 'people')} and k is {k}: a pattern with fewer "
+            "than k people would be published",
+            hint=f"raise {{min_support}} to {k} at least; at 20 times k counts change little",
+            code="bad-parameter",
+            facts={"min_support": least, "k": k},
+        )
+    return least
+
+
+def as_count(min_support: float, people: int) -> int:
+    """A share of all as a number of people; a number stays.
+
+    >>> as_count(0.01, 250), as_count(0.1, 30), as_count(7, 250)
+    (3, 3, 7)
+    """
+    if min_support < 1:
+        return max(1, math.ceil(min_support * people - 1e-9))
+    if min_support != int(min_support):
+        raise ParameterError(
+            "`min_support` must be a share between 0 and 1, or a whole number of people",
+            hint="{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
+            code="bad-parameter",
+        )
+    return int(min_support)
+
+
+def _require_frequent(rows: Transactions, least: int, k: int) -> None:
+    largest = rows.largest
+    if largest < least:
+        lower = f"lower {{min_support}} to {largest:,} or less"
+        raise InputError(
+            f"no pattern has a support of {least:,}; the largest is {largest:,}",
+            hint=lower if largest >= k else "check that it is the right table",
+            code="no-frequent-pattern",
+            facts={"min_support": least, "largest": largest, "k": k},
+        )

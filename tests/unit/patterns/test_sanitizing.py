@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.models.patterns.kernels.virtual import WHOLE, as_bits, rows_of_cells
-from timeveil.models.patterns.method.channels import Channels
+from timeveil.models.patterns.method.channels import Channels, Groups, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.sanitizing import Virtual, mergers, raised
+from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, members_of, mergers, raised, tight
 from timeveil.models.patterns.method.transactions import Sets
 
 
 def packed(sets: list[Row]) -> Sets:
-    bounds = np.concatenate([[0], np.cumsum([len(some) for some in sets])]).astype(np.int64)
-    return bounds, np.array([x for some in sets for x in sorted(some)], np.int64)
+    lengths = np.array([len(items) for items in sets], np.int64)
+    return Sets.of_lengths(lengths, np.array([x for items in sets for x in sorted(items)], np.int64))
 
 
 def drawn(seed: int, items: int, kinds: int, count: int) -> list[tuple[Row, Row]]:
@@ -58,7 +57,7 @@ def first_fit(channels: list[tuple[Row, Row]], kinds: int, items: int, supports:
 
 def cost(supports: dict[Row, int], symbol: int, row: set[int]) -> int:
     """What one more with this symbol adds to all counts, once for every item of the row that goes with it."""
-    return sum(len(some & row) * (WHOLE // n) for some, n in supports.items() if symbol in some)
+    return sum(len(some & row) * (UNIT_COST // n) for some, n in supports.items() if symbol in some)
 
 
 @pytest.mark.parametrize("kinds", [1, 3])
@@ -75,7 +74,7 @@ def test_first_fit(seed: int, kinds: int) -> None:
     symbols = np.random.default_rng(seed).integers(kinds, size=(20, items // kinds))
     rows = transactions((symbols + kinds * np.arange(items // kinds)).tolist(), items, kinds)
     family = mine_family(rows, 8 if kinds > 1 else 20, 2, 1 << 12)
-    found = mergers(Channels(have, lack, sizes, sizes, have, family, family), rows)
+    found = mergers(Channels(have, lack, sizes, sizes, (), family, family))
     assert sets_of(*found) == first_fit(channels, kinds, items, supports_of(family))
 
 
@@ -88,26 +87,41 @@ def test_every_count_rises_by_the_rows_that_have_it(seed: int) -> None:
         frozenset(np.flatnonzero(draw.random(7) < 0.5).tolist()) for _ in range(int(draw.integers(0, 90)))
     ]
     copies = draw.integers(1, 9, len(added))
-    after = supports_of(raised(family, Virtual(packed(added), copies), 7))
+    after = supports_of(raised(family, Virtual(packed(added), copies)))
     for items, before in supports_of(family).items():
         assert after[items] == before + sum(n for row, n in zip(added, copies, strict=True) if items <= row)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_rows_of_cells(seed: int) -> None:
+def test_members_of_groups(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    some = [
+    people = [
         frozenset(np.flatnonzero(draw.random(6) < 0.5).tolist()) for _ in range(int(draw.integers(1, 150)))
     ]
     cells = drawn(seed, 6, 1, 5)
-    rows = transactions(some, 6)
-    have, lack = packed([has for has, _ in cells]), packed([lacks for _, lacks in cells])
-    hit, first = rows_of_cells(rows.holders(), rows.rows, *have, *lack)
-    within = [[has <= row and not lacks & row for row in some] for has, lacks in cells]
-    assert hit.tolist() == [any(cell[r] for cell in within) for r in range(len(some))]
-    assert first.tolist() == [cell.index(True) if any(cell) else -1 for cell in within]
+    groups = Groups(
+        packed([has for has, _ in cells]), packed([lacks for _, lacks in cells]), np.ones(len(cells))
+    )
+    flags = [members.tolist() for members in members_of(groups, transactions(people, 6))]
+    assert flags == [[has <= row and not lacks & row for row in people] for has, lacks in cells]
 
 
-def test_bits() -> None:
-    bits = as_bits(*packed([frozenset({0, 64, 65}), frozenset()]), 2)
-    assert bits.tolist() == [[1, 3], [0, 0]]
+def test_copies_that_are_needed_by_boxes_too_wide_to_sum_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(2)
+    for _ in range(20):
+        people = [frozenset(np.flatnonzero(draw.random(7) < 0.6).tolist()) for _ in range(40)]
+        rows = transactions(people, 7)
+        channels = maximal_channels(mine_family(rows, 5, 7, 1 << 16), rows, 4, 1 << 16)
+        summed = tight(channels, rows, 4)
+        with monkeypatch.context() as patch:
+            patch.setattr("timeveil.models.patterns.method.channels.CELLS_AT_MOST", 3)
+            counted = tight(channels, rows, 4)
+        assert counted.copies.tolist() == summed.copies.tolist()
+        assert sets_of(*counted.sets) == sets_of(*summed.sets)
+
+
+def test_sets_sort_by_their_items_and_longer_ones_first() -> None:
+    draw = np.random.default_rng(1)
+    sets = [frozenset(draw.choice(80, int(draw.integers(0, 30)), replace=False).tolist()) for _ in range(200)]
+    order = np.lexsort(packed(sets).keys(80)[::-1])
+    assert [sorted(sets[i]) for i in order] == sorted((sorted(s) for s in sets), key=lambda s: [*s, 80])

@@ -1,4 +1,4 @@
-"""Both miners against counting every subset of every row."""
+"""Mining against counting every subset of every row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import closed, maximal, mined, supports_of, transactions
 
-from timeveil.models.patterns.kernels.itemsets import mine_baskets, mine_symbols
+from timeveil.errors import ParameterError
+from timeveil.models.patterns.method import family as family_module
 from timeveil.models.patterns.method.family import Family, mine_family
 
 
@@ -38,23 +39,54 @@ def test_symbols(seed: int) -> None:
 
 
 def check_order(family: Family) -> None:
-    """Children stand together in the order of their items, behind their parent."""
-    for node in range(len(family.item)):
-        mine = family.item[family.first[node] : family.first[node] + family.kids[node]]
-        assert (np.diff(mine) > 0).all()
-        assert family.first[node] > node or family.kids[node] == 0
+    """Nodes are sorted by length, parent and rank, and every lookup agrees with that."""
+    sets = list(family.sets.each())
+    lengths = list(map(len, sets))
+    keys = list(zip(lengths, family.parent.tolist(), family.rank.tolist(), strict=True))
+    assert keys == sorted(keys)
+    for node, items in enumerate(sets):
+        assert family.node(items) == node
+        assert sorted(family.items(node)) == items
+    every = [*range(len(family.item_of))]
+    assert (family.node(every) >= 0) == (sets[-1] == every)
 
 
-def test_a_cap_stops_the_search() -> None:
-    rows = [frozenset(range(12))] * 3
-    whole = transactions(rows, 12)
-    *_, enough = mine_baskets(whole.starts, whole.items, 12, 2, 12, 1 << 12)
-    *_, short = mine_baskets(whole.starts, whole.items, 12, 2, 12, (1 << 12) - 1)
-    assert (enough, short) == (True, False)
-    columns = np.zeros((12, 3), np.uint8)
-    *_, enough = mine_symbols(columns, 2, 2, 12, 1 << 12)
-    *_, short = mine_symbols(columns, 2, 2, 12, (1 << 12) - 1)
-    assert (enough, short) == (True, False)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_family_without_nodes_and_what_is_above_them(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    rows = [frozenset(np.flatnonzero(draw.random(6) < 0.7).tolist()) for _ in range(20)]
+    family = mine_family(transactions(rows, 6), 2, 6, 1 << 20)
+    nodes = draw.integers(1, len(family), 3)
+    fewer = family.without(nodes)
+    gone = [frozenset(family.items(int(node))) for node in nodes]
+    assert supports_of(fewer) == {
+        items: count for items, count in supports_of(family).items() if not any(x <= items for x in gone)
+    }
+    check_order(fewer)
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_a_cap_stops_the_search(kinds: int) -> None:
+    rows = transactions([frozenset(range(0, 12 * kinds, kinds))] * 3, 12 * kinds, kinds)
+    assert len(mine_family(rows, 2, 12, 1 << 12)) == 1 << 12
+    with pytest.raises(ParameterError) as caught:
+        mine_family(rows, 2, 12, (1 << 12) - 1)
+    assert caught.value.code == "too-many-patterns"
+
+
+def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    rows = [frozenset(np.flatnonzero(draw.random(9) < 0.6).tolist()) for _ in range(200)]
+    monkeypatch.setattr(family_module, "BLOCK_WORDS", 8)
+    assert supports_of(mine_family(transactions(rows, 9), 10, 9, 1 << 20)) == mined(rows, 10)
+
+
+def test_more_items_than_bits_of_a_word() -> None:
+    draw = np.random.default_rng(5)
+    rows = [frozenset(draw.choice(90, 6, replace=False).tolist()) for _ in range(120)]
+    family = mine_family(transactions(rows, 90), 3, 3, 1 << 20)
+    assert supports_of(family) == mined(rows, 3, 3)
+    check_order(family)
 
 
 def test_rows_beyond_one_word_of_bits() -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
-from timeveil.errors import InputError, ParameterError
-from timeveil.models.patterns.kernels import box_search
-from timeveil.models.patterns.kernels.box_search import _room_for_runs
-from timeveil.models.patterns.kernels.itemset_lookup import by_items, kid_table
-from timeveil.models.patterns.method.channels import Channels, _of_boxes, maximal_channels
-from timeveil.models.patterns.method.family import Family, mine_family
+from timeveil.errors import ParameterError
+from timeveil.models.patterns.method.boxes import maximal_boxes
+from timeveil.models.patterns.method.channels import Channels, maximal_channels
+from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.transactions import Transactions
 
 
@@ -81,37 +80,12 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
         check_cells(some, sets_of(*channels.boxes), channels, 4)
 
 
-def test_the_search_goes_on_where_room_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Boxes come one at a time, and the shelf has room for the family alone: the same is found."""
-    pieces, first, grown = [], box_search._shelf, 0
-
-    def tight(size: int, kinds: int, words: int) -> box_search.Shelf:
-        pieces.append(size)
-        return first(size if len(pieces) > 1 else (size - 64) // 2 + 2, kinds, words)
-
-    for seed in range(20):
-        _, rows, _, least = series(seed)
-        family = mine_family(rows, least, rows.instants, 1 << 20)
-        roomy = maximal_channels(family, rows, 4, 1 << 20)
-        pieces.clear()
-        with monkeypatch.context() as patch:
-            patch.setattr(box_search, "_shelf", tight)
-            patch.setattr(box_search, "AT_A_TIME", 1)
-            found = maximal_channels(family, rows, 4, 1 << 20)
-        grown += len(pieces) > 1
-        for name in ("boxes", "present", "absent"):
-            assert sets_of(*getattr(found, name)) == sets_of(*getattr(roomy, name))
-        assert found.size.tolist() == roomy.size.tolist()
-        assert found.box.tolist() == roomy.box.tolist()
-    assert grown > 10
-
-
 def test_a_cap_stops_the_search() -> None:
     rows = transactions([frozenset(w) for w in itertools.product((0, 1), (2, 3), (4, 5))] * 3, 6, 2)
     family = mine_family(rows, 3, 3, 1 << 10)
-    assert len(sets_of(*_of_boxes(family, 2, 1, 1 << 10)[0])) == 1
+    assert maximal_boxes(family, 1) == [0b111111]
     for refused in (
-        lambda: _of_boxes(mine_family(rows, 3, 2, 1 << 10), 2, 1, 1 << 10),
+        lambda: maximal_boxes(mine_family(rows, 3, 2, 1 << 10), 1),
         lambda: maximal_channels(family, rows, 2, 26),
     ):
         with pytest.raises(ParameterError) as caught:
@@ -141,32 +115,26 @@ def test_more_items_than_one_word_of_bits() -> None:
             assert not all(frozenset(way) in supports for way in itertools.product(*by))
 
 
-def test_room_is_made_for_what_is_there_and_not_for_every_instant() -> None:
-    for seed in range(40):
-        _, rows, _, least = series(seed)
-        family = mine_family(rows, least, rows.instants, 1 << 20)
-        table = kid_table(family.item, family.first, family.kids, family.kinds, 1)
-        in_order = by_items(family.item, family.first, family.kids, table, family.kinds)
-        depth, different = _room_for_runs(*in_order)
-        bounds, members = family.sets
-        assert depth == np.diff(bounds).max() + 1
-        assert different >= len(set(members.tolist()))
-        assert different <= len(set(members.tolist())) + 1
+def test_a_group_of_a_thousand_million_is_small_if_k_is_larger() -> None:
+    rows = transactions([frozenset({0}), frozenset({1})] * 3, 2, 2)
+    family = mine_family(rows, 2, 1, 10)
+    many = replace(family, support=np.array([2**31 - 1, 2**30 + 5, 2**30 - 6]))
+    for k in (2**30, 2**30 + 6, 2**40):
+        sizes = maximal_channels(many, rows, k, 10).size.tolist()
+        assert sorted(sizes) == [size for size in (2**30 - 6, 2**30 + 5) if size < k]
 
 
-@pytest.mark.parametrize("k", [1 << 30, (1 << 30) + 6, (1 << 31) - 1, 1 << 40])
-def test_a_group_of_a_thousand_million_is_small_if_k_is_larger(k: int) -> None:
-    few, rows = (1 << 30) + 5, (1 << 31) - 1
-    ints = [
-        np.array(numbers, np.int64) for numbers in ((-1, 0, 1), (rows, few, rows - few), (1, 3, 3), (2, 0, 0))
-    ]
-    _, [(_, sizes, _, _)], _ = _of_boxes(Family(*ints, 2, 1), k, 10, 10)
-    assert sorted(sizes.tolist()) == [size for size in (rows - few, few) if size < k]
-
-
-def test_more_rows_than_are_told_apart_are_refused() -> None:
-    rows = 1 << 31
-    columns, starts = np.broadcast_to(np.uint8(0), (1, rows)), np.broadcast_to(np.int64(0), rows + 1)
-    with pytest.raises(InputError) as caught:
-        mine_family(Transactions(("0=a", "0=b"), 2, starts, starts[1:], columns), 2, 1, 10)
-    assert caught.value.code == "too-large"
+@pytest.mark.parametrize("seed", range(40))
+def test_a_group_is_listed_once_without_what_everybody_knows(seed: int) -> None:
+    some, rows, kinds, least = series(seed)
+    channels = maximal_channels(mine_family(rows, least, rows.instants, 1 << 20), rows, 4, 1 << 20)
+    groups = channels.groups
+    shown = list(zip(sets_of(*groups.present), sets_of(*groups.absent), groups.size.tolist(), strict=True))
+    meant = set()
+    for has, lacks in zip(sets_of(*channels.present), sets_of(*channels.absent), strict=True):
+        instants = {x // kinds for x in has}
+        meant.add((has, frozenset(x for x in lacks if x // kinds not in instants)))
+    assert len(shown) == len(meant)
+    assert {(has, lacks) for has, lacks, _ in shown} == meant
+    assert all(size == sum(has <= row and not lacks & row for row in some) for has, lacks, size in shown)
+    assert [len(has) for has, _, _ in shown] == sorted((len(has) for has, _, _ in shown), reverse=True)
