@@ -8,6 +8,7 @@ published may follow: all without one of its symbols, less those with another in
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -20,7 +21,7 @@ from timeveil.models.patterns.method.family import Family
 EXAMPLES = 1000
 """Groups that the ledger explains, those with the shortest sums and the fewest people first."""
 SUMMANDS = 8
-"""A sum of more counts than this is described by their number."""
+"""A sum of more counts than this is not written down."""
 
 
 class LedgerTables(Mapping[str, pa.Table]):
@@ -46,13 +47,24 @@ class LedgerTables(Mapping[str, pa.Table]):
 
 
 def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
-    """Example groups: what a few people have, what they lack, how many they are, and how anyone knows."""
+    """Example groups: what a few people have, what they lack, how many they are, and how anyone knows.
+
+    Sums of published counts come before sums of counts that themselves follow from others.
+    """
     groups, least = channels.groups, int(channels.published.support.min())
     order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:EXAMPLES]
-    present, absent, people = groups.present.take(order), groups.absent.take(order), groups.size[order]
+    chosen = [groups.present.take(order), groups.absent.take(order)]
+    sums = [
+        _terms(channels.family, present, absent)
+        for present, absent in zip(*(sets.each() for sets in chosen), strict=True)
+    ]
+    derived = np.array([sum(count < least for _, count in terms) for terms in sums], np.int64)
+    ahead = np.argsort(derived > 0, kind="stable")
+    present, absent = (sets.take(ahead) for sets in chosen)
+    people = groups.size[order[ahead]]
     texts = [
-        _sentence(channels.family, *group, names, least)
-        for group in zip(present.each(), absent.each(), people.tolist(), strict=True)
+        _sentence([names[x] for x in has], [names[x] for x in lacks], size, sums[index], derived[index])
+        for has, lacks, size, index in zip(present.each(), absent.each(), people.tolist(), ahead, strict=True)
     ]
     return pa.table(
         {
@@ -64,32 +76,33 @@ def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
     )
 
 
-def _sentence(
-    family: Family, present: list[int], absent: list[int], people: int, names: tuple[str, ...], least: int
-) -> str:
-    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // family.kinds)]
-    terms = _terms(family, present, by_instant) if absent else _difference(family, present)
-    counts = np.prod([len(symbols) + 1.0 for symbols in by_instant]) if absent else len(terms)
-    derived = sum(count < least for _, count in terms)
+Term = tuple[str, int]
+"""A sign and a count."""
+
+
+def _sentence(present: list[str], absent: list[str], people: int, terms: list[Term], derived: int) -> str:
     aside = f", {derived} of which follow{'' if derived > 1 else 's'} from others," if derived else ""
     who = "1 person has" if people == 1 else f"{people} people have"
-    what = " and ".join(names[x] for x in present) or "nothing"
-    without = f" without {' or '.join(names[x] for x in absent)}" if absent else ""
-    sentence = f"from {counts:,.0f} counts{aside} anyone can compute that exactly {who} {what}{without}"
-    if not 0 < len(terms) <= SUMMANDS:
+    without = f" without {' or '.join(absent)}" if absent else ""
+    counts = f"from {len(terms)} counts{aside}" if terms else f"from more than {SUMMANDS} counts"
+    sentence = f"{counts} anyone can compute that exactly {who} {' and '.join(present) or 'nothing'}{without}"
+    if not terms:
         return sentence
     sums = "".join(f"{sign}{count}" for sign, count in terms)
     return f"{sentence}: {sums.removeprefix(' + ')} = {people}"
 
 
-def _terms(family: Family, present: list[int], absent: list[list[int]]) -> list[tuple[str, int]]:
+def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
     """What is added and subtracted; nothing if it is too much to write down."""
-    if 2 ** sum(map(len, absent)) > 64 * SUMMANDS:
+    if not absent:
+        return _difference(family, present)
+    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // family.kinds)]
+    if math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
         return []
     choices = itertools.chain.from_iterable(
         itertools.product(*instants)
-        for size in range(len(absent) + 1)
-        for instants in itertools.combinations(absent, size)
+        for size in range(len(by_instant) + 1)
+        for instants in itertools.combinations(by_instant, size)
     )
     return [
         (" - " if len(choice) % 2 else " + ", int(family.support[family.node([*present, *choice])]))
@@ -97,7 +110,7 @@ def _terms(family: Family, present: list[int], absent: list[list[int]]) -> list[
     ]
 
 
-def _difference(family: Family, present: list[int]) -> list[tuple[str, int]]:
+def _difference(family: Family, present: list[int]) -> list[Term]:
     """What a pattern follows from: all without one of its symbols, less those with another in its place."""
     for item in present:
         others, first = [x for x in present if x != item], item - item % family.kinds

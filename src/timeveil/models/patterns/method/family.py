@@ -81,6 +81,10 @@ class Family:
     def _keys(self) -> Ints:
         return self.parent[1:] * len(self.item_of) + self.rank[1:]
 
+    @cached_property
+    def _rank_of(self) -> Ints:
+        return np.argsort(self.item_of)
+
     def child(self, node: Ints, rank: Ints) -> Ints:
         """The child of each node by its rank, which must exist."""
         bits = self._bits_of_children
@@ -92,9 +96,8 @@ class Family:
 
     def node(self, items: Sequence[int]) -> int:
         """The node of a set of items, -1 if it is not in the family."""
-        rank_of = np.argsort(self.item_of)
         node = 0
-        for rank in sorted(rank_of[list(items)].tolist()):
+        for rank in sorted(self._rank_of[list(items)].tolist()):
             key = node * len(self.item_of) + rank
             node = int(np.searchsorted(self._keys, key)) + 1
             if node > len(self._keys) or self._keys[node - 1] != key:
