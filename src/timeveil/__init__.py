@@ -5,8 +5,8 @@ write · report
 """
 
 import timeveil.starting  # noqa: F401
+from timeveil.calendar.axis import hour_of_day, month_of_year, weekday
 from timeveil.calendar.catalogue import granularity
-from timeveil.calendar.cyclic import hour_of_day, month_of_year, weekday
 from timeveil.calendar.granularity import Granularity
 from timeveil.compare import Comparison, Line, compare
 from timeveil.domain.estimate import Estimate

@@ -1,22 +1,70 @@
-"""From a time column to whole numbers and back.
+"""From a time column to whole numbers and back, on the clocks of a zone, and columns derived from it.
 
 An instant is an integer: civil seconds for dates and timestamps without a zone, UTC seconds for zoned
 ones, seconds or months since the start for relative time.
+
+The zone database is read through `zoneinfo`. Offsets change a few times a year at most, so they are kept
+as segments and looked up for whole arrays at once.
 """
 
 from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import DAY, FIRST, LAST, Ints
-from timeveil.calendar.zone import Offsets, offsets
+from timeveil.calendar.civil import (
+    AFTER,
+    BEFORE,
+    CYCLE,
+    CYCLE_YEARS,
+    DAY,
+    FIRST,
+    HOUR,
+    LAST,
+    Ints,
+    as_ints,
+    floor_days,
+    month_of_days,
+    year_start,
+)
+from timeveil.calendar.civil import weekday as weekday_of_days
 from timeveil.domain.relation import TimeAxis
-from timeveil.errors import InputError
+from timeveil.domain.roles import Derived
+from timeveil.errors import InputError, ParameterError, raising
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_HALF_DAY = DAY // 2
+# Before the first zones were defined local mean time held; long after the last decree the rules repeat.
+_RULES_BEGIN, _RULES_REPEAT = 1835, 2100
+_REPEAT_BEGINS = int(year_start(as_ints(_RULES_REPEAT))) * DAY
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+weekday = Derived("weekday")
+"""Monday to Sunday."""
+hour_of_day = Derived("hour-of-day")
+"""00 to 23, as the wall clock shows it."""
+month_of_year = Derived("month-of-year")
+"""January to December."""
+
+CYCLIC: dict[str, tuple[str, ...]] = {
+    "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "hour-of-day": tuple(f"{hour:02}" for hour in range(24)),
+    "month-of-year": (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    ),
+}
+"""Every quasi-identifier that can be derived from the time, with its values in order.
+
+They come round again, so they are no granularities: all Mondays together are not a stretch of time.
+Published with a granule they narrow it down, so they count as quasi-identifiers."""
 
 
 def instants(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> Ints:
@@ -32,13 +80,30 @@ def instants(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> Ints:
             hint="remove them, or withhold those rows",
             code="nulls",
         )
+    is_date = pa.types.is_date32(column.type)
+    numbers = as_ints(pc.cast(pc.cast(column, pa.int32()) if is_date else column, pa.int64()).to_numpy())
     if axis.kind == "relative":
-        return _numbers(pc.cast(column, pa.int64())) * unit_of(axis)[1]
-    if pa.types.is_date32(column.type):
-        return _numbers(pc.cast(pc.cast(column, pa.int32()), pa.int64())) * DAY
+        return numbers * unit_of(axis)[1]
+    if is_date:
+        return numbers * DAY
     per_second = _PER_SECOND[column.type.unit]
-    ticks = _numbers(pc.cast(column, pa.int64()))
-    return ticks if per_second == 1 else np.floor_divide(ticks, per_second)
+    return numbers if per_second == 1 else np.floor_divide(numbers, per_second)
+
+
+def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.Array:
+    """Instants as values of the axis's type, null where they leave the years 1 to 9999.
+
+    Dates of instants within a day are that day's, or with `round_up` the next day's.
+    """
+    relative = axis.kind == "relative"
+    outside = np.abs(instants) >= 2**60 if relative else (instants < FIRST) | (instants > LAST)
+    seconds = np.where(outside, 0, instants)
+    if relative:
+        return pa.array(seconds // unit_of(axis)[1], pa.int64(), mask=outside)
+    if pa.types.is_date32(axis.type):
+        days = -(-seconds // DAY) if round_up else seconds // DAY
+        return pa.array(days.astype(np.int32), pa.int32(), mask=outside).cast(pa.date32())
+    return pa.array(seconds * _PER_SECOND[axis.type.unit], pa.int64(), mask=outside).cast(axis.type)
 
 
 def civil(axis: TimeAxis, instants: Ints) -> Ints:
@@ -48,35 +113,138 @@ def civil(axis: TimeAxis, instants: Ints) -> Ints:
     >>> civil(axis, np.array([0]))
     array([19800])
     """
-    if axis.kind != "zoned":
-        return instants
-    return clocks(axis, instants).civil(instants)
+    return clocks(axis, instants).civil(instants) if axis.kind == "zoned" else instants
 
 
-def clocks(axis: TimeAxis, instants: Ints, margin: int = 0) -> Offsets:
-    """The offsets that hold in the zone around some instants."""
-    low, high = (int(instants.min()), int(instants.max())) if len(instants) else (0, 0)
-    return offsets(axis.zone or "", low - margin, high + margin)
+def derive(name: str, civil_seconds: Ints) -> pa.Array:
+    """The values of a derived quasi-identifier at civil times.
 
-
-def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.Array:
-    """Instants as values of the axis's own type, null where they leave the years 1 to 9999.
-
-    Dates of instants within a day are that day's, or with `round_up` the next day's.
+    >>> derive("weekday", np.array([0])).to_pylist()
+    ['Thursday']
     """
-    if axis.kind == "relative":
-        outside = np.abs(instants) >= 2**60
-        values = np.where(outside, 0, instants)
-        size = unit_of(axis)[1]
-        return pa.array(values // size, pa.int64(), mask=outside)
-    outside = (instants < FIRST) | (instants > LAST)
-    values = np.where(outside, 0, instants)
-    if pa.types.is_date32(axis.type):
-        days = -(-values // DAY) if round_up else values // DAY
-        return pa.array(days.astype(np.int32), pa.int32(), mask=outside).cast(pa.date32())
-    return pa.array(values * _PER_SECOND[axis.type.unit], pa.int64(), mask=outside).cast(axis.type)
+    days = floor_days(civil_seconds)
+    match name:
+        case "weekday":
+            codes = weekday_of_days(days)
+        case "hour-of-day":
+            codes = np.floor_divide(civil_seconds - days * DAY, HOUR)
+        case "month-of-year":
+            codes = np.mod(month_of_days(days), 12)
+        case _:
+            raise ParameterError(
+                f"`{name}` cannot be derived from a time",
+                hint=f"use one of {', '.join(CYCLIC)}",
+                code="bad-parameter",
+            )
+    return pa.array(CYCLIC[name]).take(pa.array(codes))
 
 
-def _numbers(column: pa.ChunkedArray | pa.Array) -> Ints:
-    numbers: Ints = np.asarray(column.to_numpy(), dtype=np.int64)
-    return numbers
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Segments of constant offset: segment k begins at UTC second `begins[k]` with `seconds[k]`.
+
+    The first segment has no beginning. `reached[k]` is the first civil second that no clock has shown
+    by the end of segment k.
+    """
+
+    begins: Ints
+    seconds: Ints
+    reached: Ints
+
+    def segment(self, instants: Ints) -> Ints:
+        """The segment of each UTC second."""
+        position: Ints = np.searchsorted(self.begins, instants, side="right") - 1
+        return position
+
+    def civil(self, instants: Ints) -> Ints:
+        """What the wall clock shows."""
+        constant = len(self.seconds) == 1
+        clock: Ints = instants + (self.seconds[0] if constant else self.seconds[self.segment(instants)])
+        return clock
+
+    def settled(self, instants: Ints) -> Ints:
+        """The latest time the wall clock has shown so far: it never goes back.
+
+        The hour that autumn repeats stays at its last second, so a day, or a quarter of one, is one stretch
+        of time even where the clocks go back across its beginning.
+        """
+        segment = self.segment(instants)
+        before = np.concatenate(([BEFORE], self.reached[:-1]))
+        latest: Ints = np.maximum(instants + self.seconds[segment], before[segment] - 1)
+        return latest
+
+    def first_instant(self, clock: Ints) -> Ints:
+        """The first UTC second at which the clock shows this civil second or a later one."""
+        segment = np.minimum(np.searchsorted(self.reached, clock, side="right"), len(self.seconds) - 1)
+        first: Ints = np.maximum(self.begins[segment], clock - self.seconds[segment])
+        return first
+
+    def ends(self) -> Ints:
+        """First UTC second after each segment."""
+        return np.concatenate((self.begins[1:], [AFTER]))
+
+
+def clocks(axis: TimeAxis, instants: Ints) -> Offsets:
+    """The offsets in the zone of an axis around some instants."""
+    low, high = (int(instants.min()), int(instants.max())) if len(instants) else (0, 0)
+    return offsets(axis.zone or "", low, high)
+
+
+@lru_cache(maxsize=64)
+def offsets(zone: str, low: int, high: int) -> Offsets:
+    """The segments of a zone around the UTC seconds from `low` to `high`.
+
+    >>> offsets("Europe/Rome", 1_136_073_600, 1_160_000_000).seconds
+    array([3600, 7200])
+    """
+    check_zone(zone)
+    low, high = max(low, FIRST) - 2 * DAY, min(high, LAST) + 2 * DAY
+    first_year, last_year = (month_of_days(as_ints([low // DAY, high // DAY])) // 12).tolist()
+    changes = [change for year in range(first_year, last_year + 1) for change in _changes(zone, year)]
+    inside = [(at, offset) for at, offset in changes if low < at <= high]
+    begins = as_ints([BEFORE, *(at for at, _ in inside)])
+    seconds = as_ints([_offset(zone, low), *(offset for _, offset in inside)])
+    return Offsets(begins, seconds, np.maximum.accumulate(np.append(begins[1:], AFTER) + seconds))
+
+
+def check_zone(zone: str | None) -> None:
+    """Refuse a name that the zone database does not have."""
+    error = ParameterError(
+        "the zone is not in the time zone database",
+        hint="use a name such as Europe/Rome, America/New_York or UTC",
+        code="bad-parameter",
+    )
+    if not zone:
+        raise error
+    with raising(error, on=(KeyError, ValueError, OSError)):
+        ZoneInfo(zone)
+
+
+@lru_cache(maxsize=16_384)
+def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
+    """The UTC seconds of a year at which the offset changes, each with the new offset."""
+    if year < _RULES_BEGIN:
+        return ()
+    if year >= _RULES_REPEAT + CYCLE_YEARS:
+        return tuple((at + CYCLE, offset) for at, offset in _changes(zone, year - CYCLE_YEARS))
+    first, last = (year_start(as_ints([year, year + 1])) * DAY).tolist()
+    probes = range(first, last + 1, _HALF_DAY)
+    seen = [_offset(zone, probe) for probe in probes]
+    steps = zip(probes, seen, seen[1:], strict=False)
+    return tuple((_change_after(zone, probe, new), new) for probe, old, new in steps if old != new)
+
+
+def _change_after(zone: str, probe: int, new: int) -> int:
+    """The first second of the half day from `probe` that has the new offset, by bisection."""
+    low, high = probe, probe + _HALF_DAY
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _offset(zone, middle) == new else (middle, high)
+    return high
+
+
+def _offset(zone: str, second: int) -> int:
+    cycles = max(0, (second - _REPEAT_BEGINS) // CYCLE)
+    moment = _EPOCH + dt.timedelta(seconds=max(second - cycles * CYCLE, FIRST + 3 * DAY))
+    offset = moment.astimezone(ZoneInfo(zone)).utcoffset()
+    return round(offset.total_seconds()) if offset is not None else 0

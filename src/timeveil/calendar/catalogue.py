@@ -10,13 +10,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.business import WorkingDays, WorkingPeriods
-from timeveil.calendar.civil import DAY, HOUR, MINUTE, WEEK
+from timeveil.calendar.civil import DAY, HOUR, MINUTE, WEEK, Clock
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.months import IsoYears, Months
-from timeveil.calendar.parts import DayParts, Terms
-from timeveil.calendar.rule import Clock
-from timeveil.calendar.steps import MONDAY, SUNDAY, Everything, Steps
+from timeveil.calendar.rules import (
+    MONDAY,
+    SUNDAY,
+    DayParts,
+    Everything,
+    IsoYears,
+    Months,
+    Steps,
+    Terms,
+    WorkingDays,
+    WorkingPeriods,
+)
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
 
@@ -29,7 +36,7 @@ UNITS: dict[str, tuple[Clock, int]] = {
     "month": ("months", 1),
     "year": ("months", 12),
 }
-"""Units of a relative time column: the number line each stands on and its size there."""
+"""Units of a relative time column: the number line of each and its size there."""
 
 _ALL = Granularity("all", "all of time in one granule", Everything())
 _DAY_PARTS = (("morning", 6 * HOUR), ("afternoon", 12 * HOUR), ("evening", 18 * HOUR), ("night", 22 * HOUR))
@@ -55,7 +62,7 @@ _DEFAULT = (
     Granularity("decade", "decade, from a year that ends in 0", Months(120)),
     _ALL,
 )
-_FURTHER = (
+_ON_REQUEST = (
     Granularity("business-day", "business day, Monday to Friday", WorkingDays()),
     Granularity(
         "business-month",
@@ -66,39 +73,38 @@ _FURTHER = (
     Granularity("shift", "hospital shift: early 7h, late 15h, night 23h", DayParts(_SHIFTS)),
     Granularity("academic-term", "spring 1 February, summer 1 July, autumn 1 September", Terms(_TERMS)),
 )
-CATALOGUE: Mapping[str, Granularity] = {g.name: g for g in (*_DEFAULT, *_FURTHER)}
+CATALOGUE: Mapping[str, Granularity] = {g.name: g for g in (*_DEFAULT, *_ON_REQUEST)}
 """Every granularity of the civil calendar by name."""
 FIXED = frozenset(g.name for g in _DEFAULT)
 """Those whose bounds are not a matter of choice."""
 
-
-def _offset(name: str, title: str, width: int, clock: Clock) -> Granularity:
-    return Granularity(name, title, Steps(width, 0, clock))
-
-
-_RELATIVE: Mapping[str, tuple[Granularity, ...]] = {
+_OFFSETS: Mapping[Clock, tuple[tuple[str, str, int], ...]] = {
     "seconds": (
-        _offset("second", "second since the start", 1, "seconds"),
-        _offset("minute", "minute since the start", MINUTE, "seconds"),
-        _offset("5-minutes", "5 minutes at a time since the start", 5 * MINUTE, "seconds"),
-        _offset("15-minutes", "15 minutes at a time since the start", 15 * MINUTE, "seconds"),
-        _offset("30-minutes", "30 minutes at a time since the start", 30 * MINUTE, "seconds"),
-        _offset("hour", "hour since the start", HOUR, "seconds"),
-        _offset("6-hours", "6 hours at a time since the start", 6 * HOUR, "seconds"),
-        _offset("day", "day of 24 hours since the start", DAY, "seconds"),
-        _offset("week", "7 days at a time since the start", WEEK, "seconds"),
-        _offset("4-weeks", "28 days at a time since the start", 4 * WEEK, "seconds"),
-        _ALL,
+        ("second", "second since the start", 1),
+        ("minute", "minute since the start", MINUTE),
+        ("5-minutes", "5 minutes at a time since the start", 5 * MINUTE),
+        ("15-minutes", "15 minutes at a time since the start", 15 * MINUTE),
+        ("30-minutes", "30 minutes at a time since the start", 30 * MINUTE),
+        ("hour", "hour since the start", HOUR),
+        ("6-hours", "6 hours at a time since the start", 6 * HOUR),
+        ("day", "day of 24 hours since the start", DAY),
+        ("week", "7 days at a time since the start", WEEK),
+        ("4-weeks", "28 days at a time since the start", 4 * WEEK),
     ),
     "months": (
-        _offset("month", "month since the start", 1, "months"),
-        _offset("quarter", "3 months at a time since the start", 3, "months"),
-        _offset("half-year", "6 months at a time since the start", 6, "months"),
-        _offset("year", "12 months at a time since the start", 12, "months"),
-        _offset("decade", "120 months at a time since the start", 120, "months"),
-        _ALL,
+        ("month", "month since the start", 1),
+        ("quarter", "3 months at a time since the start", 3),
+        ("half-year", "6 months at a time since the start", 6),
+        ("year", "12 months at a time since the start", 12),
+        ("decade", "120 months at a time since the start", 120),
     ),
 }
+_RELATIVE: Mapping[Clock, Mapping[str, Granularity]] = {
+    clock: {name: Granularity(name, title, Steps(width, 0, clock)) for name, title, width in rows}
+    | {"all": _ALL}
+    for clock, rows in _OFFSETS.items()
+}
+_NAMES = {*CATALOGUE, *(name for family in _RELATIVE.values() for name in family)}
 
 _ALIASES = {
     "iso-week": "week",
@@ -129,13 +135,13 @@ def canonical(name: str) -> str:
     >>> [canonical(name) for name in ("ISO week", "15_minutes", "Half-Years", "6 hours", "1 hour")]
     ['week', '15-minutes', 'half-year', '6-hours', 'hour']
     """
-    known = {**CATALOGUE, **{g.name: g for family in _RELATIVE.values() for g in family}}
     plain = _plain(name)
-    for candidate in _spellings(plain):
-        if candidate in known:
-            return candidate
-        if candidate in _ALIASES:
-            return _ALIASES[candidate]
+    single = plain.removesuffix("s")
+    for spelling in (plain, single, f"{plain}s", plain.removeprefix("1-"), single.removeprefix("1-")):
+        if spelling in _NAMES:
+            return spelling
+        if spelling in _ALIASES:
+            return _ALIASES[spelling]
     return plain
 
 
@@ -145,18 +151,15 @@ def granularity(name: str) -> Granularity:
     >>> granularity("month").label([2006 * 12])
     ['2006-01']
     """
-    found = CATALOGUE.get(canonical(name))
-    if found is None:
-        raise _unknown(name, CATALOGUE)
-    return found
+    return _look_up(name, CATALOGUE)
 
 
 def available(axis: TimeAxis, definitions: Iterable[Granularity] | None = None) -> dict[str, Granularity]:
-    """Every granularity that fits an axis by name, the user's own included."""
-    named = {g.name: g for g in _family(axis)} if axis.kind == "relative" else dict(CATALOGUE)
-    for own in definitions or ():
-        named[own.name] = fit(own, axis) if _fits(own, axis) else own
-    return named
+    """Every granularity that fits an axis by name, the user's definitions included."""
+    by_name = {g.name: g for g in _family(axis)} if axis.kind == "relative" else dict(CATALOGUE)
+    for defined in definitions or ():
+        by_name[defined.name] = fit(defined, axis) if _fits(defined, axis) else defined
+    return by_name
 
 
 def resolve(
@@ -171,61 +174,52 @@ def resolve(
     >>> [g.name for g in resolve(None, axis)]
     ['day', 'week', '4-weeks', 'all']
     """
-    own = _granularities(definitions, "definitions", Granularity)
+    defined = _listed(definitions, "definitions", Granularity)
     if names is None:
         default = _family(axis) if axis.kind == "relative" else [g for g in _DEFAULT if _fits(g, axis)]
-        chosen = {g.name: g for g in (*default, *(fit(g, axis) for g in own))}
-        return tuple(chosen.values())
-    named = [names] if isinstance(names, str | Granularity) else names
-    wanted = _granularities(named, "granularities", Granularity, str)
-    if not wanted:
+        chosen = [*default, *(fit(g, axis) for g in defined)]
+        return tuple({g.name: g for g in chosen}.values())
+    requested = _listed([names] if isinstance(names, str) else names, "granularities", Granularity, str)
+    if not requested:
         raise ParameterError(
-            "no granularity was named", hint="name at least one, or leave it out", code="bad-parameter"
+            "no granularity was named",
+            hint="name at least one, or leave out {granularities}",
+            code="bad-parameter",
         )
-    known = available(axis, own)
-    found = [fit(_look_up(name, known) if isinstance(name, str) else name, axis) for name in wanted]
-    return tuple({g.name: g for g in found}.values())
+    by_name = available(axis, defined)
+    chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
+    return tuple({g.name: g for g in chosen}.values())
 
 
 def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
     """The granularity as it reads on an axis, or a clear error if it has no meaning there."""
-    clock: Clock = "civil" if axis.kind != "relative" else unit_of(axis)[0]
-    rebound = granularity
-    if granularity.clock not in (clock, "any") and axis.kind == "relative":
-        rebound = _on_relative(granularity, axis) or granularity
-    if rebound.clock not in (clock, "any"):
-        raise _misplaced(granularity, axis)
-    if axis.kind == "relative" and rebound.rule.grain % unit_of(axis)[1]:
-        raise ParameterError(
-            f"granularity `{granularity.name}` is finer than the time column, which counts in {axis.unit}s",
-            hint=f"use one of {', '.join(g.name for g in _family(axis))}",
-            code="bad-parameter",
+    relative = axis.kind == "relative"
+    clock, size = unit_of(axis) if relative else ("civil", 1)
+    fitted = granularity
+    if relative and granularity.clock not in (clock, "any"):
+        fitted = _on_relative(granularity, clock) or granularity
+    if fitted.clock not in (clock, "any"):
+        subject = (
+            f"needs calendar dates; the time column counts {axis.unit}s"
+            if relative
+            else "counts from a start; the time column has calendar dates"
         )
-    if pa.types.is_date32(axis.type) and rebound.rule.grain % DAY:
+    elif fitted.rule.grain % size:
+        subject = f"is finer than the time column, which counts in {axis.unit}s"
+    elif pa.types.is_date32(axis.type) and fitted.rule.grain % DAY:
         raise ParameterError(
             f"granularity `{granularity.name}` cuts days into parts, and the time column has dates",
             hint="use day or a coarser one, or give the time of day, too",
             code="bad-parameter",
         )
-    return rebound
-
-
-def _granularities(given: Any, parameter: str, *kinds: type) -> list[Any]:
-    """What a parameter lists, if it is a list of granularities or of their names."""
-    listed = [] if given is None else list(given) if isinstance(given, Iterable) else [given]
-    if not all(isinstance(one, kinds) for one in listed):
-        raise ParameterError(
-            f"`{parameter}` is not a list of granularities{' or their names' if str in kinds else ''}",
-            hint=f"write {parameter}=[...], each {' or '.join(_MEANT[kind] for kind in kinds)}",
-            code="bad-parameter",
-        )
-    return listed
-
-
-_MEANT: Mapping[type, str] = {
-    Granularity: "made by a function of timeveil.calendar.definitions",
-    str: "a name such as 'week'",
-}
+    else:
+        return fitted
+    names = [g.name for g in _family(axis)] if relative else CATALOGUE
+    raise ParameterError(
+        f"granularity `{granularity.name}` {subject}",
+        hint=f"use one of {', '.join(names)}",
+        code="bad-parameter",
+    )
 
 
 def unit_of(axis: TimeAxis) -> tuple[Clock, int]:
@@ -239,9 +233,27 @@ def unit_of(axis: TimeAxis) -> tuple[Clock, int]:
     return UNITS[axis.unit]
 
 
-def _family(axis: TimeAxis) -> tuple[Granularity, ...]:
+_EXPECTED: Mapping[type, str] = {
+    Granularity: "made by a function of timeveil.calendar.definitions",
+    str: "a name such as 'week'",
+}
+
+
+def _listed(values: Any, parameter: str, *kinds: type) -> list[Any]:
+    """What a parameter lists, if it is a list of granularities or of their names."""
+    items = [] if values is None else list(values) if isinstance(values, Iterable) else [values]
+    if not all(isinstance(item, kinds) for item in items):
+        raise ParameterError(
+            f"`{parameter}` is not a list of granularities{' or their names' if str in kinds else ''}",
+            hint=f"write {{{parameter}=[...]}}, each {' or '.join(_EXPECTED[kind] for kind in kinds)}",
+            code="bad-parameter",
+        )
+    return items
+
+
+def _family(axis: TimeAxis) -> list[Granularity]:
     clock, size = unit_of(axis)
-    return tuple(g for g in _RELATIVE[clock] if g.rule.shortest >= size)
+    return [g for g in _RELATIVE[clock].values() if g.rule.shortest >= size]
 
 
 def _fits(granularity: Granularity, axis: TimeAxis) -> bool:
@@ -252,11 +264,11 @@ def _fits(granularity: Granularity, axis: TimeAxis) -> bool:
     return True
 
 
-def _on_relative(granularity: Granularity, axis: TimeAxis) -> Granularity | None:
+def _on_relative(granularity: Granularity, clock: Clock) -> Granularity | None:
     """A catalogue name, or a grouping without an anchor, reads on a relative axis as well."""
     if CATALOGUE.get(granularity.name) == granularity:
-        return {g.name: g for g in _RELATIVE[unit_of(axis)[0]]}.get(granularity.name)
-    match granularity.rule, unit_of(axis)[0]:
+        return _RELATIVE[clock].get(granularity.name)
+    match granularity.rule, clock:
         case Steps(width, phase, "civil"), "seconds" if phase in (0, MONDAY, SUNDAY):
             return replace(granularity, rule=Steps(width, 0, "seconds"))
         case Months(length, 0), "months":
@@ -264,50 +276,23 @@ def _on_relative(granularity: Granularity, axis: TimeAxis) -> Granularity | None
     return None
 
 
-def _look_up(name: str, known: Mapping[str, Granularity]) -> Granularity:
-    own = {_plain(other): g for other, g in known.items()}
-    found = (
-        known.get(name) or own.get(_plain(name)) or own.get(canonical(name)) or CATALOGUE.get(canonical(name))
-    )
-    if found is None:
-        raise _unknown(name, known)
-    return found
+def _look_up(name: str, by_name: Mapping[str, Granularity]) -> Granularity:
+    plain = {_plain(other): g for other, g in by_name.items()}
+    alias = canonical(name)
+    match = by_name.get(name) or plain.get(_plain(name)) or plain.get(alias) or CATALOGUE.get(alias)
+    if match is None:
+        near = get_close_matches(alias, [*by_name, *_ALIASES], n=3, cutoff=0.5)
+        near = list(dict.fromkeys(_ALIASES.get(n, n) for n in near))
+        raise ParameterError(
+            f"`{name}` is not a granularity",
+            hint=f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
+            if near
+            else f"use one of {', '.join(by_name)}",
+            code="unknown-granularity",
+            facts={"nearest": near},
+        )
+    return match
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "-", name.strip().lower())
-
-
-def _spellings(plain: str) -> Iterable[str]:
-    """The name itself, without a plural s, and without a leading 1."""
-    yield plain
-    single = plain.removesuffix("s")
-    yield single
-    yield f"{plain}s"
-    yield plain.removeprefix("1-")
-    yield single.removeprefix("1-")
-
-
-def _unknown(name: str, known: Mapping[str, Granularity]) -> ParameterError:
-    near = get_close_matches(canonical(name), [*known, *_ALIASES], n=3, cutoff=0.5)
-    near = list(dict.fromkeys(_ALIASES.get(n, n) for n in near))
-    hint = (
-        f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else f"use one of {', '.join(known)}"
-    )
-    return ParameterError(
-        f"`{name}` is not a granularity", hint=hint, code="unknown-granularity", facts={"nearest": near}
-    )
-
-
-def _misplaced(granularity: Granularity, axis: TimeAxis) -> ParameterError:
-    if axis.kind == "relative":
-        return ParameterError(
-            f"granularity `{granularity.name}` needs calendar dates; the time column counts {axis.unit}s",
-            hint=f"use one of {', '.join(g.name for g in _family(axis))}",
-            code="bad-parameter",
-        )
-    return ParameterError(
-        f"granularity `{granularity.name}` counts from a start; the time column has calendar dates",
-        hint=f"use one of {', '.join(CATALOGUE)}",
-        code="bad-parameter",
-    )

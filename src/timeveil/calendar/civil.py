@@ -1,4 +1,4 @@
-"""Arithmetic of the proleptic Gregorian calendar on whole arrays.
+"""The proleptic Gregorian calendar on whole arrays: arithmetic, labels, and dates as users write them.
 
 Civil time is an integer: seconds since 1970-01-01 00:00 on the wall clock, without leap seconds and
 without a zone. Every function floors, so times before 1970 need no special care.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from math import gcd
 from typing import Any, Literal
 
 import numpy as np
@@ -16,10 +17,14 @@ import numpy.typing as npt
 from timeveil.errors import ParameterError, raising
 
 Ints = npt.NDArray[np.int64]
+Clock = Literal["civil", "seconds", "months", "any"]
+"""The number line of a granularity: civil seconds, or seconds or months since a start."""
 
 MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
+CYCLE_YEARS, CYCLE = 400, 146_097 * DAY
+"""The Gregorian calendar repeats, weekdays included, every 400 years."""
 GAP: int = int(np.iinfo(np.int64).min)
-"""The index of an instant that lies in no granule."""
+"""The index of an instant that is in no granule."""
 FIRST = -62_135_596_800
 """0001-01-01 00:00:00."""
 LAST = 253_402_300_799
@@ -27,17 +32,17 @@ LAST = 253_402_300_799
 BEFORE, AFTER = -(2**61), 2**61
 """Start and end of a granule without bounds."""
 
+_UNITS: dict[str, tuple[tuple[str, int], ...]] = {
+    "seconds": (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1)),
+    "months": (("year", 12), ("month", 1)),
+}
 _MONTHS_TO_1970 = 1970 * 12
 _CLOCK_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - civil time has no zone
 
 
 def as_ints(values: Any) -> Ints:
-    """An array of 64-bit whole numbers.
-
-    >>> as_ints([1, 2])
-    array([1, 2])
-    """
+    """An array of 64-bit whole numbers."""
     return np.asarray(values, dtype=np.int64)
 
 
@@ -71,22 +76,8 @@ def days_of_month(months: Ints) -> Ints:
 
 
 def year_start(years: Ints) -> Ints:
-    """The first day of each year.
-
-    >>> year_start(as_ints([1971]))
-    array([365])
-    """
+    """The first day of each year."""
     return days_of_month(years * 12)
-
-
-def iso_year_of_days(days: Ints) -> Ints:
-    """The ISO year: the calendar year of the week's Thursday.
-
-    >>> iso_year_of_days(as_ints([13_149]))  # 2006-01-01
-    array([2005])
-    """
-    thursday = days - weekday(days) + 3
-    return np.floor_divide(month_of_days(thursday), 12)
 
 
 def iso_year_start(years: Ints) -> Ints:
@@ -110,8 +101,8 @@ def dates(days: Ints) -> list[str]:
     >>> dates(as_ints([0, -719162]))
     ['1970-01-01', '0001-01-01']
     """
-    written: list[str] = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
-    return written
+    texts: list[str] = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
+    return texts
 
 
 def moments(seconds: Ints, unit: Literal["s", "m"] = "s") -> list[str]:
@@ -120,19 +111,85 @@ def moments(seconds: Ints, unit: Literal["s", "m"] = "s") -> list[str]:
     >>> moments(as_ints([61]), "m")
     ['1970-01-01 00:01']
     """
-    text = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
-    return [moment.replace("T", " ") for moment in text.tolist()]
+    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
+    return [moment.replace("T", " ") for moment in texts.tolist()]
 
 
-def clock(second_of_day: int) -> str:
-    """A time of day as text; the end of a day is 24:00.
+def clock_text(second_of_day: int) -> str:
+    """A time of day as text.
 
-    >>> clock(86_400), clock(3_661)
-    ('24:00', '01:01:01')
+    >>> clock_text(3_600), clock_text(3_661)
+    ('01:00', '01:01:01')
     """
-    hours, rest = divmod(second_of_day, HOUR)
-    minutes, seconds = divmod(rest, MINUTE)
-    return f"{hours:02}:{minutes:02}:{seconds:02}" if seconds else f"{hours:02}:{minutes:02}"
+    minutes, seconds = divmod(second_of_day, MINUTE)
+    text = f"{minutes // 60:02}:{minutes % 60:02}"
+    return f"{text}:{seconds:02}" if seconds else text
+
+
+def day_labels(first: Ints, length: int) -> list[str]:
+    """Labels of granules of whole days: dates, ISO weeks, weeks from Sunday, or first to last date."""
+    if length == 1:
+        return dates(first)
+    if length == 7 and not np.any(weekday(first)):
+        # The Thursday of an ISO week decides its year.
+        years = month_of_days(first + 3) // 12
+        weeks = (first - iso_year_start(years)) // 7 + 1
+        return [f"{year:04}-W{week:02}" for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
+    if length == 7 and np.all(weekday(first) == 6):
+        # Week 1 contains 1 January, so the Saturday decides the year.
+        years = month_of_days(first + 6) // 12
+        weeks = (first + 6 - year_start(years)) // 7 + 1
+        return [f"{year:04}-week {week}" for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
+    return [f"{a} to {b}" for a, b in zip(dates(first), dates(first + length - 1), strict=True)]
+
+
+def month_label(first: int, length: int) -> str:
+    """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
+    year, month = divmod(first, 12)
+    last_year, last_month = divmod(first + length - 1, 12)
+    match length:
+        case 1:
+            label = f"{year:04}-{month + 1:02}"
+        case 3 if not month % 3:
+            label = f"{year:04}-Q{month // 3 + 1}"
+        case 6 if not month % 6:
+            label = f"{year:04}-H{month // 6 + 1}"
+        case 12 if not month:
+            label = f"{year:04}"
+        case 120 if not month and not year % 10:
+            label = f"{year:04}s"
+        case _ if not month and not length % 12:
+            label = f"{year:04} to {last_year:04}"
+        case _:
+            label = f"{year:04}-{month + 1:02} to {last_year:04}-{last_month + 1:02}"
+    return label
+
+
+def time_labels(start: Ints, width: int) -> list[str]:
+    """From one time to another, the date written once if both are on one day."""
+    unit: Literal["s", "m"] = "s" if np.any(start % MINUTE) or width % MINUTE else "m"
+    end = start + width
+    same_day = (start // DAY == (end - 1) // DAY).tolist()
+    labels = []
+    for first, last, same, second in zip(
+        moments(start, unit), moments(end, unit), same_day, (end % DAY).tolist(), strict=True
+    ):
+        time_of_day = last.partition(" ")[2] if second else "24:00"
+        labels.append(f"{first} to {time_of_day if same else last}")
+    return labels
+
+
+def largest_unit(clock: str, length: int) -> tuple[str, int]:
+    """The largest unit of which a length is a whole number, with its size."""
+    return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
+
+
+def count_labels(start: Ints, width: int, clock: str) -> list[str]:
+    """Labels on a relative axis: counts of the largest unit that fits."""
+    unit, size = largest_unit(clock, gcd(width, *start[:1].tolist()))
+    if width == size:
+        return [f"{unit} {first}" for first in (start // size).tolist()]
+    return [f"{unit}s {first} to {first + width // size}" for first in (start // size).tolist()]
 
 
 def clock_second(value: Any, *, of: str) -> int:
@@ -143,10 +200,10 @@ def clock_second(value: Any, *, of: str) -> int:
     """
     if isinstance(value, dt.time) and value.tzinfo is None and not value.microsecond:
         return value.hour * HOUR + value.minute * MINUTE + value.second
-    found = _CLOCK_TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _CLOCK_TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise bad_calendar(f"`{of}` does not start at a time of day", "write times as HH:MM, such as 22:00")
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return hours * HOUR + minutes * MINUTE + seconds
 
 
@@ -157,12 +214,11 @@ def civil_second(value: Any, *, of: str) -> int:
     (86400, 60)
     """
     if isinstance(value, str):
-        text = value
         error = bad_calendar(
             f"`{of}` has a date that cannot be read", "write dates as 2006-01-31 or 2006-01-31 07:30"
         )
         with raising(error, on=ValueError):
-            value = dt.datetime.fromisoformat(text)
+            value = dt.datetime.fromisoformat(value)
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
             raise bad_calendar(

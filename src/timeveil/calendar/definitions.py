@@ -1,4 +1,4 @@
-"""Granularities of a user's own, from Python or from the `[granularity.<name>]` tables of a job file.
+"""Granularities that users define, in Python or in the `[granularity.<name>]` tables of a job file.
 
 A definition may take a name of the catalogue whose bounds are a matter of choice (`day-part`, `shift`,
 `academic-term`, `business-day`, `business-month`); it then replaces it.
@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from timeveil.calendar.business import WorkingPeriods
 from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
-from timeveil.calendar.civil import GAP, as_ints, bad_calendar, civil_second
-from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.rule import Clock, Rule
-from timeveil.calendar.rules import (
+from timeveil.calendar.civil import GAP, bad_calendar, civil_second
+from timeveil.calendar.granularity import (
+    Granularity,
     boundaries_rule,
     day_parts_rule,
     groups_rule,
     terms_rule,
-    whole,
+    whole_number,
     working_days_rule,
+    working_periods_rule,
 )
+from timeveil.calendar.rules import Rule
 
 Date = str | dt.date | dt.datetime
 
@@ -44,9 +44,10 @@ def boundaries(
     >>> waves.label([0, 1])
     ['first', 'second']
     """
-    clock, size = _line(unit, of=name)
-    rule = boundaries_rule(at, labels, clock, size, of=name)
-    return _named(name, title or f"{len(rule.edges) - 1} granules between listed boundaries", rule)
+    if unit is not None and unit not in UNITS:
+        raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(UNITS)}")
+    rule = boundaries_rule(at, labels, *(("civil", 1) if unit is None else UNITS[unit]), of=name)
+    return _named(name, title or f"{len(rule.at) - 1} granules between listed boundaries", rule)
 
 
 def groups_of(
@@ -64,7 +65,7 @@ def groups_of(
     >>> groups_of("fortnight", "week", 2, anchor="2006-01-02").label([937, 938])
     ['2005-12-05 to 2005-12-18', '2005-12-19 to 2006-01-01']
     """
-    of = _found(granularity, {}, of=name)
+    of = _look_up(granularity, {}, of=name)
     rule = groups_rule(of.rule, n, _anchor(anchor, of, name=name), of=name)
     return _named(name, title or f"{n} at a time of: {of.title}", rule)
 
@@ -93,8 +94,7 @@ def terms(
     True
     """
     rule = terms_rule(starts, gaps, of=name)
-    written = ", ".join(f"{label} {start}" for label, start in rule.as_dict()["starts"].items())
-    return _named(name, title or written, rule)
+    return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["starts"].items()), rule)
 
 
 def business_days(
@@ -126,8 +126,8 @@ def business_periods(
     >>> business_periods("business-week", "week").label([0])
     ['1970-W01 (working days)']
     """
-    period = _found(of, {}, of=name)
-    rule = WorkingPeriods(_whole_days(period, name), working_days_rule(days, holidays, of=name))
+    period = _look_up(of, {}, of=name)
+    rule = working_periods_rule(period.rule, working_days_rule(days, holidays, of=name), of=name)
     return _named(name, title or f"the business days of: {period.title}", rule)
 
 
@@ -137,7 +137,7 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
     >>> from_toml({"fortnight": {"kind": "groups", "of": "week", "n": 2}})
     [<Granularity fortnight: 2 at a time of: ISO week, Monday to Sunday>]
     """
-    made: dict[str, Granularity] = {}
+    defined: dict[str, Granularity] = {}
     pending = {name: _checked(name, table) for name, table in tables.items()}
     while pending:
         ready = [name for name, table in pending.items() if table.get("of") not in pending]
@@ -147,67 +147,53 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
                 "let one of them build on a granularity of the catalogue",
             )
         for name in ready:
-            made[name] = _made(name, pending.pop(name), made)
-    return [made[name] for name in tables]
+            defined[name] = _define(name, pending.pop(name), defined)
+    return [defined[name] for name in tables]
 
 
-_KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "boundaries": ({"at"}, {"labels", "unit"}),
-    "groups": ({"of", "n"}, {"anchor"}),
-    "day-parts": ({"parts"}, set()),
-    "shifts": ({"parts"}, set()),
-    "terms": ({"starts"}, {"gaps"}),
-    "business-days": (set(), {"days", "holidays"}),
-    "business-periods": ({"of"}, {"days", "holidays"}),
+_KINDS: dict[str, tuple[Callable[..., Granularity], set[str], set[str]]] = {
+    "boundaries": (boundaries, {"at"}, {"labels", "unit"}),
+    "groups": (groups_of, {"of", "n"}, {"anchor"}),
+    "day-parts": (day_parts, {"parts"}, set()),
+    "shifts": (shifts, {"parts"}, set()),
+    "terms": (terms, {"starts"}, {"gaps"}),
+    "business-days": (business_days, set(), {"days", "holidays"}),
+    "business-periods": (business_periods, {"of"}, {"days", "holidays"}),
 }
-"""The keys each kind of definition must and may have, besides `kind` and `title`."""
+"""The function of each kind of definition, and the keys it must and may have besides `kind` and `title`."""
 
 
 def _checked(name: str, table: Any) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise bad_calendar(f"`granularity.{name}` is not a table", f"write [granularity.{name}] and its keys")
     kind = table.get("kind")
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise bad_calendar(f"`granularity.{name}` has no known `kind`", f"use one of {', '.join(_KEYS)}")
-    needed, optional = _KEYS[kind]
-    known = needed | optional | {"kind", "title"}
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise bad_calendar(f"`granularity.{name}` has no known `kind`", f"use one of {', '.join(_KINDS)}")
+    _, needed, optional = _KINDS[kind]
+    keys = needed | optional | {"kind", "title"}
     for key in table:
-        if key not in known:
-            near = get_close_matches(str(key), known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"its keys are {', '.join(sorted(known))}"
+        if key not in keys:
+            near = get_close_matches(str(key), keys, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"its keys are {', '.join(sorted(keys))}"
             raise bad_calendar(f"`granularity.{name}` has an unknown key `{key}`", hint)
     missing = sorted(needed - set(table))
     if missing:
         raise bad_calendar(f"`granularity.{name}` lacks `{missing[0]}`", f"add `{missing[0]}` to the table")
+    if not isinstance(table.get("title", ""), str):
+        raise bad_calendar(f"the title of `granularity.{name}` is not text", "write it in quotes")
     return dict(table)
 
 
-def _made(name: str, table: dict[str, Any], made: Mapping[str, Granularity]) -> Granularity:
-    values = {key: value for key, value in table.items() if key != "kind"}
-    if "title" in values and not isinstance(values["title"], str):
-        raise bad_calendar(f"the title of `granularity.{name}` is not text", "write it in quotes")
-    if "of" in values:
-        values["of"] = _found(values["of"], made, of=name)
-    match table["kind"]:
-        case "groups":
-            return groups_of(name, values.pop("of"), values.pop("n"), **values)
-        case kind:
-            return _MAKERS[kind](name, **values)
-
-
-_MAKERS: dict[str, Callable[..., Granularity]] = {
-    "boundaries": boundaries,
-    "day-parts": day_parts,
-    "shifts": shifts,
-    "terms": terms,
-    "business-days": business_days,
-    "business-periods": business_periods,
-}
+def _define(name: str, table: dict[str, Any], defined: Mapping[str, Granularity]) -> Granularity:
+    define, _, _ = _KINDS[table.pop("kind")]
+    if "of" in table:
+        table["granularity" if define is groups_of else "of"] = _look_up(table.pop("of"), defined, of=name)
+    return define(name, **table)
 
 
 def _named(name: str, title: str, rule: Rule) -> Granularity:
     if not isinstance(name, str) or not name.strip():
-        raise bad_calendar("a granularity has no name", "give it a name of its own")
+        raise bad_calendar("a granularity has no name", "give it a name")
     if canonical(name) in FIXED:
         raise bad_calendar(
             f"`{name}` is a granularity of the catalogue with one fixed meaning", "choose another name"
@@ -215,45 +201,30 @@ def _named(name: str, title: str, rule: Rule) -> Granularity:
     return Granularity(name, title, rule)
 
 
-def _found(wanted: Any, made: Mapping[str, Granularity], *, of: str) -> Granularity:
-    if isinstance(wanted, Granularity):
-        return wanted
-    found = made.get(wanted) or CATALOGUE.get(canonical(wanted)) if isinstance(wanted, str) else None
-    if found is None:
-        known = [*made, *CATALOGUE]
-        near = get_close_matches(canonical(wanted), known, n=1) if isinstance(wanted, str) else []
+def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granularity:
+    if isinstance(name, Granularity):
+        return name
+    if not isinstance(name, str):
         raise bad_calendar(
-            f"`{of}` builds on `{wanted}`, which is not a granularity"
-            if isinstance(wanted, str)
-            else f"the key `of` of `{of}` is not the name of a granularity",
-            f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(known)}",
+            f"the key `of` of `{of}` is not the name of a granularity", f"use one of {', '.join(CATALOGUE)}"
         )
-    return found
+    match = defined.get(name) or CATALOGUE.get(canonical(name))
+    if match is None:
+        names = [*defined, *CATALOGUE]
+        near = get_close_matches(canonical(name), names, n=1)
+        raise bad_calendar(
+            f"`{of}` builds on `{name}`, which is not a granularity",
+            f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(names)}",
+        )
+    return match
 
 
 def _anchor(anchor: Any, of: Granularity, *, name: str) -> int:
     if anchor is None or (isinstance(anchor, int) and not isinstance(anchor, bool)):
-        return whole(anchor or 0, of=name)
+        return whole_number(anchor or 0, of=name)
     if of.clock != "civil":
         raise bad_calendar(f"the anchor of `{name}` is not a whole number", "give the number of a granule")
-    index = int(of.index(as_ints([civil_second(anchor, of=name)]))[0])
+    index = int(of.index(civil_second(anchor, of=name)))
     if index == GAP:
-        raise bad_calendar(f"the anchor of `{name}` lies in a gap", "anchor it at a date inside a granule")
+        raise bad_calendar(f"the anchor of `{name}` is in a gap", "anchor it at a date inside a granule")
     return index
-
-
-def _line(unit: str | None, *, of: str) -> tuple[Clock, int]:
-    if unit is None:
-        return "civil", 1
-    if unit not in UNITS:
-        raise bad_calendar(f"`{of}` has a unit that is not known", f"use one of {', '.join(UNITS)}")
-    return UNITS[unit]
-
-
-def _whole_days(period: Granularity, name: str) -> Rule:
-    if period.clock != "civil" or period.rule.grain % 86_400 or period.has_gaps:
-        raise bad_calendar(
-            f"`{name}` takes the business days of something that is not made of whole days",
-            "use week, month, quarter, half-year, year or another without gaps",
-        )
-    return period.rule

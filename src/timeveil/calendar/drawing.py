@@ -1,15 +1,25 @@
-"""The order of granularities as a picture: the finest at the bottom, a line up to each directly coarser."""
+"""The order of granularities as a picture: the finest at the bottom, a line up to each directly coarser.
+
+The layout has the usual four steps (Sugiyama, Tagawa, Toda 1981): layers by longest path, way points where
+a line passes a layer, a few sweeps that order each layer by the mean position of its neighbours, and then
+horizontal positions without overlap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
+from statistics import fmean
 
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.layout import Layout, Node, layered
 from timeveil.calendar.order import Order
 
 _HEIGHT, _ROW, _GAP, _MARGIN, _LETTER = 30.0, 66.0, 26.0, 28.0, 7.6
+_SWEEPS, _PULLS = 24, 120
+_STIFF = 8
+"""How much more two way points of one line pull at each other than at a box."""
 
 _STYLE = """
   .back { fill: #ffffff } .line { fill: none; stroke: #9aa5b1; stroke-width: 1.6 }
@@ -22,6 +32,20 @@ _STYLE = """
   }
 """
 
+Node = str | tuple[str, str, int]
+"""A granularity's name, or the way point of a line in a layer."""
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The nodes of every layer from the bottom, with the neighbours of each, and the nodes of each line."""
+
+    layers: list[list[Node]]
+    above: Mapping[Node, list[Node]]
+    below: Mapping[Node, list[Node]]
+    lines: list[list[Node]]
+
 
 def order_svg(granularities: Iterable[Granularity]) -> str:
     """The finer-than order as a stand-alone SVG picture, for light and dark surroundings.
@@ -31,47 +55,141 @@ def order_svg(granularities: Iterable[Granularity]) -> str:
     True
     """
     order = Order(granularities)
-    edges = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
-    widths = {name: len(name) * _LETTER + 28 for name in edges}
-    layout = layered(edges, widths, _GAP)
-    spots, width, height = _spots(layout, widths)
-    lines = [_line([spots[node] for node in path]) for path in layout.paths.values()]
-    boxes = [_box(g, *spots[g.name], widths[g.name]) for g in order.granularities]
-    note = _note(height) if any(g.has_gaps for g in order.granularities) else ""
-    if note:
+    coarser = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
+    widths = {name: len(name) * _LETTER + 28 for name in coarser}
+    graph = _fewest_crossings(_layered(coarser))
+    points, width, height = _points(graph, widths)
+    boxes = [_box(g, *points[g.name], widths[g.name]) for g in order.granularities]
+    note = []
+    if any(g.has_gaps for g in order.granularities):
+        words = "dashed: with gaps, some times are in no granule"
+        note = [f'<text class="note" x="{_MARGIN:.0f}" y="{height:.0f}">{words}</text>']
         width, height = max(width, 370.0), height + 24
-    names = {low: ", ".join(highs) for low, highs in edges.items() if highs}
-    told = "; ".join(f"{low} is directly finer than {highs}" for low, highs in names.items())
+    pairs = {low: ", ".join(highs) for low, highs in coarser.items() if highs}
+    description = "; ".join(f"{low} is directly finer than {highs}" for low, highs in pairs.items())
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
             f'width="{width:.0f}" height="{height:.0f}" role="img" aria-labelledby="order-title order-desc">',
             '<title id="order-title">Which granularity is finer than which</title>',
-            f'<desc id="order-desc">{escape(told)}.</desc>',
+            f'<desc id="order-desc">{escape(description)}.</desc>',
             f"<style>{_STYLE}</style>",
             f'<rect class="back" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
-            *lines,
+            *(_line([points[node] for node in line]) for line in graph.lines),
             *boxes,
-            *([note] if note else []),
+            *note,
             "</svg>\n",
         ]
     )
 
 
-def _spots(layout: Layout, widths: dict[str, float]) -> tuple[dict[Node, tuple[float, float]], float, float]:
-    """The centre of every node and way point, and the size of the picture."""
-    half = {node: widths.get(node, 0.0) / 2 if isinstance(node, str) else 0.0 for node in layout.place}
-    left = min((x - half[node] for node, x in layout.place.items()), default=0.0)
-    right = max((x + half[node] for node, x in layout.place.items()), default=0.0)
-    top = max(layout.layer.values(), default=0)
-    spots = {
-        node: (x - left + _MARGIN, (top - layout.layer[node]) * _ROW + _MARGIN + _HEIGHT / 2)
-        for node, x in layout.place.items()
+def _layered(coarser: Mapping[str, Sequence[str]]) -> Graph:
+    """Each node right below the lowest that is coarser, with a way point in each layer a line passes."""
+    depth: dict[str, int] = {}
+
+    def depth_of(name: str) -> int:
+        if name not in depth:
+            depth[name] = 1 + max((depth_of(high) for high in coarser[name]), default=-1)
+        return depth[name]
+
+    bottom = max((depth_of(name) for name in coarser), default=-1)
+    layer = {name: bottom - depth[name] for name in coarser}
+    layers: list[list[Node]] = [[name for name in coarser if layer[name] == n] for n in range(bottom + 1)]
+    lines: list[list[Node]] = []
+    for low, highs in coarser.items():
+        for high in highs:
+            way_points: list[Node] = [(low, high, n) for n in range(layer[low] + 1, layer[high])]
+            for n, node in enumerate(way_points, layer[low] + 1):
+                layers[n].append(node)
+            lines.append([low, *way_points, high])
+    above: dict[Node, list[Node]] = {node: [] for nodes in layers for node in nodes}
+    below: dict[Node, list[Node]] = {node: [] for node in above}
+    for line in lines:
+        for a, b in pairwise(line):
+            above[a].append(b)
+            below[b].append(a)
+    return Graph(layers, above, below, lines)
+
+
+def _fewest_crossings(graph: Graph) -> Graph:
+    """The graph with its layers in the best order met in some sweeps up and down."""
+    layers = [list(nodes) for nodes in graph.layers]
+    best, fewest = [list(nodes) for nodes in layers], _crossings(layers, graph.above)
+    for sweep in range(_SWEEPS):
+        upwards = sweep % 2 == 0
+        neighbours = graph.below if upwards else graph.above
+        rows = layers if upwards else layers[::-1]
+        for fixed, row in pairwise(rows):
+            rank = {node: n / max(1, len(fixed) - 1) for n, node in enumerate(fixed)}
+            current = {node: n / max(1, len(row) - 1) for n, node in enumerate(row)}
+            means = {
+                node: fmean(rank[other] for other in neighbours[node]) if neighbours[node] else current[node]
+                for node in row
+            }
+            row.sort(key=means.__getitem__)
+        crossings = _crossings(layers, graph.above)
+        if crossings < fewest:
+            best, fewest = [list(nodes) for nodes in layers], crossings
+    return Graph(best, graph.above, graph.below, graph.lines)
+
+
+def _crossings(layers: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]]) -> int:
+    count = 0
+    for low, high in pairwise(layers):
+        rank = {node: n for n, node in enumerate(high)}
+        lines = [(n, rank[up]) for n, node in enumerate(low) for up in above[node]]
+        count += sum((a - c) * (b - d) < 0 for n, (a, b) in enumerate(lines) for c, d in lines[:n])
+    return count
+
+
+def _points(graph: Graph, widths: Mapping[str, float]) -> tuple[dict[Node, Point], float, float]:
+    """The centre of every box and way point, and the size of the picture.
+
+    Nodes are pulled to the mean of their neighbours, in the order of their layer and without overlap.
+    """
+    size = {node: widths[node] if isinstance(node, str) else _GAP / 2 for node in graph.above}
+    x: dict[Node, float] = {}
+    for row in graph.layers:
+        x.update(_spread(row, [0.0] * len(row), size))
+    for pull in range(_PULLS):
+        for row in graph.layers if pull % 2 == 0 else graph.layers[::-1]:
+            x.update(_spread(row, [_pull(node, graph, x) for node in row], size))
+    left = min((x[node] - size[node] / 2 for node in x), default=0.0)
+    right = max((x[node] + size[node] / 2 for node in x), default=0.0)
+    top = max(len(graph.layers) - 1, 0)
+    points = {
+        node: (x[node] - left + _MARGIN, (top - layer) * _ROW + _MARGIN + _HEIGHT / 2)
+        for layer, row in enumerate(graph.layers)
+        for node in row
     }
-    return spots, right - left + 2 * _MARGIN, top * _ROW + _HEIGHT + 2 * _MARGIN
+    return points, right - left + 2 * _MARGIN, top * _ROW + _HEIGHT + 2 * _MARGIN
 
 
-def _line(points: list[tuple[float, float]]) -> str:
+def _pull(node: Node, graph: Graph, x: Mapping[Node, float]) -> float:
+    neighbours = [*graph.above[node], *graph.below[node]]
+    if not neighbours:
+        return x[node]
+    pulls = [1 if isinstance(node, str) or isinstance(other, str) else _STIFF for other in neighbours]
+    return sum(x[other] * pull for other, pull in zip(neighbours, pulls, strict=True)) / sum(pulls)
+
+
+def _spread(row: Sequence[Node], centres: Sequence[float], size: Mapping[Node, float]) -> dict[Node, float]:
+    """The positions nearest to the centres with enough room: neighbours that collide move as one block."""
+    offset, run = [], 0.0
+    for n, node in enumerate(row):
+        run += (size[row[n - 1]] + size[node]) / 2 + _GAP if n else 0.0
+        offset.append(run)
+    blocks: list[tuple[float, int]] = []
+    for centre, before in zip(centres, offset, strict=True):
+        blocks.append((centre - before, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, many), (b, more) = blocks[-2], blocks[-1]
+            blocks[-2:] = [((a * many + b * more) / (many + more), many + more)]
+    shifts = [shift for shift, count in blocks for _ in range(count)]
+    return {node: shift + at for node, shift, at in zip(row, shifts, offset, strict=True)}
+
+
+def _line(points: list[Point]) -> str:
     """A smooth line from the top of one box, upright at both ends, through the way points."""
     (x, y), (last_x, last_y) = points[0], points[-1]
     points = [(x, y - _HEIGHT / 2), *points[1:-1], (last_x, last_y + _HEIGHT / 2)]
@@ -89,15 +207,10 @@ def _line(points: list[tuple[float, float]]) -> str:
 
 
 def _box(granularity: Granularity, x: float, y: float, width: float) -> str:
-    kind = ' class="gaps"' if granularity.has_gaps else ""
+    group = '<g class="gaps">' if granularity.has_gaps else "<g>"
     return (
-        f"<g{kind}><title>{escape(granularity.title)}</title>"
+        f"{group}<title>{escape(granularity.title)}</title>"
         f'<rect class="box" x="{x - width / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{width:.1f}" '
         f'height="{_HEIGHT:.0f}" rx="7"/>'
         f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{escape(granularity.name)}</text></g>'
     )
-
-
-def _note(height: float) -> str:
-    words = "dashed: with gaps, some times lie in no granule"
-    return f'<text class="note" x="{_MARGIN:.0f}" y="{height:.0f}">{words}</text>'

@@ -1,33 +1,33 @@
 """Which granularity is finer than which, exactly, and how granules nest.
 
-G is finer than H if every granule of G lies in a granule of H. The order is partial: weeks and months
-cross. Rules of fixed length are compared by arithmetic. The others are compared on the stretches between
-all points where either may change, over one Gregorian cycle of 400 years and ten years on either side;
-lists of boundaries are compared over their own range. Answers are kept.
+G is finer than H if every granule of G is inside a granule of H. The order is partial: weeks and months
+cross. A granularity without gaps is finer than H exactly if H has no gaps either and each boundary of H is
+one of its own; otherwise each uninterrupted stretch of G is looked up in H. Both are checked over the time
+after which the two repeat together, at most one Gregorian cycle of 400 years and ten years on either side;
+lists of boundaries are compared over their own range, and holidays are always within it. Answers are cached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.calendar.business import WorkingDays, WorkingPeriods
-from timeveil.calendar.civil import DAY, GAP, Ints, as_ints, year_start
-from timeveil.calendar.custom import Groups
+from timeveil.calendar.civil import AFTER, DAY, GAP, Ints, as_ints, year_start
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.parts import DayParts
-from timeveil.calendar.rule import Rule
-from timeveil.calendar.steps import Everything, Steps
+from timeveil.calendar.rules import Everything, Rule
 
-_GLANCE = 3 * 366 * DAY
-_CYCLE = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
+_WINDOW = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
+_YEAR = 366 * DAY
+_GLANCE = 64
+"""A look at the first few granules refutes most pairs."""
 
 
 def is_finer_than(g: Granularity, h: Granularity) -> bool:
-    """Whether every granule of g lies in a granule of h.
+    """Whether every granule of g is inside a granule of h.
 
     >>> from timeveil.calendar.catalogue import CATALOGUE as c
     >>> is_finer_than(c["day"], c["month"]), is_finer_than(c["week"], c["month"])
@@ -45,25 +45,18 @@ def up(z: int, g: Granularity, h: Granularity) -> int | None:
     >>> up(2006 * 12 + 1, c["month"], c["quarter"]) == 2006 * 4
     True
     """
-    found = int(up_all(as_ints([z]), g, h)[0])
-    return None if found == GAP else found
-
-
-def up_all(z: npt.ArrayLike, g: Granularity, h: Granularity) -> Ints:
-    """The granule of h that holds each granule of g, `GAP` where there is none."""
-    indices = as_ints(z)
     if isinstance(h.rule, Everything):
-        return np.zeros(np.shape(indices), dtype=np.int64)
-    if isinstance(g.rule, Everything) or not _comparable(g.rule, h.rule):
-        return np.full(np.shape(indices), GAP, dtype=np.int64)
-    start, end = g.start(indices), g.end(indices)
-    first, last = h.index(start), h.index(end - 1)
-    holds = (first == last) & (g.index(start) == indices)
-    found = np.where(holds, first, GAP)
-    if h.has_gaps:
-        for at in np.flatnonzero(found != GAP):
-            found[at] = _holder(g.rule, h.rule, int(indices[at]), int(start[at]), int(end[at]))
-    return found
+        return 0
+    if isinstance(g.rule, Everything) or g.clock != h.clock:
+        return None
+    start, end = int(g.start(z)), int(g.end(z))
+    if start >= end:
+        return None
+    starts, ends, granules = g.rule.edges.stretches(start, end)
+    parts = granules == z
+    if not np.any(parts) or not _inside(starts[parts], ends[parts], granules[parts], h.rule):
+        return None
+    return int(h.index(start))
 
 
 class Order:
@@ -87,19 +80,14 @@ class Order:
         """All those coarser than g."""
         return tuple(self.granularities[j] for j in np.flatnonzero(self._below[self._position[g.name]]))
 
-    def up(self, z: int, g: Granularity, h: Granularity) -> int | None:
-        """The granule of h that holds granule z of g, or None where there is none."""
-        return up(z, g, h)
-
     @cached_property
     def _below(self) -> npt.NDArray[np.bool_]:
-        """Strictly finer; of two that cut time alike the one named first counts as the finer."""
-        named = self.granularities
-        finer = np.zeros((len(named), len(named)), dtype=np.bool_)
-        for i, g in enumerate(named):
-            finer[i] = [i != j and _finer(g.rule, h.rule) for j, h in enumerate(named)]
-        first = np.triu(np.ones_like(finer), 1)
-        below: npt.NDArray[np.bool_] = finer & (~finer.T | first)
+        """Strictly finer; of two that cut time in the same way the one named first counts as the finer."""
+        finer = np.array(
+            [[g is not h and is_finer_than(g, h) for h in self.granularities] for g in self.granularities],
+            dtype=np.bool_,
+        ).reshape(len(self.granularities), -1)
+        below: npt.NDArray[np.bool_] = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
         return below
 
     @cached_property
@@ -112,108 +100,49 @@ class Order:
 
 @lru_cache(maxsize=8_192)
 def _finer(g: Rule, h: Rule) -> bool:
-    match g, h:
-        case _ if g == h or isinstance(h, Everything):
-            finer = True
-        case Everything(), _:
-            finer = False
-        case _ if not _comparable(g, h) or (h.extent is not None and g.extent is None):
-            finer = False
-        case Steps(), Steps():
-            finer = h.width % g.width == 0 and (h.phase - g.phase) % g.width == 0
-        case Steps(), _:
-            finer = all(_steps_are_finer(g, h, window) for window in _windows(h, h))
-        case _, Steps():
-            finer = g.shortest <= h.width and all(_lies_in_steps(g, h, w) for w in _windows(g, g))
-        case DayParts(), DayParts():
-            finer = {second for _, second in h.parts} <= {second for _, second in g.parts}
-        case _, DayParts() if g.grain % DAY == 0:
-            finer = False
-        case DayParts(), _ if h.grain % DAY == 0 and not h.has_gaps:
-            finer = any(second == 0 for _, second in g.parts)
-        case _:
-            finer = all(_nests(*_on_stretches(g, h, window)) for window in _windows(g, h))
-    return finer
-
-
-def _comparable(g: Rule, h: Rule) -> bool:
-    return g.clock == h.clock or "any" in (g.clock, h.clock)
-
-
-def _steps_are_finer(g: Steps, h: Rule, window: tuple[int, int]) -> bool:
-    """Every boundary of h is one of g, and h leaves nothing out."""
-    if not h.has_gaps and h.grain % g.width == 0 and g.phase % g.width == 0:
+    if g == h or isinstance(h, Everything):
         return True
-    marks = h.marks(*window)
-    index = h.index(marks)
-    changes = marks[1:][index[1:] != index[:-1]]
-    return not np.any(index == GAP) and not np.any((changes - g.phase) % g.width)
+    if isinstance(g, Everything) or g.clock != h.clock or (h.extent and not g.extent):
+        return False
+    low, high = _window(g, h)
+    if g.has_gaps:
+        starts, ends, granules = g.edges.stretches(low, high)
+        parts = (slice(_GLANCE), slice(None))
+        return all(_inside(starts[part], ends[part], granules[part], h) for part in parts)
+    if h.has_gaps:
+        return False
+    high = min(high, low + lcm(g.edges.period, h.edges.period))
+    first, last = h.index(as_ints([low, high])).tolist()
+    counts = (min(_GLANCE, last - first), last - first)
+    return all(_has_edges(g, h.start(np.arange(first, first + count + 1))) for count in counts)
 
 
-def _lies_in_steps(g: Rule, h: Steps, window: tuple[int, int]) -> bool:
-    """No stretch of g crosses a boundary of h, nor do two stretches of one granule lie apart in h."""
-    low, high = window
-    marks = np.unique(np.append(g.marks(low, high), [low, high]))
-    index, first, last = g.index(marks[:-1]), h.index(marks[:-1]), h.index(marks[1:] - 1)
-    inside = index != GAP
-    return bool(np.array_equal(first[inside], last[inside])) and _nests(index, first)
+def _has_edges(g: Rule, edges: Ints) -> bool:
+    """Whether a rule without gaps has a boundary at each of these."""
+    return np.array_equal(g.start(g.index(edges)), edges)
 
 
-def _nests(of_g: Ints, of_h: Ints) -> bool:
-    """Whether each granule of g meets one granule of h and no gap."""
-    inside = of_g != GAP
-    of_g, of_h = of_g[inside], of_h[inside]
-    crosses = (of_g[1:] == of_g[:-1]) & (of_h[1:] != of_h[:-1])
-    return not np.any(of_h == GAP) and not np.any(crosses)
+def _inside(starts: Ints, ends: Ints, granules: Ints, h: Rule) -> bool:
+    """Whether h holds each stretch in one granule, the same for all stretches of one granule of g."""
+    first = h.index(starts)
+    same = granules[1:] == granules[:-1]
+    crosses = (first != h.index(ends - 1)).any() or (first[1:] != first[:-1])[same].any()
+    if crosses or np.any(first == GAP):
+        return False
+    if not h.has_gaps or not len(starts):
+        return True
+    # A gap of h may be inside a stretch whose ends are in one granule.
+    h_starts, h_ends, _ = h.edges.stretches(int(starts[0]), int(ends[-1]))
+    gaps = h_ends[:-1] < h_starts[1:]
+    gap_starts, gap_ends = np.append(h_ends[:-1][gaps], AFTER), np.append(h_starts[1:][gaps], AFTER)
+    next_gap = np.searchsorted(gap_ends, starts, side="right")
+    return bool(np.all(gap_starts[next_gap] >= ends))
 
 
-def _on_stretches(g: Rule, h: Rule, window: tuple[int, int]) -> tuple[Ints, Ints]:
-    """Both indices on every stretch of time in which neither changes."""
-    low, high = window
-    if window == _CYCLE and g.grain % DAY == 0 == h.grain % DAY:
-        return _on_days(g), _on_days(h)
-    marks = np.unique(np.concatenate(([low], g.marks(low, high), h.marks(low, high))))
-    return g.index(marks), h.index(marks)
-
-
-@lru_cache(maxsize=128)
-def _on_days(rule: Rule) -> Ints:
-    low, high = _CYCLE
-    return rule.index(np.arange(low, high, DAY, dtype=np.int64))
-
-
-def _windows(g: Rule, h: Rule) -> Iterator[tuple[int, int]]:
-    """The ranges to compare over: three years, which settle most cases, then all that matters."""
-    low, high = _whole_window(g, h)
-    if high - low > _GLANCE:
-        yield low, low + _GLANCE
-    yield low, high
-
-
-def _whole_window(g: Rule, h: Rule) -> tuple[int, int]:
-    """The range of a list of boundaries, or the cycle with all holidays in it."""
-    if g.extent is not None:
+def _window(g: Rule, h: Rule) -> tuple[int, int]:
+    """The range of a list of boundaries, or the cycle with a year around each holiday in it."""
+    if g.extent:
         return g.extent
-    holidays = [day * DAY for day in (*_holidays(g), *_holidays(h))]
-    year = 366 * DAY
-    return min([_CYCLE[0], *(day - year for day in holidays)]), max(
-        [_CYCLE[1], *(day + year for day in holidays)]
-    )
-
-
-def _holidays(rule: Rule) -> tuple[int, ...]:
-    match rule:
-        case WorkingDays():
-            return rule.holidays
-        case WorkingPeriods():
-            return rule.days.holidays
-        case Groups():
-            return _holidays(rule.of)
-    return ()
-
-
-def _holder(g: Rule, h: Rule, z: int, start: int, end: int) -> int:
-    """The granule of h that holds all of granule z, whose gaps do not count."""
-    marks = np.unique(np.concatenate(([start], g.marks(start, end), h.marks(start, end))))
-    held = np.unique(h.index(marks[g.index(marks) == z]))
-    return int(held[0]) if len(held) == 1 else GAP
+    holidays = np.concatenate((g.edges.exceptions, h.edges.exceptions)).tolist()
+    low, high = _WINDOW
+    return min([low, *(day - _YEAR for day in holidays)]), max([high, *(day + _YEAR for day in holidays)])

@@ -1,219 +1,398 @@
-"""Rules made from what a user or a manifest wrote, each checked before it stands."""
+"""The kinds of calendar: for each its boundaries, its labels, and how a manifest writes it down.
+
+A rule says where its granules begin and end (`edges`) and what they are called (`label`); everything else
+is the same for all and is in `Rule`. Two rules are equal if their definitions are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, ClassVar
 
-from timeveil.calendar.business import MONDAY_TO_FRIDAY, WEEKDAYS, WorkingDays, WorkingPeriods
-from timeveil.calendar.civil import DAY, FIRST, LAST, as_ints, bad_calendar, civil_second, clock_second
-from timeveil.calendar.custom import Boundaries, Groups
-from timeveil.calendar.months import IsoYears, Months
-from timeveil.calendar.parts import DayParts, Terms
-from timeveil.calendar.rule import Clock, Rule
-from timeveil.calendar.steps import Everything, Steps
-from timeveil.errors import raising
+import numpy as np
 
-_LONGEST = LAST - FIRST
-_LENGTH_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+from timeveil.calendar import civil
+from timeveil.calendar.civil import (
+    AFTER,
+    BEFORE,
+    CYCLE,
+    CYCLE_YEARS,
+    DAY,
+    GAP,
+    MINUTE,
+    WEEK,
+    Clock,
+    Ints,
+    as_ints,
+)
+from timeveil.calendar.edges import Edges, Grouped, by_cells
+
+MONDAY, SUNDAY = -3 * DAY, -4 * DAY
+"""The Monday and the Sunday before 1970-01-01, as civil seconds."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONDAY_TO_FRIDAY = (0, 1, 2, 3, 4)
 
 
-def rule_from(described: Any) -> Rule:
-    """The rule that `Rule.as_dict` described.
+@dataclass(frozen=True)
+class Rule:
+    """Boundaries and labels, and what follows from them."""
 
-    >>> rule_from(Months(3).as_dict())
-    Months(length=3, phase=0)
+    kind: ClassVar[str]
+
+    @property
+    def clock(self) -> Clock:
+        """The number line it reads."""
+        return "civil"
+
+    @cached_property
+    def edges(self) -> Edges | Grouped:
+        """Where granules begin and end."""
+        raise NotImplementedError
+
+    def label(self, indices: Ints) -> list[str]:
+        """A name for each granule, unique within the granularity."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """The definition as plain values, beginning with its kind."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some instants are in no granule."""
+        return self.edges.has_gaps
+
+    @property
+    def grain(self) -> int:
+        """A number that divides every boundary; 0 if there is none."""
+        return self.edges.grain
+
+    @property
+    def shortest(self) -> int:
+        """Length of the shortest granule, or a lower bound."""
+        return self.edges.shortest
+
+    @property
+    def extent(self) -> tuple[int, int] | None:
+        """The range outside which there are only gaps."""
+        return self.edges.extent
+
+    def index(self, instants: Ints) -> Ints:
+        """The granule of each instant, `GAP` where there is none."""
+        return by_cells(self.edges, self.edges.index, instants)
+
+    def following(self, instants: Ints) -> Ints:
+        """The granule of each instant, or else the next one after it, `GAP` if none comes."""
+        return by_cells(self.edges, self.edges.following, instants)
+
+    def start(self, indices: Ints) -> Ints:
+        """First instant of each granule."""
+        return self.edges.start(indices)
+
+    def end(self, indices: Ints) -> Ints:
+        """First instant after each granule."""
+        return self.edges.end(indices)
+
+
+@dataclass(frozen=True)
+class Steps(Rule):
+    """Granules of one length: z is [phase + z * width, phase + (z + 1) * width).
+
+    >>> Steps(3_600).label(as_ints([-1]))
+    ['1969-12-31 23:00 to 24:00']
     """
-    if not isinstance(described, Mapping):
-        raise bad_calendar("a definition is not a table", "describe a granularity by `kind` and its keys")
-    values = dict(described)
-    kind = values.pop("kind", None)
-    if not isinstance(kind, str) or kind not in _READERS:
-        raise bad_calendar("a definition has a `kind` that is not known", f"use one of {', '.join(_READERS)}")
-    error = bad_calendar(
-        f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
-        "see docs/reference/granularities.md for the keys of each kind",
-    )
-    causes = (TypeError, ValueError, AttributeError, OverflowError)
-    with raising(error, on=causes):
-        return _READERS[kind](**values)
+
+    kind = "steps"
+    width: int
+    phase: int = 0
+    clock: Clock = "civil"
+
+    @cached_property
+    def edges(self) -> Edges:
+        """One granule, again and again."""
+        return Edges(as_ints([self.phase]), as_ints([self.phase + self.width]), self.width)
+
+    def label(self, indices: Ints) -> list[str]:
+        """Dates and times, ISO weeks, or counts of units on a relative axis."""
+        start = self.start(indices)
+        if self.clock != "civil":
+            return civil.count_labels(start, self.width, self.clock)
+        if self.width % DAY == 0 and self.phase % DAY == 0:
+            return civil.day_labels(start // DAY, self.width // DAY)
+        if self.phase % self.width == 0 and self.width in (1, MINUTE):
+            return civil.moments(start, "s" if self.width == 1 else "m")
+        return civil.time_labels(start, self.width)
 
 
-def day_parts_rule(parts: Any, *, of: str) -> DayParts:
-    """Parts of the day by the time each starts at."""
-    named = _labelled(parts, of=of)
-    cuts = sorted((clock_second(start, of=label), label) for label, start in named.items())
-    _refuse_equal([second for second, _ in cuts], of=of)
-    return DayParts(tuple((label, second) for second, label in cuts))
+@dataclass(frozen=True)
+class Everything(Rule):
+    """One granule without bounds, on any axis."""
+
+    kind = "everything"
+
+    @property
+    def clock(self) -> Clock:
+        """It reads on every axis."""
+        return "any"
+
+    @cached_property
+    def edges(self) -> Edges:
+        """From before every instant to after every instant."""
+        return Edges(as_ints([BEFORE]), as_ints([AFTER]))
+
+    def label(self, indices: Ints) -> list[str]:
+        """The one label."""
+        return ["all"] * len(indices)
 
 
-def terms_rule(starts: Any, gaps: Any, *, of: str) -> Terms:
-    """Terms by the month and day each starts on."""
-    named = _labelled(starts, of=of)
-    cuts = sorted((*_month_day(start, of=label), label) for label, start in named.items())
-    _refuse_equal([(month, day) for month, day, _ in cuts], of=of)
-    left_out = _listed(gaps, of=of)
-    if not set(left_out) < set(named):
-        raise bad_calendar(
-            f"the gaps of `{of}` do not fit its terms", "name some, not all, of the terms as gaps"
-        )
-    return Terms(tuple((label, month, day) for month, day, label in cuts), tuple(left_out))
+@cache
+def _calendar_months() -> Edges:
+    """The 4,800 months of a Gregorian cycle; January of year 0 is number 0."""
+    firsts = civil.days_of_month(np.arange(CYCLE_YEARS * 12 + 1)) * DAY
+    return Edges(firsts[:-1], firsts[1:], CYCLE)
 
 
-def boundaries_rule(at: Any, labels: Any, clock: Clock, size: int, *, of: str) -> Boundaries:
-    """Granules between boundaries in rising order, civil or in whole units of `size`."""
-    given = _listed(at, of=of)
-    if clock == "civil":
-        edges = [civil_second(edge, of=of) for edge in given]
-    else:
-        edges = [whole(edge, of=of) * size for edge in given]
-    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-        raise bad_calendar(
-            f"`{of}` needs at least two boundaries, each later than the one before",
-            "list the boundaries in order, without repeating one",
-        )
-    named = tuple(_listed(labels, of=of))
-    if named and (len(named) != len(edges) - 1 or len(set(named)) != len(named)):
-        raise bad_calendar(
-            f"`{of}` has {len(named)} labels for {len(edges) - 1} granules, or one of them twice",
-            "give one label for each pair of neighbouring boundaries, all different",
-        )
-    _check_labels(named, of=of)
-    return Boundaries(tuple(edges), named, clock)
+@dataclass(frozen=True)
+class Months(Rule):
+    """Granule z is the `length` months from month number phase + z * length, January of year 0 being 0.
+
+    >>> Months(3).label(as_ints([2006 * 4]))
+    ['2006-Q1']
+    """
+
+    kind = "months"
+    length: int
+    phase: int = 0
+
+    @cached_property
+    def edges(self) -> Grouped:
+        """Calendar months, `length` at a time."""
+        return Grouped(_calendar_months(), self._group, self._first, self.length)
+
+    def label(self, indices: Ints) -> list[str]:
+        """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
+        return [civil.month_label(month, self.length) for month in self._first(indices).tolist()]
+
+    def _group(self, months: Ints) -> Ints:
+        return np.floor_divide(months - self.phase if self.phase else months, self.length)
+
+    def _first(self, indices: Ints) -> Ints:
+        return indices * self.length + self.phase
 
 
-def working_days_rule(days: Any, holidays: Any, *, of: str) -> WorkingDays:
-    """Working days by weekday name, less the holidays."""
+@dataclass(frozen=True)
+class IsoYears(Rule):
+    """Granule z is ISO year z: it begins on the Monday of the week with 4 January."""
+
+    kind = "iso-years"
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The 400 ISO years of a Gregorian cycle."""
+        mondays = civil.iso_year_start(np.arange(CYCLE_YEARS + 1)) * DAY
+        return Edges(mondays[:-1], mondays[1:], CYCLE)
+
+    def label(self, indices: Ints) -> list[str]:
+        """`2006 (ISO)`."""
+        return [f"{year:04} (ISO)" for year in indices.tolist()]
+
+
+@dataclass(frozen=True)
+class DayParts(Rule):
+    """The day cut at fixed seconds; the last part runs past midnight and belongs to the day it starts on.
+
+    >>> night = DayParts((("morning", 6 * 3600), ("night", 22 * 3600)))
+    >>> night.label(night.index(as_ints([3600])))  # 01:00 on 1970-01-01
+    ['1969-12-31 night']
+    """
+
+    kind = "day-parts"
+    parts: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The parts of one day."""
+        starts = as_ints([second for _, second in self.parts])
+        return Edges(starts, np.append(starts[1:], starts[0] + DAY), DAY)
+
+    def label(self, indices: Ints) -> list[str]:
+        """The day it starts on and the part's name."""
+        days, part = np.divmod(indices, len(self.parts))
+        return [
+            f"{date} {self.parts[number][0]}"
+            for date, number in zip(civil.dates(days), part.tolist(), strict=True)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Each part with the time it starts at."""
+        return {"kind": self.kind, "parts": {label: civil.clock_text(second) for label, second in self.parts}}
+
+
+@dataclass(frozen=True)
+class Terms(Rule):
+    """The year cut at fixed days; the last term runs past New Year and belongs to the year it starts in.
+
+    Each term is its label, month and day. The terms named in `gaps` are no granules.
+    """
+
+    kind = "terms"
+    terms: tuple[tuple[str, int, int], ...]
+    gaps: tuple[str, ...] = ()
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The terms of the 400 years of a Gregorian cycle, less the gaps."""
+        months = np.arange(CYCLE_YEARS)[:, None] * 12 + as_ints([month - 1 for _, month, _ in self.terms])
+        starts = (civil.days_of_month(months) + as_ints([day - 1 for _, _, day in self.terms])).ravel() * DAY
+        ends = np.append(starts[1:], starts[0] + CYCLE)
+        granules = np.tile([label not in self.gaps for label, _, _ in self.terms], CYCLE_YEARS)
+        return Edges(starts[granules], ends[granules], CYCLE)
+
+    def label(self, indices: Ints) -> list[str]:
+        """The year it starts in and the term's name."""
+        labels = [label for label, _, _ in self.terms if label not in self.gaps]
+        years, terms = np.divmod(indices, len(labels))
+        return [
+            f"{year:04} {labels[term]}" for year, term in zip(years.tolist(), terms.tolist(), strict=True)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Each term with the day it starts on, and the gaps."""
+        starts = {label: f"{month:02}-{day:02}" for label, month, day in self.terms}
+        return {"kind": self.kind, "starts": starts, "gaps": list(self.gaps)}
+
+
+@dataclass(frozen=True)
+class WorkingDays(Rule):
+    """Granule z is the z-th working day from 1969-12-29 on; weekends and holidays are gaps.
+
+    `workdays` are numbers from 0 (Monday) to 6, `holidays` days since 1970-01-01; both sorted.
+    """
+
+    kind = "working-days"
     workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
-    if days is not None:
-        names = [str(day).lower() for day in _listed(days, of=of)]
-        if not names or any(name not in WEEKDAYS for name in names):
-            raise bad_calendar(f"`{of}` has a weekday that is not known", f"use {', '.join(WEEKDAYS)}")
-        workdays = tuple(sorted({WEEKDAYS.index(name) for name in names}))
-    free = {civil_second(day, of=of) // DAY for day in _listed(holidays, of=of)}
-    return WorkingDays(workdays, tuple(sorted(free)))
+    holidays: tuple[int, ...] = ()
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The working days of a week; holidays on one of them are left out."""
+        starts = as_ints(self.workdays) * DAY + MONDAY
+        week = Edges(starts, starts + DAY, WEEK)
+        holidays = week.index(as_ints(self.holidays) * DAY)
+        return replace(week, omitted=holidays[holidays != GAP])
+
+    def label(self, indices: Ints) -> list[str]:
+        """The date."""
+        return civil.dates(self.start(indices) // DAY)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The weekdays and the holidays."""
+        return {
+            "kind": self.kind,
+            "days": [WEEKDAYS[day] for day in self.workdays],
+            "holidays": civil.dates(as_ints(self.holidays)),
+        }
 
 
-def groups_rule(of_rule: Rule, count: Any, anchor: int, *, of: str) -> Rule:
-    """Several granules at a time; groups of steps are longer steps, groups of months are more months."""
-    count = whole(count, of=of, key="n")
-    if isinstance(of_rule, Everything):
-        raise bad_calendar(f"`{of}` groups `all`, which is one granule", "group a finer granularity")
-    if count < 1 or count * of_rule.shortest > _LONGEST:
-        raise bad_calendar(
-            f"`{of}` groups {count} granules at a time", "group at least 1, and not more than all of time"
-        )
-    match of_rule:
-        case Steps(width, phase, clock):
-            return Steps(width * count, phase + width * (anchor % count), clock)
-        case Months(length, phase):
-            return Months(length * count, phase + length * (anchor % count))
-        case _:
-            return _told_apart(Groups(of_rule, count, anchor % count), of=of)
+@dataclass(frozen=True)
+class WorkingPeriods(Rule):
+    """The working days of each granule of another rule of whole days without gaps, such as a month."""
+
+    kind = "working-periods"
+    of: Rule
+    days: WorkingDays
+
+    @cached_property
+    def edges(self) -> Grouped:
+        """Working days, those of one period together."""
+        return Grouped(self.days.edges, self._period, self._first, 1)
+
+    def label(self, indices: Ints) -> list[str]:
+        """The period's label, marked as its working days only."""
+        return [f"{label} (working days)" for label in self.of.label(indices)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The period and the working days."""
+        return {"kind": self.kind, "of": self.of.as_dict(), "days": self.days.as_dict()}
+
+    def _period(self, days: Ints) -> Ints:
+        return self.of.index(self.days.start(days))
+
+    def _first(self, periods: Ints) -> Ints:
+        return self.days.following(self.of.start(periods))
 
 
-def _told_apart(rule: Groups, *, of: str) -> Groups:
-    """The groups of a list of boundaries, if no two have the same label."""
-    if rule.extent is None:
-        return rule
-    first, last = rule.index(as_ints([rule.extent[0], rule.extent[1] - 1])).tolist()
-    labels = rule.label(as_ints(range(first, last + 1)))
-    if len(set(labels)) != len(labels):
-        raise bad_calendar(
-            f"two granules of `{of}` have the same label", "choose labels that cannot be mistaken"
-        )
-    return rule
+@dataclass(frozen=True)
+class Boundaries(Rule):
+    """Granule z is between boundary z and boundary z + 1; before the first and after the last is a gap."""
+
+    kind = "boundaries"
+    at: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+    clock: Clock = "civil"
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The boundaries, once."""
+        return Edges(as_ints(self.at[:-1]), as_ints(self.at[1:]))
+
+    def label(self, indices: Ints) -> list[str]:
+        """The label from the definition, or both boundaries."""
+        labels = self.labels or self._spans
+        return [labels[index] for index in np.clip(indices, 0, len(labels) - 1).tolist()]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Boundaries, labels and clock."""
+        at = self._dates if self.clock == "civil" else list(self.at)
+        return {"kind": self.kind, "at": at, "labels": list(self.labels), "clock": self.clock}
+
+    @cached_property
+    def _spans(self) -> list[str]:
+        if self.clock == "civil":
+            return [f"{a} until {b}" for a, b in pairwise(self._dates)]
+        unit, size = civil.largest_unit(self.clock, self.grain)
+        return [f"{unit}s {a // size} to {b // size}" for a, b in pairwise(self.at)]
+
+    @property
+    def _dates(self) -> list[str]:
+        at = as_ints(self.at)
+        if not np.any(at % DAY):
+            return civil.dates(at // DAY)
+        return civil.moments(at, "s" if np.any(at % MINUTE) else "m")
 
 
-def whole(value: Any, *, of: str, key: str | None = None) -> int:
-    """A whole number, not a truth value; `key` is the one that holds it."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        what = "something that" if key is None else f"`{key}`, which"
-        raise bad_calendar(
-            f"`{of}` has {what} is not a whole number", "write a whole number, without quotes around it"
-        )
-    if abs(value) > _LONGEST:
-        raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
-    return value
+@dataclass(frozen=True)
+class Groups(Rule):
+    """Granule z is `count` granules of another rule from anchor + z * count on."""
 
+    kind = "groups"
+    of: Rule
+    count: int
+    anchor: int = 0
 
-def _labelled(parts: Any, *, of: str) -> dict[str, Any]:
-    if not isinstance(parts, Mapping) or not parts:
-        raise bad_calendar(f"`{of}` has no parts", "give each part a label and where it starts")
-    _check_labels(parts, of=of)
-    return dict(parts)
+    @property
+    def clock(self) -> Clock:
+        """That of the rule it groups."""
+        return self.of.clock
 
+    @cached_property
+    def edges(self) -> Grouped:
+        """Granules of the other rule, `count` at a time."""
+        return Grouped(self.of.edges, self._group, self._first, self.count)
 
-def _check_labels(labels: Iterable[Any], *, of: str) -> None:
-    if not all(isinstance(label, str) and label.strip() for label in labels):
-        raise bad_calendar(f"`{of}` has a label that is empty or not text", "give every granule a name")
+    def label(self, indices: Ints) -> list[str]:
+        """The labels of its first and last granule."""
+        firsts, lasts = self.of.label(self._first(indices)), self.of.label(self._first(indices + 1) - 1)
+        return [a if a == b else f"{a} to {b}" for a, b in zip(firsts, lasts, strict=True)]
 
+    def as_dict(self) -> dict[str, Any]:
+        """The rule it groups, how many at a time, and from where."""
+        return {"kind": self.kind, "of": self.of.as_dict(), "n": self.count, "anchor": self.anchor}
 
-def _listed(values: Any, *, of: str) -> list[Any]:
-    if values is None:
-        return []
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise bad_calendar(f"`{of}` has a single value where a list belongs", "write a list, [ ... ]")
-    return list(values)
+    def _group(self, numbers: Ints) -> Ints:
+        return np.floor_divide(numbers - self.anchor, self.count)
 
-
-def _refuse_equal(cuts: list[Any], *, of: str) -> None:
-    if len(set(cuts)) != len(cuts):
-        raise bad_calendar(f"two parts of `{of}` start together", "give each part a start of its own")
-
-
-def _month_day(value: Any, *, of: str) -> tuple[int, int]:
-    month, dash, day = value.partition("-") if isinstance(value, str) else ("", "", "")
-    numbers = dash and month.isdecimal() and day.isdecimal()
-    if numbers and 1 <= int(month) <= 12 and 1 <= int(day) <= _LENGTH_OF_MONTH[int(month) - 1]:
-        return int(month), int(day)
-    raise bad_calendar(
-        f"`{of}` does not start on a day that every year has", "write month and day as MM-DD, such as 09-01"
-    )
-
-
-def _clock(value: Any) -> Clock:
-    if value not in ("civil", "seconds", "months"):
-        raise bad_calendar("a definition has a clock that is not known", "use civil, seconds or months")
-    return cast("Clock", value)
-
-
-def _length(value: Any, unit: int = 1) -> int:
-    if not 1 <= whole(value, of="a definition") * unit <= _LONGEST:
-        raise bad_calendar("a definition has a length below 1, or too large", "use what `as_dict` gave")
-    return int(value)
-
-
-def _read_steps(width: Any, phase: Any, clock: Any) -> Rule:
-    return Steps(_length(width), whole(phase, of="a definition"), _clock(clock))
-
-
-def _read_months(length: Any, phase: Any) -> Rule:
-    return Months(_length(length, 28 * DAY), whole(phase, of="a definition"))
-
-
-def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
-    grouped = Groups(rule_from(of), _length(n), whole(anchor, of="a definition"))
-    return _told_apart(grouped, of="a definition")
-
-
-def _read_working_periods(of: Any, days: Any) -> Rule:
-    workdays = rule_from(days)
-    if not isinstance(workdays, WorkingDays):
-        raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
-    return WorkingPeriods(rule_from(of), workdays)
-
-
-_READERS: dict[str, Callable[..., Rule]] = {
-    "steps": _read_steps,
-    "months": _read_months,
-    "iso-years": IsoYears,
-    "everything": Everything,
-    "day-parts": lambda parts: day_parts_rule(parts, of="a definition"),
-    "terms": lambda starts, gaps: terms_rule(starts, gaps, of="a definition"),
-    "working-days": lambda days, holidays: working_days_rule(days, holidays, of="a definition"),
-    "working-periods": _read_working_periods,
-    "boundaries": lambda at, labels, clock: boundaries_rule(at, labels, _clock(clock), 1, of="a definition"),
-    "groups": _read_groups,
-}
+    def _first(self, indices: Ints) -> Ints:
+        return indices * self.count + self.anchor

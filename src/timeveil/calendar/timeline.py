@@ -1,11 +1,13 @@
 """The observed base granules of a table, and where each granularity cuts them.
 
-Rows are counted by base granules. For every granularity the method needs one array: the first observed
-base granule in the same granule. Days and coarser are worked out on the distinct days only.
+Rows are counted by base granules: the coarsest ones that every granularity allows. For every granularity
+the method needs one array: the first observed base granule in the same granule. Days and coarser are worked
+out on the distinct days only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -14,26 +16,99 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from timeveil.calendar import axis as axes
-from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, Ints, floor_days
+from timeveil.calendar.axis import Offsets, clocks, offsets, published
+from timeveil.calendar.catalogue import unit_of
+from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints, floor_days
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.steps import Steps
-from timeveil.calendar.ticks import Ticks, at_least, base_for
-from timeveil.calendar.zone import Offsets, offsets
+from timeveil.calendar.rules import Steps
 from timeveil.domain.relation import TimeAxis
-
-__all__ = ["Gaps", "Granules", "Ticks", "Timeline", "at_least", "base_for"]
 
 Gaps = Literal["error", "skip", "suppress", "next"]
 Positions = npt.NDArray[np.int32]
+
+_CLOCK = (
+    (HOUR, "hour"),
+    (30 * MINUTE, "30-minutes"),
+    (15 * MINUTE, "15-minutes"),
+    (5 * MINUTE, "5-minutes"),
+    (MINUTE, "minute"),
+    (1, "second"),
+)
+_MONTHS = ((12, "year"), (1, "month"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Base granules of one length: that of an instant is floor((instant + phase) / width).
+
+    >>> Ticks(3_600, 0, "hour").granule(np.array([-1, 7_200]))
+    array([-1,  2])
+    """
+
+    width: int
+    phase: int
+    name: str
+
+    def granule(self, instants: Ints) -> Ints:
+        """The base granule of each instant."""
+        return np.floor_divide(instants + self.phase if self.phase else instants, self.width)
+
+    def start(self, granules: Ints) -> Ints:
+        """The first instant of each base granule."""
+        return granules * self.width - self.phase
+
+
+def candidates(axis: TimeAxis) -> tuple[tuple[int, str], ...]:
+    """The widths an axis may be counted by, coarsest first, each with its name."""
+    if axis.kind == "zoned":
+        return _CLOCK
+    if axis.kind == "civil":
+        return ((DAY, "day"), *_CLOCK)
+    seconds = ((WEEK, "week"), (DAY, "day"), *_CLOCK)
+    clock, size = unit_of(axis)
+    return tuple(c for c in (_MONTHS if clock == "months" else seconds) if c[0] >= size)
+
+
+def base_for(
+    axis: TimeAxis, granularities: Sequence[Granularity], low: int, high: int, resolution: int = 1
+) -> Ticks:
+    """The coarsest base granules that lose nothing on instants from `low` to `high`.
+
+    A width serves if no granule boundary falls inside a base granule, or if it divides `resolution`,
+    which divides every instant: then no base granule holds two different instants. On a zoned axis the
+    clocks may not change inside a base granule either.
+    """
+    grains = [g.rule.grain for g in granularities]
+    zone = offsets(axis.zone or "", low, high) if axis.kind == "zoned" else None
+    for width, name in candidates(axis):
+        if resolution % width == 0:
+            return Ticks(width, 0, name)
+        if all(grain % width == 0 for grain in grains):
+            phase = 0 if zone is None else _phase(zone, width, low, high)
+            if phase is not None:
+                return Ticks(width, phase, name)
+    width, name = candidates(axis)[-1]
+    return Ticks(width, 0, name)
+
+
+def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granularity, ...]:
+    """Those whose granules are no shorter than a base granule; finer ones cannot be distinguished.
+
+    Lists of boundaries stay: one may have a single short granule among long ones.
+
+    >>> from timeveil.calendar.catalogue import CATALOGUE
+    >>> [g.name for g in at_least([CATALOGUE["hour"], CATALOGUE["week"]], Ticks(86_400, 0, "day"))]
+    ['week']
+    """
+    return tuple(g for g in granularities if g.rule.extent or g.rule.shortest >= ticks.width)
 
 
 @dataclass(frozen=True, slots=True)
 class Granules:
     """The granules of one granularity that hold an observed base granule, in order.
 
-    `code` gives for each position the granule it lies in, -1 in a gap. `index` rises strictly; it is
-    the granularity's own, but the first instant where a zone's clock granules may repeat.
+    `code` gives for each position its granule, -1 in a gap. `index` rises strictly; it is that of the
+    granularity, or the first instant where a zone's clock granules may repeat.
     """
 
     code: Positions
@@ -73,11 +148,11 @@ class Timeline:
         return first
 
     def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
-        """Which positions lie in no granule of h, whatever becomes of them."""
+        """Which positions are in no granule of h, under every policy for gaps."""
         if not h.has_gaps:
             return np.zeros(len(self), np.bool_)
-        lost: npt.NDArray[np.bool_] = h.rule.index(self._civil) == GAP
-        return lost
+        in_gaps: npt.NDArray[np.bool_] = h.index(self._civil) == GAP
+        return in_gaps
 
     def granules_of(self, h: Granularity) -> Granules:
         """The observed granules of h with their labels and bounds."""
@@ -95,11 +170,10 @@ class Timeline:
         return Granules(code, index, h.label(index), *self._bounds(start, end))
 
     def refines(self, g: Granularity, h: Granularity) -> bool:
-        """Whether every observed granule of g lies in one of h; what lies in a gap of g does not count."""
+        """Whether every observed granule of g is inside one of h; gaps of g do not count."""
         of_g, of_h = self.firsts(g), self.firsts(h)
-        inside = of_g >= 0
-        mine = of_h[inside]
-        return bool(np.all(mine >= 0) and np.array_equal(mine, of_h[of_g[inside]]))
+        of_g, of_h_inside = of_g[of_g >= 0], of_h[of_g >= 0]
+        return bool(np.all(of_h_inside >= 0) and np.array_equal(of_h_inside, of_h[of_g]))
 
     def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
         """The first position of each observed granule, and each position's granule or -1."""
@@ -108,24 +182,24 @@ class Timeline:
             heads, code = _runs(self._index(h, self._civil[firsts]), None)
             return firsts[heads], np.repeat(code, counts)
         split = self._zone.segment(self._instants) if self._zone is not None and self._repeats(h) else None
-        return _runs(self._index(h, self._shown if self._repeats(h) else self._civil), split)
+        return _runs(self._index(h, self._wall_clock if self._repeats(h) else self._civil), split)
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
         if self.gaps == "next" and h.has_gaps:
             following = h.rule.following(civil)
             return following if self._zone is None else self._past_skipped(h, following)
-        return h.rule.index(civil)
+        return h.index(civil)
 
     def _past_skipped(self, h: Granularity, index: Ints) -> Ints:
         """Move on from granules that no clock of the zone ever showed, such as an hour skipped in spring."""
-        granules, place = np.unique(index, return_inverse=True)
+        granules, inverse = np.unique(index, return_inverse=True)
         while True:
-            real = granules != GAP
-            start, end = h.start(granules[real]), h.end(granules[real])
+            inside = np.flatnonzero(granules != GAP)
+            start, end = h.start(granules[inside]), h.end(granules[inside])
             zone = self._zone_over(start, end)
-            empty = np.flatnonzero(real)[zone.first_instant(start) == zone.first_instant(end)]
+            empty = inside[zone.first_instant(start) == zone.first_instant(end)]
             if not len(empty):
-                return granules[place.ravel()]
+                return granules[inverse.ravel()]
             granules[empty] = h.rule.following(h.end(granules[empty]))
 
     def _by_day(self, h: Granularity) -> bool:
@@ -140,19 +214,19 @@ class Timeline:
         zone = self._zone_over(instants, instants)
         segment = zone.segment(instants)
         offset = zone.seconds[segment]
-        own = h.index(instants + offset)
-        start = np.maximum(h.start(own) - offset, zone.begins[segment])
-        end = np.minimum(h.end(own) - offset, zone.ends()[segment])
-        label = [f"{text} {_written(o)}" for text, o in zip(h.label(own), offset.tolist(), strict=True)]
+        index = h.index(instants + offset)
+        start = np.maximum(h.start(index) - offset, zone.begins[segment])
+        end = np.minimum(h.end(index) - offset, zone.ends()[segment])
+        label = [f"{text} {_offset_text(o)}" for text, o in zip(h.label(index), offset.tolist(), strict=True)]
         return Granules(code, start, label, *self._bounds(start, end))
 
     def _bounds(self, start: Ints, end: Ints) -> tuple[pa.Array, pa.Array]:
-        return axes.published(self.axis, start), axes.published(self.axis, end, round_up=True)
+        return published(self.axis, start), published(self.axis, end, round_up=True)
 
     def _zone_over(self, low: Ints, high: Ints) -> Offsets:
-        ends = [int(a.min()) for a in (low, high, self._instants) if len(a)]
-        tops = [int(a.max()) for a in (low, high, self._instants) if len(a)]
-        return offsets(self.axis.zone or "", min(ends, default=0) - DAY, max(tops, default=0) + DAY)
+        instants = np.concatenate((low, high, self._instants[:1], self._instants[-1:]))
+        first, last = (int(instants.min()), int(instants.max())) if len(instants) else (0, 0)
+        return offsets(self.axis.zone or "", first - DAY, last + DAY)
 
     @cached_property
     def _instants(self) -> Ints:
@@ -160,10 +234,10 @@ class Timeline:
 
     @cached_property
     def _zone(self) -> Offsets | None:
-        return axes.clocks(self.axis, self._instants) if self.axis.kind == "zoned" else None
+        return clocks(self.axis, self._instants) if self.axis.kind == "zoned" else None
 
     @cached_property
-    def _shown(self) -> Ints:
+    def _wall_clock(self) -> Ints:
         """What the clocks show at each position."""
         return self._instants if self._zone is None else self._zone.civil(self._instants)
 
@@ -185,23 +259,34 @@ def _runs(index: Ints, split: Ints | None) -> tuple[Positions, Positions]:
     Positions in a gap get -1 and do not interrupt a run. A change in `split` begins a new one.
     """
     inside = np.flatnonzero(index != GAP)
-    whole = len(inside) == len(index)
-    kept = index if whole else index[inside]
-    new = np.ones(len(kept), dtype=bool)
-    np.not_equal(kept[1:], kept[:-1], out=new[1:])
+    gapless = len(inside) == len(index)
+    granules = index if gapless else index[inside]
+    begins = np.ones(len(granules), dtype=bool)
+    np.not_equal(granules[1:], granules[:-1], out=begins[1:])
     if split is not None:
-        new[1:] |= split[1:] != split[:-1]
-    heads = np.flatnonzero(new).astype(np.int32)
-    run = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    if whole:
+        begins[1:] |= split[1:] != split[:-1]
+    heads = np.flatnonzero(begins).astype(np.int32)
+    run = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+    if gapless:
         return heads, run
     code = np.full(len(index), -1, dtype=np.int32)
     code[inside] = run
     return inside[heads].astype(np.int32), code
 
 
-def _written(offset: int) -> str:
+def _offset_text(offset: int) -> str:
     """An offset from UTC as text."""
     size = abs(offset)
     text = f"{size // HOUR:02}:{size % HOUR // 60:02}" + (f":{size % 60:02}" if size % 60 else "")
     return f"{'-' if offset < 0 else '+'}{text}"
+
+
+def _phase(zone: Offsets, width: int, low: int, high: int) -> int | None:
+    """The phase under which clocks change only between base granules."""
+    near = (zone.ends() > low - width) & (zone.begins <= high + width)
+    phases = set((zone.seconds[near] % width).tolist())
+    if len(phases) != 1:
+        return None
+    phase = int(phases.pop())
+    changes = zone.begins[near][1:]
+    return phase if not np.any((changes + phase) % width) else None

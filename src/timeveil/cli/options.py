@@ -101,7 +101,7 @@ def roles_from(
     drop_rest: bool = False,
 ) -> Roles:
     """Roles from what the options, or a job file, name."""
-    from timeveil.calendar.cyclic import CYCLIC
+    from timeveil.calendar.axis import CYCLIC
 
     for name in cyclic or ():
         if name not in CYCLIC:

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.ticks import candidates
-from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.engines.protocol import Extent, Levels, Published, Tally

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.ticks import candidates
-from timeveil.calendar.timeline import Granules, Ticks, Timeline
+from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import available, fit
-from timeveil.calendar.zone import check_zone
+from timeveil.calendar.axis import check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted

@@ -118,8 +118,11 @@ def _schema(names: tuple[str, ...], columns: list[Any]) -> pa.Schema:
 
 
 def _derive(name: str, axis: TimeAxis, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    from timeveil.calendar.axis import civil, instants  # noqa: PLC0415
-    from timeveil.calendar.cyclic import derive  # noqa: PLC0415
+    from timeveil.calendar.axis import (  # noqa: PLC0415
+        civil,
+        derive,
+        instants,
+    )
 
     known = column.drop_null() if column.null_count else column
     values = derive(name, civil(axis, instants(axis, known)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from timeveil.calendar.cyclic import CYCLIC
+from timeveil.calendar.axis import CYCLIC
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.page.tree import Block, Numbers, Picture, Sentences

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.oracles import calendar as oracle
 
-from timeveil.calendar.cyclic import CYCLIC, derive, hour_of_day, month_of_year, weekday
+from timeveil.calendar.axis import CYCLIC, derive, hour_of_day, month_of_year, weekday
 from timeveil.errors import ParameterError
 
 MOMENTS = [dt.datetime(1, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59), dt.datetime(2006, 1, 3, 10, 30)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
+from timeveil.calendar.layout import layered
+
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.definitions import groups_of
 from timeveil.calendar.drawing import order_svg
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.layout import layered
 from timeveil.calendar.order import Order
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.oracles import calendar as oracle
 
+from timeveil.calendar.axis import check_zone, offsets
 from timeveil.calendar.civil import FIRST, LAST
-from timeveil.calendar.zone import check_zone, offsets
 from timeveil.errors import ParameterError
 
 ROME_AUTUMN = oracle.seconds(dt.datetime(2006, 10, 29, 1))

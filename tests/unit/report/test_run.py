@@ -8,7 +8,7 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.calendar.cyclic import weekday
+from timeveil.calendar.axis import weekday
 from timeveil.domain.roles import Roles
 from timeveil.models.events.words.run import Run
 
