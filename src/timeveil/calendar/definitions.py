@@ -13,6 +13,7 @@ from typing import Any
 
 from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
 from timeveil.calendar.civil import GAP, bad_calendar, civil_second
+from timeveil.calendar.edges import Rule
 from timeveil.calendar.granularity import (
     Granularity,
     boundaries_rule,
@@ -23,7 +24,6 @@ from timeveil.calendar.granularity import (
     working_days_rule,
     working_periods_rule,
 )
-from timeveil.calendar.rules import Rule
 
 Date = str | dt.date | dt.datetime
 

@@ -1,28 +1,26 @@
 """Granules by their boundaries: where each begins and ends, and all that follows from it.
 
 A granularity maps integers to disjoint, ordered sets of instants (Mascetti et al. 2006, Definition 9).
-Every calendar here is one of two things: a list of boundaries, which may repeat with a period (`Edges`),
-or several granules of such a list taken together (`Grouped`). The granule of an instant, the next granule
-after a gap, start, end and what the order compares are worked out here, once for every rule.
+Every calendar here is a list of boundaries, which may repeat with a period (`Edges`), or takes several
+granules of such a list together. The granule of an instant, the next granule after a gap, start, end and what
+the order compares are worked out here, once for every kind of calendar (`Rule`).
 
-Cost: one search among the boundaries per instant, at most 4,800 of them for the whole Gregorian calendar;
-`by_cells` turns that into one table lookup where instants outnumber the cells between boundaries.
+Cost: one search among the boundaries per instant, at most 4,800 of them for the whole Gregorian calendar, or
+one table lookup where instants outnumber the cells between boundaries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import gcd
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from timeveil.calendar.civil import AFTER, BEFORE, GAP, Ints, as_ints
+from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, Ints, as_ints
 
-Stretches = tuple[Ints, Ints, Ints]
-"""Start, end and granule of each uninterrupted piece of time, in order."""
 _MANY = 1_000
 
 
@@ -104,8 +102,8 @@ class Edges:
         """First instant after each granule."""
         return self._at(self.ends, numbers)
 
-    def stretches(self, low: int, high: int) -> Stretches:
-        """The granules that meet [low, high)."""
+    def stretches(self, low: int, high: int) -> tuple[Ints, Ints, Ints]:
+        """Start, end and number of the granules that meet [low, high)."""
         first, last = self.following(as_ints([low, high - 1])).tolist()
         if last == GAP:
             last = len(self.starts) - 1
@@ -132,90 +130,105 @@ class Edges:
         return cycle * self.period + edges[rank]
 
 
-@dataclass(frozen=True, eq=False)
-class Grouped:
-    """Several granules of another list at a time.
+@dataclass(frozen=True)
+class Rule:
+    """A kind of calendar: its boundaries and labels, and what follows from them for every kind.
 
-    `group` gives the number of the group that holds a granule, `first` the number of a group's first
-    granule; `least` is the smallest number of granules in a group. Gaps between the granules of a group
-    stay gaps.
+    Two rules are equal if their definitions are. A rule that takes several granules of `edges` together
+    overrides `group`, the number of the group of each, `first`, the number of a group's first one, and
+    `least`, the smallest size of a group. Gaps inside a group stay gaps.
     """
 
-    of: Edges | Grouped
-    group: Callable[[Ints], Ints]
-    first: Callable[[Ints], Ints]
-    least: int
-    even: ClassVar[bool] = False
+    kind: ClassVar[str]
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The boundaries, before grouping."""
+        raise NotImplementedError
+
+    def label(self, indices: Ints) -> list[str]:
+        """A name for each granule, unique within the granularity."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """The definition as plain values, beginning with its kind."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @property
+    def clock(self) -> Clock:
+        """The number line it reads."""
+        return "civil"
+
+    @property
+    def least(self) -> int:
+        """The smallest number of granules in a group."""
+        return 1
+
+    def group(self, numbers: Ints) -> Ints:
+        """The group of each granule of `edges`."""
+        return numbers
+
+    def first(self, indices: Ints) -> Ints:
+        """The first granule of `edges` in each group."""
+        return indices
 
     @property
     def has_gaps(self) -> bool:
         """Whether some instants are in no granule."""
-        return self.of.has_gaps
+        return self.edges.has_gaps
 
     @property
     def grain(self) -> int:
-        """A number that divides every boundary."""
-        return self.of.grain
-
-    @property
-    def period(self) -> int:
-        """After which the boundaries repeat, 0 if they do not."""
-        return self.of.period * self.least
-
-    @property
-    def shortest(self) -> int:
-        """A lower bound; the last group of a list may hold a single granule."""
-        return self.of.shortest * (1 if self.extent else self.least)
+        """A number that divides every boundary; 0 if there is none."""
+        return self.edges.grain
 
     @property
     def extent(self) -> tuple[int, int] | None:
         """The range outside which there are only gaps."""
-        return self.of.extent
+        return self.edges.extent
 
     @property
-    def exceptions(self) -> Ints:
-        """The first instants of the granules left out before grouping."""
-        return self.of.exceptions
-
-    def following(self, instants: Ints) -> Ints:
-        """The group of each instant, or else the next one after it; `GAP` if none comes."""
-        return self._groups(self.of.following(instants))
+    def shortest(self) -> int:
+        """Length of the shortest granule, or a lower bound; a list may end with a group of one granule."""
+        return self.edges.shortest * (1 if self.extent else self.least)
 
     def index(self, instants: Ints) -> Ints:
-        """The group of each instant, `GAP` where there is none."""
-        return self._groups(self.of.index(instants))
+        """The granule of each instant, `GAP` where there is none."""
+        return self._by_cells(self.edges.index, instants)
 
-    def start(self, numbers: Ints) -> Ints:
-        """First instant of each group."""
-        return self.of.start(self.first(numbers))
+    def following(self, instants: Ints) -> Ints:
+        """The granule of each instant, or else the next one after it, `GAP` if none comes."""
+        return self._by_cells(self.edges.following, instants)
 
-    def end(self, numbers: Ints) -> Ints:
-        """First instant after each group."""
-        return self.of.end(self.first(numbers + 1) - 1)
+    def start(self, indices: Ints) -> Ints:
+        """First instant of each granule."""
+        return self.edges.start(self.first(indices))
 
-    def stretches(self, low: int, high: int) -> Stretches:
-        """The granules that meet [low, high), each with the number of its group."""
-        starts, ends, numbers = self.of.stretches(low, high)
+    def end(self, indices: Ints) -> Ints:
+        """First instant after each granule."""
+        return self.edges.end(self.first(indices + 1) - 1)
+
+    def stretches(self, low: int, high: int) -> tuple[Ints, Ints, Ints]:
+        """Start, end and granule of each piece of time without a gap or boundary that meets [low, high)."""
+        starts, ends, numbers = self.edges.stretches(low, high)
         return starts, ends, self.group(numbers)
+
+    def _by_cells(self, look_up: Callable[[Ints], Ints], instants: Ints) -> Ints:
+        """Look up every instant, once per cell where cells are far fewer than instants.
+
+        A cell is the time from one multiple of the grain to the next: no boundary is inside.
+        """
+        if not self.edges.even and self.grain > 1 and instants.size >= _MANY:
+            cells = np.floor_divide(instants, self.grain)
+            low, high = int(cells.min()), int(cells.max())
+            if high - low < instants.size // 4:
+                table: Ints = self._groups(look_up(np.arange(low, high + 1) * self.grain))
+                answers: Ints = table[cells - low]
+                return answers
+        return self._groups(look_up(instants))
 
     def _groups(self, numbers: Ints) -> Ints:
         if not self.has_gaps:
             return self.group(numbers)
         in_gap = numbers == GAP
         return np.where(in_gap, GAP, self.group(np.where(in_gap, 0, numbers)))
-
-
-def by_cells(edges: Edges | Grouped, look_up: Callable[[Ints], Ints], instants: Ints) -> Ints:
-    """`look_up` of every instant, worked out once per cell where cells are far fewer than instants.
-
-    A cell is the time from one multiple of the grain to the next: no boundary is inside.
-    """
-    if edges.even or edges.grain <= 1 or instants.size < _MANY:
-        return look_up(instants)
-    cells = np.floor_divide(instants, edges.grain)
-    low, high = int(cells.min()), int(cells.max())
-    if high - low >= instants.size // 4:
-        return look_up(instants)
-    table: Ints = look_up(np.arange(low, high + 1) * edges.grain)
-    answers: Ints = table[cells - low]
-    return answers

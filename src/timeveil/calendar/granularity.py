@@ -25,6 +25,7 @@ from timeveil.calendar.civil import (
     civil_second,
     clock_second,
 )
+from timeveil.calendar.edges import Rule
 from timeveil.calendar.rules import (
     MONDAY_TO_FRIDAY,
     WEEKDAYS,
@@ -34,7 +35,6 @@ from timeveil.calendar.rules import (
     Groups,
     IsoYears,
     Months,
-    Rule,
     Steps,
     Terms,
     WorkingDays,

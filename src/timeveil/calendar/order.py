@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.calendar.civil import AFTER, DAY, GAP, Ints, as_ints, year_start
+from timeveil.calendar.edges import Rule
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.rules import Everything, Rule
+from timeveil.calendar.rules import Everything
 
 _WINDOW = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
 _YEAR = 366 * DAY
@@ -52,7 +53,7 @@ def up(z: int, g: Granularity, h: Granularity) -> int | None:
     start, end = int(g.start(z)), int(g.end(z))
     if start >= end:
         return None
-    starts, ends, granules = g.rule.edges.stretches(start, end)
+    starts, ends, granules = g.rule.stretches(start, end)
     parts = granules == z
     if not np.any(parts) or not _inside(starts[parts], ends[parts], granules[parts], h.rule):
         return None
@@ -106,12 +107,12 @@ def _finer(g: Rule, h: Rule) -> bool:
         return False
     low, high = _window(g, h)
     if g.has_gaps:
-        starts, ends, granules = g.edges.stretches(low, high)
+        starts, ends, granules = g.stretches(low, high)
         parts = (slice(_GLANCE), slice(None))
         return all(_inside(starts[part], ends[part], granules[part], h) for part in parts)
     if h.has_gaps:
         return False
-    high = min(high, low + lcm(g.edges.period, h.edges.period))
+    high = min(high, low + lcm(g.edges.period * g.least, h.edges.period * h.least))
     first, last = h.index(as_ints([low, high])).tolist()
     counts = (min(_GLANCE, last - first), last - first)
     return all(_has_edges(g, h.start(np.arange(first, first + count + 1))) for count in counts)
@@ -132,7 +133,7 @@ def _inside(starts: Ints, ends: Ints, granules: Ints, h: Rule) -> bool:
     if not h.has_gaps or not len(starts):
         return True
     # A gap of h may be inside a stretch whose ends are in one granule.
-    h_starts, h_ends, _ = h.edges.stretches(int(starts[0]), int(ends[-1]))
+    h_starts, h_ends, _ = h.stretches(int(starts[0]), int(ends[-1]))
     gaps = h_ends[:-1] < h_starts[1:]
     gap_starts, gap_ends = np.append(h_ends[:-1][gaps], AFTER), np.append(h_starts[1:][gaps], AFTER)
     next_gap = np.searchsorted(gap_ends, starts, side="right")

@@ -1,15 +1,15 @@
 """The kinds of calendar: for each its boundaries, its labels, and how a manifest writes it down.
 
-A rule says where its granules begin and end (`edges`) and what they are called (`label`); everything else
-is the same for all and is in `Rule`. Two rules are equal if their definitions are.
+Each says where its granules begin and end (`edges`) and what they are called (`label`); everything else is
+the same for all and is in `timeveil.calendar.edges`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,73 +27,12 @@ from timeveil.calendar.civil import (
     Ints,
     as_ints,
 )
-from timeveil.calendar.edges import Edges, Grouped, by_cells
+from timeveil.calendar.edges import Edges, Rule
 
 MONDAY, SUNDAY = -3 * DAY, -4 * DAY
 """The Monday and the Sunday before 1970-01-01, as civil seconds."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONDAY_TO_FRIDAY = (0, 1, 2, 3, 4)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Boundaries and labels, and what follows from them."""
-
-    kind: ClassVar[str]
-
-    @property
-    def clock(self) -> Clock:
-        """The number line it reads."""
-        return "civil"
-
-    @cached_property
-    def edges(self) -> Edges | Grouped:
-        """Where granules begin and end."""
-        raise NotImplementedError
-
-    def label(self, indices: Ints) -> list[str]:
-        """A name for each granule, unique within the granularity."""
-        raise NotImplementedError
-
-    def as_dict(self) -> dict[str, Any]:
-        """The definition as plain values, beginning with its kind."""
-        return {"kind": self.kind, **asdict(self)}
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether some instants are in no granule."""
-        return self.edges.has_gaps
-
-    @property
-    def grain(self) -> int:
-        """A number that divides every boundary; 0 if there is none."""
-        return self.edges.grain
-
-    @property
-    def shortest(self) -> int:
-        """Length of the shortest granule, or a lower bound."""
-        return self.edges.shortest
-
-    @property
-    def extent(self) -> tuple[int, int] | None:
-        """The range outside which there are only gaps."""
-        return self.edges.extent
-
-    def index(self, instants: Ints) -> Ints:
-        """The granule of each instant, `GAP` where there is none."""
-        return by_cells(self.edges, self.edges.index, instants)
-
-    def following(self, instants: Ints) -> Ints:
-        """The granule of each instant, or else the next one after it, `GAP` if none comes."""
-        return by_cells(self.edges, self.edges.following, instants)
-
-    def start(self, indices: Ints) -> Ints:
-        """First instant of each granule."""
-        return self.edges.start(indices)
-
-    def end(self, indices: Ints) -> Ints:
-        """First instant after each granule."""
-        return self.edges.end(indices)
 
 
 @dataclass(frozen=True)
@@ -167,18 +106,25 @@ class Months(Rule):
     phase: int = 0
 
     @cached_property
-    def edges(self) -> Grouped:
-        """Calendar months, `length` at a time."""
-        return Grouped(_calendar_months(), self._group, self._first, self.length)
+    def edges(self) -> Edges:
+        """Calendar months."""
+        return _calendar_months()
+
+    @property
+    def least(self) -> int:
+        """The number of months."""
+        return self.length
 
     def label(self, indices: Ints) -> list[str]:
         """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
-        return [civil.month_label(month, self.length) for month in self._first(indices).tolist()]
+        return [civil.month_label(month, self.length) for month in self.first(indices).tolist()]
 
-    def _group(self, months: Ints) -> Ints:
-        return np.floor_divide(months - self.phase if self.phase else months, self.length)
+    def group(self, numbers: Ints) -> Ints:
+        """`length` months at a time."""
+        return np.floor_divide(numbers - self.phase if self.phase else numbers, self.length)
 
-    def _first(self, indices: Ints) -> Ints:
+    def first(self, indices: Ints) -> Ints:
+        """The first month of each granule."""
         return indices * self.length + self.phase
 
 
@@ -305,9 +251,9 @@ class WorkingPeriods(Rule):
     days: WorkingDays
 
     @cached_property
-    def edges(self) -> Grouped:
-        """Working days, those of one period together."""
-        return Grouped(self.days.edges, self._period, self._first, 1)
+    def edges(self) -> Edges:
+        """Working days."""
+        return self.days.edges
 
     def label(self, indices: Ints) -> list[str]:
         """The period's label, marked as its working days only."""
@@ -317,11 +263,13 @@ class WorkingPeriods(Rule):
         """The period and the working days."""
         return {"kind": self.kind, "of": self.of.as_dict(), "days": self.days.as_dict()}
 
-    def _period(self, days: Ints) -> Ints:
-        return self.of.index(self.days.start(days))
+    def group(self, numbers: Ints) -> Ints:
+        """The period of each working day."""
+        return self.of.index(self.days.start(numbers))
 
-    def _first(self, periods: Ints) -> Ints:
-        return self.days.following(self.of.start(periods))
+    def first(self, indices: Ints) -> Ints:
+        """The first working day of each period."""
+        return self.days.following(self.of.start(indices))
 
 
 @dataclass(frozen=True)
@@ -378,21 +326,29 @@ class Groups(Rule):
         return self.of.clock
 
     @cached_property
-    def edges(self) -> Grouped:
-        """Granules of the other rule, `count` at a time."""
-        return Grouped(self.of.edges, self._group, self._first, self.count)
+    def edges(self) -> Edges:
+        """Those of the rule it groups."""
+        return self.of.edges
+
+    @property
+    def least(self) -> int:
+        """Groups of groups multiply."""
+        return self.of.least * self.count
 
     def label(self, indices: Ints) -> list[str]:
         """The labels of its first and last granule."""
-        firsts, lasts = self.of.label(self._first(indices)), self.of.label(self._first(indices + 1) - 1)
+        start = indices * self.count + self.anchor
+        firsts, lasts = self.of.label(start), self.of.label(start + self.count - 1)
         return [a if a == b else f"{a} to {b}" for a, b in zip(firsts, lasts, strict=True)]
 
     def as_dict(self) -> dict[str, Any]:
         """The rule it groups, how many at a time, and from where."""
         return {"kind": self.kind, "of": self.of.as_dict(), "n": self.count, "anchor": self.anchor}
 
-    def _group(self, numbers: Ints) -> Ints:
-        return np.floor_divide(numbers - self.anchor, self.count)
+    def group(self, numbers: Ints) -> Ints:
+        """`count` granules of the other rule at a time."""
+        return np.floor_divide(self.of.group(numbers) - self.anchor, self.count)
 
-    def _first(self, indices: Ints) -> Ints:
-        return indices * self.count + self.anchor
+    def first(self, indices: Ints) -> Ints:
+        """The first granule of the first granule of the other rule."""
+        return self.of.first(indices * self.count + self.anchor)

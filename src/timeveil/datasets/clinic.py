@@ -37,7 +37,7 @@ def clinic_visits(
 ) -> pa.Table:
     """Exams of recurring patients in 2024: planned by day, emergencies in the evening and at night.
 
-    `people` is how many patients are registered (a quarter of `rows` by default); those drawn to have no
+    `people` is how many patients are registered (a quarter of `rows` by default); those without a
     visit do not appear. With `zone` the times are instants on that zone's clocks instead of civil times.
 
     >>> visits = clinic_visits(1_000, seed=1)
@@ -88,15 +88,15 @@ def _days(draw: np.random.Generator, visitor: Ints) -> Ints:
 
 
 def _minutes(draw: np.random.Generator, day: Ints) -> Ints:
-    """Minutes since the first day: emergencies in the evening and at night, the rest in opening hours."""
+    """Minutes since the first day: emergencies in the evening and at night, all else in opening hours."""
     size = day.size
     emergency = draw.random(size) < 0.08
     morning = draw.random(size) < 0.62
     planned = np.where(morning, 480 + 240 * draw.beta(1.4, 2, size), 780 + 300 * draw.beta(1.4, 2.4, size))
     night = 1080 + 840 * draw.beta(1.6, 2.2, size)
     weekday = day % 7
-    kept_saturday = (weekday == 5) & morning & (draw.random(size) < 0.3)
-    moved = (weekday >= 5) & ~emergency & ~kept_saturday
+    open_saturday = (weekday == 5) & morning & (draw.random(size) < 0.3)
+    moved = (weekday >= 5) & ~emergency & ~open_saturday
     open_day = np.where(moved, day - weekday + 7 + draw.integers(0, 5, size), day)
     minute = open_day * MINUTES + np.where(emergency, night, planned).astype(np.int64)
     return np.asarray(minute % (DAYS * MINUTES))

@@ -1,4 +1,4 @@
-"""What the generators draw alike: skewed shares, labels, identifiers."""
+"""What the generators have in common: skewed shares, labels, identifiers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def generator(seed: Seed) -> np.random.Generator:
 def at_least(name: str, value: int, least: int) -> None:
     """Refuse a size that makes no sense."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        shown = value if isinstance(value, int) else type(value).__name__
+        actual = value if isinstance(value, int) else type(value).__name__
         raise ParameterError(
-            f"`{name}` must be a whole number of at least {least}, got {shown}",
+            f"`{name}` must be a whole number of at least {least}, got {actual}",
             hint=f"give `{name}` of {least} or more",
             code="bad-parameter",
         )
@@ -45,13 +45,13 @@ def skewed_shares(count: int, exponent: float) -> Floats:
 
 
 def heavy_tailed(draw: np.random.Generator, size: int, people: int, tail: float) -> Ints:
-    """Whose row each row is: Pareto weights, so that most people appear seldom and a few very often."""
+    """The person of each row: Pareto weights, so most people appear seldom and a few very often."""
     weights = 1.0 + draw.pareto(tail, people)
     return draw.choice(people, size=size, p=weights / weights.sum())
 
 
 def labels(values: Sequence[str], codes: npt.NDArray[np.integer]) -> pa.Array:
-    """The value each code stands for, as plain strings."""
+    """The value of each code, as plain strings."""
     return pa.array(values, pa.string()).take(pa.array(codes))
 
 
@@ -61,8 +61,8 @@ def identifiers(prefix: str, numbers: npt.NDArray[np.integer], width: int = 6) -
     >>> identifiers("P", np.array([7, 123])).to_pylist()
     ['P000007', 'P000123']
     """
-    known, codes = np.unique(numbers, return_inverse=True)
-    padded = pc.utf8_lpad(pa.array(known).cast(pa.string()), width, "0")
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    padded = pc.utf8_lpad(pa.array(distinct).cast(pa.string()), width, "0")
     return pc.binary_join_element_wise(prefix, padded, "").take(pa.array(codes))
 
 

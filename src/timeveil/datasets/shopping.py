@@ -31,7 +31,7 @@ def baskets(transactions: int = 1_000, seed: Seed = 0) -> pa.Table:
     """What was bought, one row per basket and item, in the order of the till.
 
     Items follow Zipf's law; some baskets are about a group of items bought together. An item bought twice
-    stands twice, and some baskets are exact copies of others.
+    has two rows, and some baskets are exact copies of others.
 
     >>> baskets(transactions=2).column_names
     ['basket', 'item']
@@ -41,9 +41,9 @@ def baskets(transactions: int = 1_000, seed: Seed = 0) -> pa.Table:
     basket, item = _singles(draw, transactions)
     for share, members in GROUPS:
         about = np.flatnonzero(draw.random(transactions) < share)
-        taken = draw.random((about.size, len(members))) < 0.8
-        which, member = np.nonzero(taken)
-        basket = np.concatenate([basket, about[which]])
+        bought = draw.random((about.size, len(members))) < 0.8
+        group, member = np.nonzero(bought)
+        basket = np.concatenate([basket, about[group]])
         item = np.concatenate([item, np.array([ITEMS.index(name) for name in members])[member]])
     shuffled = draw.permutation(basket.size)
     by_basket = shuffled[np.argsort(basket[shuffled], kind="stable")]
@@ -52,7 +52,7 @@ def baskets(transactions: int = 1_000, seed: Seed = 0) -> pa.Table:
 
 
 def _singles(draw: np.random.Generator, transactions: int) -> tuple[Ints, Ints]:
-    """One to many items a basket, drawn apart from each other."""
+    """One to many items per basket, drawn independently."""
     sizes = draw.geometric(0.28, transactions)
     basket = np.repeat(np.arange(transactions), sizes)
     return basket, draw.choice(len(ITEMS), size=basket.size, p=skewed_shares(len(ITEMS), 0.85))
@@ -65,6 +65,6 @@ def _copied(draw: np.random.Generator, basket: Ints, item: Ints, transactions: i
     source[copies] = draw.integers(0, max(transactions, 1), copies.size)
     sizes = np.bincount(basket, minlength=transactions)
     starts = np.cumsum(sizes) - sizes
-    taken = sizes[source]
-    within = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
-    return np.repeat(np.arange(transactions), taken), item[np.repeat(starts[source], taken) + within]
+    counts = sizes[source]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(np.arange(transactions), counts), item[np.repeat(starts[source], counts) + within]

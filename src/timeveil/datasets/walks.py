@@ -34,7 +34,7 @@ def walk(rows: int = 6_553, instants: int = 10, seed: Seed = 0) -> pa.Table:
 
 
 def uniform(rows: int = 20_000, instants: int = 10, seed: Seed = 0) -> pa.Table:
-    """Numbers from 0 to 1 that have nothing to do with each other: the hardest case for any grouping.
+    """Independent numbers from 0 to 1: the hardest case for any grouping.
 
     >>> uniform(rows=2, instants=3).column_names
     ['record', 'q01', 'q02', 'q03', 's']
@@ -47,8 +47,8 @@ def uniform(rows: int = 20_000, instants: int = 10, seed: Seed = 0) -> pa.Table:
 def strings(rows: int = 20_352, instants: int = 10, symbols: int = 20, seed: Seed = 0) -> pa.Table:
     """Movements written as symbols, numbers from 0 to `symbols` - 1; some records do not move at all.
 
-    As in the paper's String data, the symbols of a record are those of its own shape, so that each is
-    about equally likely. Two slow swings and some noise stand for motion capture.
+    As in the paper's String data, the symbols of a record follow its shape, so that each is about equally
+    likely. Two slow swings and some noise imitate motion capture.
 
     >>> strings(rows=2, instants=3).schema.field("q01").type
     DataType(int64)
@@ -74,13 +74,13 @@ def _movements(draw: np.random.Generator, rows: int, instants: int) -> Floats:
 def _symbols(moves: Floats, symbols: int) -> Ints:
     spread = moves.std(axis=1, keepdims=True)
     normal = (moves - moves.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-    edges = [NormalDist().inv_cdf(place / symbols) for place in range(1, symbols)]
+    edges = [NormalDist().inv_cdf(symbol / symbols) for symbol in range(1, symbols)]
     return np.asarray(np.searchsorted(edges, normal, side="right"), np.int64)
 
 
 def _table(pieces: Floats | Ints) -> pa.Table:
     rows, instants = pieces.shape[0], pieces.shape[1] - 1
     digits = max(2, len(str(instants)))
-    columns = {f"q{place + 1:0{digits}}": pa.array(pieces[:, place]) for place in range(instants)}
+    columns = {f"q{instant + 1:0{digits}}": pa.array(pieces[:, instant]) for instant in range(instants)}
     record = identifiers("R", np.arange(rows))
     return pa.table({"record": record, **columns, "s": pa.array(pieces[:, instants])})

@@ -5,8 +5,6 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
-from timeveil.calendar.layout import layered
-
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.definitions import groups_of
 from timeveil.calendar.drawing import order_svg
@@ -17,13 +15,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _boxes(picture: str) -> dict[str, tuple[float, float, float, float]]:
-    found = {}
+    boxes = {}
     for group in ET.fromstring(picture).iter(f"{SVG}g"):  # noqa: S314 - our own picture
         rect, text = group.find(f"{SVG}rect"), group.find(f"{SVG}text")
         assert rect is not None
         assert text is not None
-        found[text.text or ""] = tuple(float(rect.attrib[k]) for k in ("x", "y", "width", "height"))
-    return found
+        boxes[text.text or ""] = tuple(float(rect.attrib[k]) for k in ("x", "y", "width", "height"))
+    return boxes
 
 
 def test_every_granularity_has_a_box_and_every_edge_a_line() -> None:
@@ -33,7 +31,7 @@ def test_every_granularity_has_a_box_and_every_edge_a_line() -> None:
     assert picture.count('class="line"') == sum(len(order.directly_coarser(g)) for g in CATALOGUE.values())
 
 
-def test_the_coarser_stands_above_and_all_on_top() -> None:
+def test_the_coarser_is_above_and_all_on_top() -> None:
     boxes = _boxes(order_svg(CATALOGUE.values()))
     order = Order(CATALOGUE.values())
     for g in CATALOGUE.values():
@@ -41,7 +39,7 @@ def test_the_coarser_stands_above_and_all_on_top() -> None:
     assert min(boxes.values(), key=lambda box: box[1]) == boxes["all"]
 
 
-def test_boxes_do_not_overlap_and_lie_in_the_picture() -> None:
+def test_boxes_do_not_overlap_and_stay_in_the_picture() -> None:
     picture = order_svg(CATALOGUE.values())
     width, height = (float(ET.fromstring(picture).attrib[k]) for k in ("width", "height"))  # noqa: S314
     rows: dict[float, list[tuple[float, float, float, float]]] = {}
@@ -72,9 +70,3 @@ def test_names_are_escaped() -> None:
 def test_nothing_gives_an_empty_picture() -> None:
     none: list[Granularity] = []
     assert _boxes(order_svg(none)) == {}
-
-
-def test_edges_pass_layers_at_way_points() -> None:
-    layout = layered({"a": ["b", "c"], "b": ["c"], "c": []}, {}, 10)
-    assert layout.paths["a", "c"] == ("a", ("a", "c", 1), "c")
-    assert layout.place["a", "c", 1] != layout.place["b"]
