@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.axis import check_zone
+from timeveil.calendar.catalogue import available, fit
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
