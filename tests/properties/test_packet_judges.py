@@ -12,7 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.domain.guarantee import LDiversity
-from timeveil.models.stream.judges.query_packets import least_sizes
+from timeveil.models.stream.evidence import least_packet_sizes
 
 ROLES = tv.Roles(respondent="person", time="slot", quasi=["zip"], sensitive=["ill"])
 SEEDS = range(12)
@@ -213,5 +213,5 @@ def test_the_size_asked_for_is_that_of_the_definition():
         _, ledger = published(seed)
         data = ledger.original.data
         value = data["ill"].combine_chunks().dictionary_encode().indices.to_numpy()
-        found = least_sizes(data["slot"].to_numpy(), value, 3).tolist()
+        found = least_packet_sizes(data["slot"].to_numpy(), value, 3).tolist()
         assert found == [least(ledger)[slot] for slot in data["slot"].to_pylist()]

@@ -76,6 +76,7 @@ def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
     return int(seconds) if seconds.denominator == 1 else seconds
 
 
-def unreadable(hint: str) -> ParameterError:
+def unreadable(hint: str, of: str = "time") -> ParameterError:
     """The error for a bound that is not a time or slot of the release."""
-    return ParameterError("a bound of the window is not a time of this release", hint=hint, code="bad-time")
+    message = f"a bound of the window is not a {of} of this release"
+    return ParameterError(message, hint=hint, code="bad-time")

@@ -13,7 +13,7 @@ from timeveil.domain.release import Deferred, Release
 from timeveil.errors import TimeveilError
 from timeveil.folder.naming import SLOTS
 from timeveil.folder.tables import damaged
-from timeveil.models.stream.judges.slots import NOWHERE, line_of
+from timeveil.models.stream.slots import NOWHERE, line_of
 
 
 def slot_folders(place: Path) -> list[Path]:
@@ -54,7 +54,7 @@ def _in_order(name: str, releases: Sequence[Release]) -> list[Release]:
         line = line_of(releases[0])
         kind = pa.int64() if line.granularity is None else pa.string()
         labels = [release.manifest["counts"]["first_slot"] for release in releases]
-        places = line.places(pa.array(labels, kind)).tolist()
+        places = line.numbers(pa.array(labels, kind)).tolist()
     except (TimeveilError, pa.ArrowInvalid, pa.ArrowTypeError, KeyError, TypeError, ValueError):
         places = []
     if len(places) != len(releases) or NOWHERE in places:

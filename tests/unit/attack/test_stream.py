@@ -14,8 +14,7 @@ from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.evidence.risk import Posterior
 from timeveil.judging.attack import attack
 from timeveil.models.events.judges.attack import Adversary
-from timeveil.models.stream.judges.attack import StreamAdversary
-from timeveil.models.stream.judges.inference import within
+from timeveil.models.stream.judges.attack import StreamAdversary, within
 
 
 def record(person, step, ill, zip_code="1"):

@@ -13,7 +13,7 @@ from benchmarks.experiments.streams import DRAWN, Setting, drawn
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.models.stream.judges.measure_packets import least_leaving
+from timeveil.models.stream.judges.measure import least_leaving
 from timeveil.models.stream.words.loss import described
 
 TABLE = drawn(Setting(records=20, values=12, exponent=0.7), 60, seed=3)

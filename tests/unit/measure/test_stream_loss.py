@@ -19,17 +19,19 @@ from timeveil.errors import InputError
 from timeveil.evidence.window import WindowCount
 from timeveil.judging.answer import answer
 from timeveil.judging.measure import measure
+from timeveil.models.stream.evidence import follow
 from timeveil.models.stream.judges.alternatives import (
     Snapshots,
+    Windows,
     buckets_of,
+    estimates,
     largest_level,
     merged,
+    relative_errors,
+    shown,
     suppress_only,
 )
-from timeveil.models.stream.judges.journeys import follow
-from timeveil.models.stream.judges.loss import information_loss, move_costs
-from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.models.stream.judges.workload import Windows, estimates, relative_errors, shown
+from timeveil.models.stream.judges.measure import StreamLoss, information_loss, move_costs
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):

@@ -14,8 +14,8 @@ from timeveil.calendar.catalogue import CATALOGUE, available, granularity
 from timeveil.calendar.definitions import boundaries, groups_of
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-from timeveil.models.stream.judges.query import place_of
-from timeveil.models.stream.judges.slots import NOWHERE, SlotLine
+from timeveil.models.stream.judges.query import slot_number
+from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 CIVIL = TimeAxis("civil", pa.timestamp("ms"))
 DATES = TimeAxis("civil", pa.date32())
@@ -108,26 +108,26 @@ def test_a_slot_is_one_stretch_where_clocks_go_back():
 
 def test_a_bound_may_be_a_label_a_date_or_a_time():
     weeks, hours = SlotLine(granularity("week"), DATES), SlotLine(granularity("hour"), ROME)
-    monday = place_of(weeks, "2024-W14")
-    assert place_of(weeks, dt.date(2024, 4, 1)) == place_of(weeks, "2024-04-07") == monday
-    assert place_of(weeks, "2024-04-08") == monday + 1
-    noon = place_of(hours, "2024-07-01T12:30")
-    assert place_of(hours, dt.datetime(2024, 7, 1, 10, 5, tzinfo=dt.UTC)) == noon
-    assert place_of(hours, "2024-07-01 12:00 to 13:00") == noon
-    assert place_of(NUMBERS, 3) == 3
+    monday = slot_number(weeks, "2024-W14")
+    assert slot_number(weeks, dt.date(2024, 4, 1)) == slot_number(weeks, "2024-04-07") == monday
+    assert slot_number(weeks, "2024-04-08") == monday + 1
+    noon = slot_number(hours, "2024-07-01T12:30")
+    assert slot_number(hours, dt.datetime(2024, 7, 1, 10, 5, tzinfo=dt.UTC)) == noon
+    assert slot_number(hours, "2024-07-01 12:00 to 13:00") == noon
+    assert slot_number(NUMBERS, 3) == 3
 
 
 def test_a_date_in_a_gap_means_the_slot_after_it_and_after_the_last_there_is_none():
     working = SlotLine(granularity("business-day"), DATES)
-    assert place_of(working, "2024-04-06") == place_of(working, "2024-04-08")
+    assert slot_number(working, "2024-04-06") == slot_number(working, "2024-04-08")
     terms = SlotLine(boundaries("terms", ["2024-01-15", "2024-04-02"]), DATES)
-    assert place_of(terms, "2030-01-01") > 2**60
+    assert slot_number(terms, "2030-01-01") > 2**60
 
 
 @pytest.mark.parametrize("slot", ["soon", 3.5, True])
 def test_a_bound_that_is_no_slot_is_refused_without_its_value(slot):
     for line in (SlotLine(granularity("day"), DATES), NUMBERS):
         with pytest.raises(ParameterError) as caught:
-            place_of(line, slot)
+            slot_number(line, slot)
         assert caught.value.code == "bad-time"
         assert "soon" not in str(caught.value)

@@ -16,7 +16,7 @@ from timeveil.models.patterns.judges.shape import PATTERN_MANIFEST
 from timeveil.models.series.judges.bounds import is_nearest_below, too_long
 from timeveil.models.series.judges.cells import levels_of, symbols_of
 from timeveil.models.series.judges.shape import SERIES_MANIFEST
-from timeveil.models.stream.judges.shape import STREAM_MANIFEST
+from timeveil.models.stream.judges.manifest import MANIFEST
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
         (SERIES_MANIFEST, "parameters.round_outward", 1, 15),
         (SERIES_MANIFEST, "parameters.shape_weight", 0, 1_000_000),
         (SERIES_MANIFEST, "parameters.effort", 0, 1_000),
-        (STREAM_MANIFEST, "parameters.window", 0, 10_000),
-        (STREAM_MANIFEST, "parameters.jitter", 0, 10_000),
+        (MANIFEST, "parameters.window", 0, 10_000),
+        (MANIFEST, "parameters.jitter", 0, 10_000),
         (PATTERN_MANIFEST, "parameters.max_len", 1, 1_000_000),
         (PATTERN_MANIFEST, "patterns.symbols", 2, 52),
     ],

@@ -1,16 +1,301 @@
-"""A release and its ledger, for the judges of this model."""
+"""Everything that judges of a stream read: its tables, its ledger, and the way of each record.
+
+Each part is computed when first needed, and once. The slot that a record belongs to follows from its original
+time; where it was published is what the ledger lists.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
+from timeveil.errors import TimeveilError, raising
+from timeveil.evidence.codes import (
+    Coded,
+    Integers,
+    column_of,
+    distinct_pairs,
+    encode,
+    encode_values,
+    fold,
+    plain_type,
+)
+from timeveil.evidence.published import classes_of, columns_of, mismatch, promised
+from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
+
+Mask = npt.NDArray[np.bool_]
+SLOT, BUCKET, COUNT, PACKET = "slot", "bucket", "count", "packet"
+NO_PACKET = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The buckets of both tables, in order of (slot, number).
+
+    `rows` is the number of rows that the table `data` has in a bucket. `owner`, `value` and `often` are the
+    entries of the table `sensitive`: a bucket's index, a value, and how many of its records have it. `size`
+    is the sum of a bucket's counts, and `listed` marks the buckets of that table.
+    """
+
+    slot: Integers
+    number: Integers
+    rows: Integers
+    size: Integers
+    listed: Mask
+    owner: Integers
+    value: Coded
+    often: Integers
+
+    def index(self, slot: Integers, number: Integers) -> Integers:
+        """The index of each (slot, number), which must be a bucket of the release."""
+        slots, numbers = np.unique(self.slot), np.unique(self.number)
+        keys = np.searchsorted(slots, self.slot) * len(numbers) + np.searchsorted(numbers, self.number)
+        sought = np.searchsorted(slots, slot) * len(numbers) + np.searchsorted(numbers, number)
+        return np.searchsorted(keys, sought)
+
+
+@dataclass(frozen=True, slots=True)
+class Journeys:
+    """Per original record where it came from and where it was published.
+
+    `origin` is the slot of its time and `noted` the origin that the ledger lists; `slot` is where it was
+    published. Each is `NOWHERE` where there is none; `bucket` is -1 there. `value` is the sensitive value,
+    `known` numbers the quasi-identifiers and `person` the respondents: each record is a person of its own
+    where there is no such column.
+    """
+
+    line: SlotLine
+    origin: Integers
+    noted: Integers
+    slot: Integers
+    bucket: Integers
+    value: Coded
+    known: Integers
+    person: Integers
+    named: Mask
+
+    @property
+    def published(self) -> Mask:
+        """Records that are in the release."""
+        return np.not_equal(self.slot, NOWHERE)
+
+    @property
+    def complete(self) -> Mask:
+        """Records that have a slot, a sensitive value and, where there is such a column, a respondent."""
+        valued: Mask = np.asarray(self.value.values.is_valid())[self.value.codes]
+        return np.not_equal(self.origin, NOWHERE) & valued & self.named
+
+    @property
+    def distance(self) -> Integers:
+        """The number of slots by which each published record was moved; 0 for the others."""
+        return np.where(self.published & (self.origin != NOWHERE), self.slot - self.origin, 0)
+
+
 class Evidence:
-    """A release and its ledger, if the judges may see it."""
+    """A stream release and its ledger, read once for all judges."""
 
-    release: Release
-    ledger: Ledger | None = None
+    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
+        self.release, self.ledger = release, ledger
+
+    @cached_property
+    def l(self) -> int:
+        """The promised l."""
+        return promised(self.release, "l")
+
+    @cached_property
+    def true_slot(self) -> int | None:
+        """The promise to someone who knows the true slot: at most 1 in this many; None if there is none."""
+        promise = self.release.guarantee
+        return promise.true_slot if isinstance(promise, LDiversity) else None
+
+    @cached_property
+    def bucketed(self) -> bool:
+        """Whether sensitive values are in a table of their own, joined by bucket."""
+        return "sensitive" in self.release.parts
+
+    def columns(self, *roles: str) -> list[str]:
+        """The columns of the table `data` with one of these roles, in published order."""
+        return columns_of(self.release, *roles)
+
+    @cached_property
+    def sensitive_column(self) -> str:
+        """The sensitive column."""
+        columns = self.release.manifest["sensitive_columns" if self.bucketed else "columns"]
+        return next(str(column["name"]) for column in columns if column["role"] == "sensitive")
+
+    @cached_property
+    def line(self) -> SlotLine:
+        """The line that numbers the slots."""
+        return line_of(self.release)
+
+    def slot_runs(self, table: str = "data") -> pa.ChunkedArray:
+        """The slots of a table in its order, each run of equal ones once."""
+        runs: list[pa.Array] = []
+        kind = pa.string()
+        for batch in self.release.batches(table):
+            column = batch.column(SLOT)
+            kind = plain_type(column.type)
+            slots = pc.run_end_encode(column.cast(kind)).values
+            if runs and len(slots) and runs[-1][-1] == slots[0]:
+                slots = slots.slice(1)
+            if len(slots):
+                runs.append(slots)
+        return pa.chunked_array(runs, kind)
+
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The buckets of both tables; a missing number or count is -1."""
+        entries, classes = self.release.parts["sensitive"], classes_of(self.release, [SLOT, BUCKET])
+        listed, slot = len(column := column_of(entries, SLOT)), self.line.numbers(column)
+        slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
+        number = np.concatenate([whole(column_of(entries, BUCKET)), whole(classes.column(1))])
+        slots, numbers = np.unique(slot, return_inverse=True), np.unique(number, return_inverse=True)
+        columns = [(codes.ravel(), len(values)) for values, codes in (slots, numbers)]
+        owner, count = fold(columns, len(slot))
+        example = np.zeros(count, dtype=np.int64)
+        example[owner] = np.arange(len(slot))
+        often = whole(column_of(entries, COUNT))
+        return Buckets(
+            slot[example],
+            number[example],
+            rows=_sums(owner[listed:], np.asarray(classes["rows"]), count),
+            size=_sums(owner[:listed], often, count),
+            listed=np.bincount(owner[:listed], minlength=count) > 0,
+            owner=owner[:listed],
+            value=encode_values(column_of(entries, self.sensitive_column)),
+            often=often,
+        )
+
+    def released(self, name: str) -> Coded:
+        """A column of the table `data`."""
+        return encode(column_of(self.release.parts["data"], name))
+
+    @cached_property
+    def released_slot(self) -> Integers:
+        """The slot of each published row."""
+        return self.journeys.line.numbers(column_of(self.release.parts["data"], SLOT))
+
+    @cached_property
+    def private(self) -> Ledger:
+        """The ledger; judges that need one are not asked without it."""
+        if self.ledger is None:
+            raise mismatch("there is no ledger")
+        return self.ledger
+
+    def original(self, name: str) -> Coded:
+        """A column of the original."""
+        return encode(column_of(self.private.original.data, name))
+
+    @cached_property
+    def journeys(self) -> Journeys:
+        """The journeys of all records, as the ledger lists them."""
+        time, axis = self.release.manifest["time"], self.private.original.clock
+        if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
+            raise mismatch("the times of the ledger's original are of another kind than the release's")
+        causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
+        error = mismatch("the ledger's original has times and slots of another kind than the release")
+        with raising(error, on=causes):
+            return self._journeys()
+
+    def _journeys(self) -> Journeys:
+        roles, data, entries = self.private.original.roles, self.private.original.data, self.private.table
+        times = column_of(data, str(roles.time))
+        line = line_of(self.release, times.type)
+        bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
+        quasi = [self.original(name) for name in roles.quasi_columns]
+        person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
+        if roles.respondent is not None:
+            respondent = column_of(data, roles.respondent)
+            person, named = encode(respondent).codes, np.asarray(respondent.is_valid())
+        return Journeys(
+            line,
+            origin=line.origins(times),
+            noted=line.numbers(entries.column("origin")),
+            slot=line.numbers(entries.column(SLOT)),
+            bucket=whole(bucket),
+            value=encode_values(column_of(data, roles.sensitive[0])),
+            known=fold([(coded.codes, coded.size) for coded in quasi], len(times))[0],
+            person=person,
+            named=named,
+        )
+
+    @cached_property
+    def packets(self) -> Integers | None:
+        """Per original record the number of its packet or `NO_PACKET`; None where the ledger lists none."""
+        if PACKET not in self.private.entries.schema.names:
+            return None
+        column = self.private.table.column(PACKET)
+        return whole(column) if pa.types.is_integer(column.type) else None
+
+    @cached_property
+    def lacks_ledger_column(self) -> bool:
+        """Whether the ledger lacks a column of a stream's ledger."""
+        needed = {"row", "origin", SLOT, *([BUCKET] if self.bucketed else [])}
+        return not needed <= set(self.private.entries.schema.names)
+
+    @cached_property
+    def linked(self) -> Journeys:
+        """The journeys of all records; a ledger of another release is refused."""
+        self._refuse_other_ledger()
+        count, stated = int(self.journeys.published.sum()), self.release.manifest["counts"]["rows"]
+        if count != stated:
+            raise mismatch(f"the ledger places {count:,} records in the release, which has {stated:,}")
+        if self.true_slot is not None and self.packets is None:
+            raise mismatch("the ledger lacks the packets that the release promises")
+        return self.journeys
+
+    def _refuse_other_ledger(self) -> None:
+        """A ledger with other columns or another number of rows belongs to another release."""
+        original, listed = self.private.original, self.private.entries.num_rows
+        roles = original.roles
+        if self.private.model != "stream" or self.release.manifest["time"]["column"] != roles.time:
+            raise mismatch("the ledger belongs to a release of another model or time column")
+        for role, names in {"quasi": roles.quasi_columns, "keep": roles.keep}.items():
+            if self.columns(role) != list(names):
+                raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
+        if [self.sensitive_column] != list(roles.sensitive):
+            raise mismatch("the sensitive column of the ledger's original is not that of the release")
+        if self.lacks_ledger_column:
+            raise mismatch("the ledger lacks a column of a stream's ledger")
+        if listed != original.rows:
+            raise mismatch(f"the ledger lists {listed:,} rows and its original has {original.rows:,}")
+
+
+def least_packet_sizes(slot: Integers, value: Integers, promise: int) -> Integers:
+    """Per record the least size of a packet of its slot, by the counts of the slot's values.
+
+    That is the number promised, or, where a slot's commonest value leaves no room for it,
+    floor(records of the slot / records of that value).
+
+    >>> least_packet_sizes(np.array([7, 7, 7, 8]), np.array([0, 0, 1, 0]), 2).tolist()
+    [1, 1, 1, 1]
+    """
+    index, size, most = commonest(slot, value)
+    return np.asarray(np.minimum(promise, size // most)[index], dtype=np.int64)
+
+
+def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Integers]:
+    """The index of each record's group; the size of each group; how many hold its commonest value."""
+    _, index = np.unique(group, return_inverse=True)
+    index, size = index.ravel(), np.bincount(index.ravel())
+    owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
+    most = np.ones(len(size), dtype=np.int64)
+    np.maximum.at(most, owner, often)
+    return index, size, most
+
+
+def whole(column: pa.ChunkedArray | pa.Array) -> Integers:
+    """Whole numbers; -1 for a missing one."""
+    return np.asarray(pc.fill_null(column.cast(pa.int64()), -1)).astype(np.int64, copy=False)
+
+
+def _sums(owner: Integers, weights: Integers, count: int) -> Integers:
+    return np.bincount(owner, weights=weights, minlength=count).astype(np.int64)

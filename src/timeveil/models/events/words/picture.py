@@ -10,7 +10,7 @@ from timeveil.evidence.risk import Risk
 from timeveil.models.events.judges.attack import Breach
 from timeveil.models.series.judges.breach import SeriesBreach
 from timeveil.models.series.words.attack_picture import series_svg
-from timeveil.models.stream.judges.breach import StreamBreach
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.words.picture import stream_svg
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, TOP, bars, edge, frame, percent, picture, ticks
 

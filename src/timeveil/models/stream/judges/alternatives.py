@@ -1,8 +1,13 @@
-"""What a publisher could do without moving anything: withhold more, or merge snapshots.
+"""What a publisher could do without moving records, and random window counts to compare the ways by.
 
-Both are worked out here from the original values alone, each with the least that keeps its slots
-l-eligible: no value held by more than one in l records. Then both are put into buckets, as many to a slot as
-the release itself has for as many records, so that what is compared is moving, not bucketing.
+Without moving, a publisher withholds more, or merges snapshots. Both are computed from the original values
+alone, each with the least that keeps its slots l-eligible: no value held by more than 1 in l records. Both
+are then put into buckets, as many per slot as the release has for as many records, so that moving is
+compared, not bucketing.
+
+A window is a random stretch of consecutive slots. It asks for the sensitive value of a random record, for one
+of its quasi-identifiers, for both, or for neither, each in a quarter of the cases. Every way of publishing
+answers as `answer` would: exactly where values are published exactly, and through the buckets where not.
 """
 
 from __future__ import annotations
@@ -10,16 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from timeveil.evidence.codes import Integers, dense
+from timeveil.evidence.risk import Floats
+from timeveil.models.stream.evidence import Mask, commonest
 
-Mask = npt.NDArray[np.bool_]
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Original records by slot: `slot` and `value` per record, slots counted from 0 to `slots` - 1."""
+    """Original records by slot: `slot` and `value` per record, slots numbered from 0 to `slots` - 1."""
 
     slot: Integers
     value: Integers
@@ -27,42 +33,39 @@ class Snapshots:
     values: int
 
     def counts(self) -> tuple[Integers, Integers, Integers]:
-        """Each (slot, value) that occurs, in order, and how often."""
+        """Each (slot, value) that occurs, in order, with its count."""
         keys, often = np.unique(self.slot * max(self.values, 1) + self.value, return_counts=True)
         return keys // max(self.values, 1), keys % max(self.values, 1), often
 
     def ineligible(self, l: int) -> int:
-        """How many slots that have records are not l-eligible as they are."""
-        slot, _, often = self.counts()
-        most = np.zeros(self.slots, dtype=np.int64)
-        np.maximum.at(most, slot, often)
-        return int((most * l > np.bincount(self.slot, minlength=self.slots)).sum())
+        """The number of slots with records that are not l-eligible unchanged."""
+        _, size, most = commonest(self.slot, self.value)
+        return int((most * l > size).sum())
 
 
 def suppress_only(snapshots: Snapshots, l: int, rng: np.random.Generator) -> Mask:
-    """Which records stay if every slot withholds as few as it can, and which ones is drawn at random.
+    """The records that stay if every slot withholds as few as it can, drawn at random.
 
-    The fewest are withheld by keeping at most L records of each value, with the largest L such that
-    what is kept is at least l * L (Wang et al. 2010, §III).
+    The fewest are withheld by keeping at most L records of each value, with the largest L such that at least
+    l * L are kept (Wang et al. 2010, §III).
     """
     slot, _, often = snapshots.counts()
-    limit = np.zeros(snapshots.slots, dtype=np.int64)
     begins = np.searchsorted(slot, np.arange(snapshots.slots + 1))
-    for place in range(snapshots.slots):
-        limit[place] = largest_level(often[begins[place] : begins[place + 1]], l)
+    limit = np.zeros(snapshots.slots, dtype=np.int64)
+    for number in range(snapshots.slots):
+        limit[number] = largest_level(often[begins[number] : begins[number + 1]], l)
+    # Rank each record at random among those of its slot and value.
     order = np.lexsort((rng.random(len(snapshots.slot)), snapshots.value, snapshots.slot))
-    cell, _ = dense(
-        snapshots.slot * max(snapshots.values, 1) + snapshots.value,
-        max(snapshots.slots * snapshots.values, 1),
-    )
-    rank = np.empty(len(order), dtype=np.int64)
+    cells = max(snapshots.slots * snapshots.values, 1)
+    cell, _ = dense(snapshots.slot * max(snapshots.values, 1) + snapshots.value, cells)
     starts = np.searchsorted(cell[order], np.arange(len(often)))
+    rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order)) - starts[cell[order]]
     return rank < limit[snapshots.slot]
 
 
 def largest_level(often: Integers, l: int) -> int:
-    """The most records of one value that an l-eligible selection can hold.
+    """The most records of one value that an l-eligible selection can hold, by bisection.
 
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
     (2, 0)
@@ -77,18 +80,19 @@ def largest_level(often: Integers, l: int) -> int:
     return low
 
 
-def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
-    """The bucket of each record; `place` is the slot or merge that it stands in, and must be l-eligible.
+def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
+    """The bucket of each record; `group` is its slot or merge, which must be l-eligible.
 
-    n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so a
-    value comes into a bucket once at most and every bucket gets l records or more. Which record of a
-    value comes where is drawn at random.
+    n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so that
+    a bucket holds a value at most once and has at least l records. Which record of a value goes where is
+    drawn at random.
 
-    >>> buckets_of(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, np.random.default_rng(0))
+    >>> rng = np.random.default_rng(0)
+    >>> bucket_numbers(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, rng)
     array([1, 0, 0, 1, 2, 2])
     """
-    order = np.lexsort((rng.random(len(place)), value, place))
-    _, begins, sizes = np.unique(place[order], return_index=True, return_counts=True)
+    order = np.lexsort((rng.random(len(group)), value, group))
+    _, begins, sizes = np.unique(group[order], return_index=True, return_counts=True)
     number = sizes // l
     rank = np.arange(len(order)) - np.repeat(begins, sizes)
     bucket = np.empty(len(order), dtype=np.int64)
@@ -97,7 +101,7 @@ def buckets_of(place: Integers, value: Integers, l: int, rng: np.random.Generato
 
 
 def once_each(slot: Integers, person: Integers, rng: np.random.Generator) -> Mask:
-    """Which records stay if nobody stands twice in a slot; which one of somebody's does is drawn."""
+    """The records that stay if no person is twice in a slot; which one of a person's stays is drawn."""
     order = np.lexsort((rng.random(len(slot)), person, slot))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = (np.diff(slot[order]) != 0) | (np.diff(person[order]) != 0)
@@ -107,26 +111,111 @@ def once_each(slot: Integers, person: Integers, rng: np.random.Generator) -> Mas
 
 
 def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:
-    """Merge slots with those that follow until they are l-eligible: where each merge begins, and ends.
+    """Merge slots with those that follow until they are l-eligible: where each merge begins and ends.
 
-    What is left at the end joins the merge before, or those before that. If not even everything
-    together is eligible, there is no merge.
+    What remains at the end joins the merge before, or those before that. If not even all slots together are
+    eligible, there is no merge.
     """
     slot, value, often = snapshots.counts()
     begins = np.searchsorted(slot, np.arange(snapshots.slots + 1))
-    total, done = np.zeros(snapshots.values, dtype=np.int64), [0]
-    for place in range(snapshots.slots):
-        here = slice(begins[place], begins[place + 1])
-        total[value[here]] += often[here]
-        if total.max(initial=0) * l <= total.sum():
-            done.append(place + 1)
+    total, borders = np.zeros(snapshots.values, dtype=np.int64), [0]
+
+    def eligible() -> bool:
+        return bool(total.max(initial=0) * l <= total.sum())
+
+    for number in range(snapshots.slots):
+        entries = slice(begins[number], begins[number + 1])
+        total[value[entries]] += often[entries]
+        if eligible():
+            borders.append(number + 1)
             total[:] = 0
-    if done[-1] < snapshots.slots:
-        while len(done) > 1 and total.max(initial=0) * l > total.sum():
-            here = slice(begins[done[-2]], begins[done[-1]])
-            np.add.at(total, value[here], often[here])
-            done.pop()
-        if total.max(initial=0) * l > total.sum():
+    if borders[-1] < snapshots.slots:
+        while len(borders) > 1 and not eligible():
+            entries = slice(begins[borders[-2]], begins[borders[-1]])
+            np.add.at(total, value[entries], often[entries])
+            borders.pop()
+        if not eligible():
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        done.append(snapshots.slots)
-    return np.array(done[:-1], np.int64), np.array(done[1:], np.int64)
+        borders.append(snapshots.slots)
+    return np.array(borders[:-1], np.int64), np.array(borders[1:], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Slots [first, first + length); `value`, and `known` of `column`, are asked for; -1 for nothing."""
+
+    length: int
+    first: Integers
+    value: Integers
+    column: Integers
+    known: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
+
+    `group` is the bucket that publishes its values, or -1 where each record shows its own.
+    """
+
+    begin: Integers
+    end: Integers
+    group: Integers
+    value: Integers
+    quasi: tuple[Integers, ...]
+
+
+def shown(
+    begin: Integers, end: Integers, group: Integers, value: Integers, quasi: tuple[Integers, ...]
+) -> Shown:
+    """The records, sorted."""
+    order = np.lexsort((group, begin))
+    columns = tuple(codes[order] for codes in quasi)
+    return Shown(begin[order], end[order], group[order], value[order], columns)
+
+
+def draw_windows(truth: Shown, slots: int, length: int, number: int, rng: np.random.Generator) -> Windows:
+    """Random windows of one length over slots 0 to `slots` - 1."""
+    span, columns = min(length, slots), len(truth.quasi)
+    first = rng.integers(0, slots - span + 1, number)
+    record, question = rng.integers(0, len(truth.value), number), rng.integers(0, 4, number)
+    column = rng.integers(0, columns, number) if columns else np.full(number, -1)
+    column = np.where(question >= 2, column, -1)
+    known = np.full(number, -1)
+    for index, codes in enumerate(truth.quasi):
+        known = np.where(column == index, codes[record], known)
+    value = np.where(question % 2 == 1, truth.value[record], -1)
+    return Windows(span, first, value, column, known)
+
+
+def estimates(published: Shown, windows: Windows) -> Floats:
+    """The estimate of each window count; records shown over several slots are spread evenly."""
+    widest = int((published.end - published.begin).max(initial=1))
+    low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
+    high = np.searchsorted(published.begin, windows.first + windows.length, side="left")
+    return np.array(
+        [_estimate(published, windows, case, slice(low[case], high[case])) for case in range(len(low))]
+    )
+
+
+def _estimate(published: Shown, windows: Windows, case: int, near: slice) -> float:
+    begin, end = published.begin[near], published.end[near]
+    first, last = windows.first[case], windows.first[case] + windows.length
+    weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
+    column, value = windows.column[case], windows.value[case]
+    fits = weight * (published.quasi[column][near] == windows.known[case]) if column >= 0 else weight
+    if value < 0:
+        return float(fits.sum())
+    group, holds = published.group[near], published.value[near] == value
+    if not len(group) or group[0] < 0:
+        return float(fits[holds].sum())
+    bucket = group - group.min()
+    share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
+    return float((fits * share[bucket]).sum())
+
+
+def relative_errors(truth: Shown, published: Shown, windows: Windows, slots: int) -> Floats:
+    """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
+    true = estimates(truth, windows)
+    least = max(1.0, _LEAST_SHARE * len(truth.value) * windows.length / max(slots, 1))
+    return np.abs(estimates(published, windows) - true) / np.maximum(true, least)

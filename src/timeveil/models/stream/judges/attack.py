@@ -1,18 +1,279 @@
-"""What an adversary finds out."""
+"""Guessing the sensitive values of a stream's people, and how certain a guess can be.
+
+Published slot: the rows with the person's quasi-identifiers in the slot are equally likely to be theirs; each
+gives its bucket's values, weighted by how many records of the bucket have them. No bucket holds a value in
+more than 1 in l records, so no mixture of buckets does either.
+
+True slot: the adversary sees what happened to the person's record, and is assumed to know how the values of a
+slot divide among the records that stayed, moved by each number of slots, or are missing. For the paper's
+method that needs only the histograms of the slots, from which the method decides. Nothing bounds this: what
+must leave a slot is the value that was too common (see the threat model).
+
+True slot, closed packets: the adversary is assumed to know even more, namely who is in the person's packet
+and every value outside it. Each of the packet's values, which are all different, is then equally likely.
+
+Several slots: a person who always has the same value has one that all of their buckets contain. The chance of
+each such value is the product of its shares in the buckets, relative to its share overall.
+"""
 
 from __future__ import annotations
 
-from timeveil.evidence.published import mismatch
-from timeveil.models.stream.evidence import Evidence
-from timeveil.models.stream.judges.adversary import StreamAdversary
-from timeveil.models.stream.judges.breach import StreamBreach
-from timeveil.models.stream.judges.inference import attack_stream
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
 
-__all__ = ["StreamAdversary", "StreamBreach", "attack"]
+import numpy as np
+
+from timeveil.domain.parameter import Parameter
+from timeveil.domain.plain_data import as_dict
+from timeveil.errors import RolesError
+from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
+from timeveil.evidence.risk import Floats, Posterior
+from timeveil.models.stream.evidence import Evidence, Mask
+from timeveil.models.stream.slots import NOWHERE
+
+Knowledge = Literal["published-slot", "true-slot", "several-slots"]
+KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
+_KNOWS = Parameter("knows", "choice", "what the adversary knows of a person's time", choices=KNOWLEDGE)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAdversary:
+    """Knows a person's quasi-identifiers, and when.
+
+    `published-slot`: the slot that the person's record was published in. `true-slot`: the slot that it
+    belongs to, and so whether it was moved or is missing. `several-slots`: every slot that the same person
+    was published in.
+
+    >>> StreamAdversary("true-slot").as_dict()
+    {'knows': 'true-slot'}
+    """
+
+    knows: Knowledge = "published-slot"
+
+    def __post_init__(self) -> None:
+        _KNOWS.check(self.knows)
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamBreach:
+    """An attack on a stream release, and `before` the same on the original without the respondent.
+
+    `after` is the chance that the adversary gives to each person's true value. `parts` divides it: by what
+    happened to a record (`stayed`, `moved`, `missing`), or by whether a person always had the same value
+    (`constant`) or not (`changing`), which misleads this adversary. `people` were attacked out of `everyone`.
+    `true_slot` is the promise to someone who knows the true slot: at most 1 in this many, unless a value is
+    held by more than 1 in this many of the slot's records; None if there is none.
+    """
+
+    adversary: StreamAdversary
+    l: int
+    people: int
+    everyone: int
+    before: Posterior
+    after: Posterior
+    parts: Mapping[str, Posterior]
+    true_slot: int | None = None
+
+    @property
+    def worst(self) -> float:
+        """The highest chance given to anyone's true value."""
+        return self.after.worst
+
+    @property
+    def mean(self) -> float:
+        """The chance given to the true value, averaged over people."""
+        return self.after.mean
+
+    @property
+    def certain(self) -> float:
+        """Share of people whose value is known for certain."""
+        return self.after.certain
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people whose true value is given a chance above `threshold`."""
+        return self.after.share_above(threshold)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The breach as plain data; what is about the true slot only where there is a promise."""
+        bounds = {"l": self.l} if self.true_slot is None else {"l": self.l, "true_slot": self.true_slot}
+
+        def above(posterior: Posterior) -> dict[str, float]:
+            return {f"share_above_one_in_{name}": posterior.share_above(1 / n) for name, n in bounds.items()}
+
+        return {
+            "adversary": self.adversary.as_dict(),
+            **bounds,
+            "people": self.people,
+            "everyone": self.everyone,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            **above(self.after),
+            "parts": {name: {**part.as_dict(), **above(part)} for name, part in self.parts.items()},
+        }
+
+
+Outcome: TypeAlias = tuple[Posterior, Posterior, dict[str, Posterior]]
+"""Before, after, and the parts of after."""
 
 
 def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> StreamBreach:
-    """Try what the adversary can find out."""
-    if evidence.ledger is None:
-        raise mismatch("there is no ledger")
-    return attack_stream(evidence.release, evidence.ledger, adversary or StreamAdversary())
+    """Guess everyone's sensitive value; the ledger shows who is who and what is true."""
+    adversary, journeys = adversary or StreamAdversary(), evidence.linked
+    if adversary.knows == "several-slots" and evidence.private.original.roles.respondent is None:
+        raise RolesError(
+            "without a respondent nobody can be followed over several slots",
+            hint="name the {respondent} column when you publish the stream",
+            code="role-missing",
+        )
+    scene = _Scene(evidence)
+    match adversary.knows:
+        case "published-slot":
+            before, after, parts = scene.by_published_slot()
+        case "true-slot":
+            before, after, parts = scene.by_true_slot()
+        case _:
+            before, after, parts = scene.by_several_slots()
+    everyone = len(distinct(journeys.person[journeys.complete]))
+    people = round(after.people)
+    return StreamBreach(adversary, evidence.l, people, everyone, before, after, parts, evidence.true_slot)
+
+
+class _Scene:
+    """The complete records; `original` is each one's chance by quasi-identifiers in the original slot."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        journeys, self.exact = evidence.linked, not evidence.bucketed
+        rows = np.flatnonzero(journeys.complete)
+        self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
+        self.values = journeys.value.size
+        self.known, self.origin = journeys.known[rows], journeys.origin[rows]
+        self.slot, self.bucket = journeys.slot[rows], journeys.bucket[rows]
+        self.published = journeys.published[rows]
+        packets = None if evidence.true_slot is None else evidence.packets
+        self.packet = None if packets is None else packets[rows]
+        self.original = within(_groups(self.origin, self.known), self.value, self.values)
+
+    def by_published_slot(self) -> Outcome:
+        published = self.published
+        before = self._posterior(self.original[published], published)
+        return before, self._posterior(self._through_buckets(), published), {}
+
+    def by_true_slot(self) -> Outcome:
+        everyone = np.ones(len(self.value), dtype=bool)
+        fate = np.where(self.published, self.slot - self.origin, NOWHERE)
+        if self.packet is None:
+            chance = within(_groups(self.origin, fate), self.value, self.values)
+        else:
+            chance = one_in_each(self.packet)
+        before, after = self._posterior(self.original, everyone), self._posterior(chance, everyone)
+        parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
+        return before, after, {name: after.only(mask) for name, mask in parts.items()}
+
+    def by_several_slots(self) -> Outcome:
+        published, bucket = self.published, self._bucket_of_each()
+        owner, number, _ = distinct_pairs(self.person[published], bucket, int(bucket.max(initial=0)) + 1)
+        people, buckets = np.unique(owner, return_counts=True)
+        recurring = people[buckets > 1]
+        chosen = np.isin(owner, recurring)
+        true, constant = self._values_of(recurring)
+        person = np.searchsorted(recurring, owner[chosen])
+        chance = self._in_all(person, number[chosen], bucket, np.where(constant, true, -1))
+        after = Posterior(chance, np.ones(len(recurring)))
+        best = np.zeros(len(recurring))
+        member = np.isin(self.person[published], recurring)
+        index = np.searchsorted(recurring, self.person[published][member])
+        np.maximum.at(best, index, self.original[published][member])
+        parts = {"constant": after.only(constant), "changing": after.only(~constant)}
+        return Posterior(best, after.weight), after, parts
+
+    def _through_buckets(self) -> Floats:
+        """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""
+        published = self.published
+        candidates = _groups(self.slot[published], self.known[published])
+        if self.exact:
+            return within(candidates, self.value[published], self.values)
+        bucket = self._bucket_of_each()
+        owner, number, rows = distinct_pairs(candidates, bucket, int(bucket.max(initial=0)) + 1)
+        # Each candidate row brings the values of its bucket; sum them per set of candidates and value.
+        cell, value, share = self._values_in(bucket, number)
+        keys, index = np.unique(owner[cell] * self.values + value, return_inverse=True)
+        expected = np.bincount(index.ravel(), weights=rows[cell] * share, minlength=len(keys))
+        true = np.searchsorted(keys, candidates * self.values + self.value[published])
+        return np.asarray(expected[true] / np.bincount(candidates)[candidates], dtype=np.float64)
+
+    def _in_all(self, person: Integers, number: Integers, bucket: Integers, true: Integers) -> Floats:
+        """Per recurring person the chance of their `true` value; 0 where that is -1, because it changes."""
+        people, constant = len(true), true >= 0
+        case, value, share = self._values_in(bucket, number)
+        overall = np.bincount(self.value[self.published], minlength=self.values)
+        prior = overall / max(overall.sum(), 1)
+        keys, index = np.unique(person[case] * self.values + value, return_inverse=True)
+        owner = keys // max(self.values, 1)
+        # Bayes in logarithms: the product over buckets of share / prior, times the prior once.
+        logs = np.log(share / prior[value])
+        score = np.bincount(index.ravel(), weights=logs, minlength=len(keys)) + np.log(
+            prior[keys % self.values]
+        )
+        in_buckets = np.bincount(index.ravel(), minlength=len(keys))
+        score[in_buckets < np.bincount(person, minlength=people)[owner]] = -np.inf
+        top = np.full(people, -np.inf)
+        np.maximum.at(top, owner, score)
+        likely = np.exp(score - np.where(np.isfinite(top), top, 0.0)[owner])
+        total = np.bincount(owner, weights=likely, minlength=people)
+        entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
+        return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
+
+    def _values_of(self, recurring: Integers) -> tuple[Integers, Mask]:
+        """A published value of each recurring person, and whether it is the only one."""
+        rows = np.flatnonzero(self.published & np.isin(self.person, recurring))
+        person = np.searchsorted(recurring, self.person[rows])
+        owner, value, _ = distinct_pairs(person, self.value[rows], self.values)
+        first = np.searchsorted(owner, np.arange(len(recurring)))
+        return value[first], np.bincount(owner, minlength=len(recurring)) == 1
+
+    def _bucket_of_each(self) -> Integers:
+        """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
+        second = self.known if self.exact else self.bucket
+        return _groups(self.slot[self.published], second[self.published])
+
+    def _values_in(self, bucket: Integers, number: Integers) -> tuple[Integers, Integers, Floats]:
+        """All values of the buckets `number`: which of `number` each belongs to, value, and share in it."""
+        owner, value, often = distinct_pairs(bucket, self.value[self.published], self.values)
+        size, length = np.bincount(bucket), np.bincount(owner)
+        begin = np.cumsum(length) - length
+        case = np.repeat(np.arange(len(number)), length[number])
+        step = np.arange(len(case)) - np.repeat(np.cumsum(length[number]) - length[number], length[number])
+        entry = begin[number][case] + step
+        return case, value[entry], (often / size[owner])[entry]
+
+    def _posterior(self, chance: Floats, records: Mask) -> Posterior:
+        person = self.person[records]
+        return Posterior(chance, 1.0 / np.bincount(person)[person] if len(person) else np.zeros(0))
+
+
+def within(group: Integers, value: Integers, values: int) -> Floats:
+    """Per record the share of its group's records that have its value.
+
+    >>> within(np.array([0, 0, 0, 1]), np.array([5, 5, 7, 7]), 8).round(2).tolist()
+    [0.67, 0.67, 0.33, 1.0]
+    """
+    keys, index, often = np.unique(group * values + value, return_inverse=True, return_counts=True)
+    return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
+
+
+def one_in_each(packet: Integers) -> Floats:
+    """Per record 1 in as many as its packet has.
+
+    >>> one_in_each(np.array([7, 4, 4, 7])).tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    _, index, size = np.unique(packet, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / size[index.ravel()], dtype=np.float64)
+
+
+def _groups(first: Integers, second: Integers) -> Integers:
+    columns = [np.unique(numbers, return_inverse=True) for numbers in (first, second)]
+    return fold([(codes.ravel(), len(values)) for values, codes in columns], len(first))[0]

@@ -1,7 +1,8 @@
-"""Does the manifest of a stream release agree with itself and with the columns of its tables?"""
+"""Does the manifest of a stream have its closed shape, and does it agree with itself and with its tables?"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -10,77 +11,139 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import COUNT as A_COUNT
-from timeveil.evidence.manifest import faults, has_catalogue_title, is_zone, stated_type
-from timeveil.evidence.published import promised, schema_of
-from timeveil.models.stream.judges.buckets import BUCKET, COUNT, SLOT
-from timeveil.models.stream.judges.shape import STREAM_MANIFEST
-from timeveil.models.stream.judges.verify_packets import check_packet_statements
+from timeveil.evidence.manifest import (
+    COUNT,
+    FLAG,
+    TABLE,
+    TEXT,
+    TEXT_OR_NULL,
+    TOOL_NAME,
+    Each,
+    Kind,
+    Record,
+    has_catalogue_title,
+    is_zone,
+    one_of,
+    stated_type,
+)
+from timeveil.evidence.manifest import check_shape as check_closed
+from timeveil.evidence.published import schema_of
+from timeveil.models.stream.evidence import Evidence
 
-_SECTIONS: dict[str, type] = {
-    "guarantee": Mapping,
-    "time": Mapping,
-    "columns": Sequence,
-    "parameters": Mapping,
-    "counts": Mapping,
+MOST_SLOTS = 10_000
+PACKET_PARAMETERS = ("protect_slot", "spread", "fillers")
+# What packets take the place of, or cannot be combined with.
+_WITH_PACKETS = {
+    "filler": "never",
+    "jitter": 0,
+    "first_window": "grow",
+    "buckets": "anatomy",
+    "late": "refuse",
 }
-_KINDS = ("anatomy", "none")
-_TOLD = 10
+_ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
 _SENSITIVE_ROLES = ("slot", "bucket", "sensitive", "count")
-_NAMES = {"slot": SLOT, "bucket": BUCKET, "count": COUNT}
+_FIXED_NAMES = ("slot", "bucket", "count")
+"""Roles whose columns are called the same."""
+
+
+def _is_cost_list(value: Any) -> bool:
+    numbers = isinstance(value, list | tuple)
+    return numbers and all(type(cost) in (int, float) and math.isfinite(cost) for cost in value)
+
+
+_COLUMNS = Each(Record({"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}))
+_CLOCKS = one_of("civil", "zoned", "relative")
+_TABLE_OR_NULL = Kind("a table or null", lambda value: value is None or TABLE.fits(value))
+_SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
+_COST = Kind(
+    "linear, quadratic or a list of numbers",
+    lambda value: value in ("linear", "quadratic") if isinstance(value, str) else _is_cost_list(value),
+)
+_REACH = Kind(f"a number from 0 to {MOST_SLOTS}", lambda value: COUNT.fits(value) and value <= MOST_SLOTS)
+_POSITIVE = Kind("a number of 1 or more", lambda value: COUNT.fits(value) and value > 0)
+_WINDOW = Kind(f"a number from 1 to {MOST_SLOTS}", lambda value: _REACH.fits(value) and value > 0)
+
+MANIFEST = Record(
+    {
+        "format": one_of(1),
+        "model": one_of("stream"),
+        "tool": TOOL_NAME,
+        "guarantee": Record({"name": one_of("l-diversity"), "l": COUNT}, optional={"true_slot": COUNT}),
+        "time": Record(
+            {
+                "column": TEXT,
+                "kind": _CLOCKS,
+                "zone": TEXT_OR_NULL,
+                "unit": TEXT_OR_NULL,
+                "slot": TEXT_OR_NULL,
+                "slot_definition": _TABLE_OR_NULL,
+            }
+        ),
+        "columns": _COLUMNS,
+        "parameters": Record(
+            {
+                "l": _POSITIVE,
+                "window": _WINDOW,
+                "slot": TEXT_OR_NULL,
+                "move_cost": _COST,
+                "first_window": one_of("grow", "exact"),
+                "filler": one_of("never", "last_chance", "always"),
+                "jitter": _REACH,
+                "buckets": one_of("anatomy", "none"),
+                "late": one_of("refuse", "move"),
+                "fill_empty": FLAG,
+                "nulls": one_of("error", "withhold"),
+            },
+            optional={"protect_slot": COUNT, "spread": _REACH, "fillers": _REACH},
+        ),
+        "counts": Record(
+            {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},
+            optional={"buckets": COUNT},
+        ),
+    },
+    optional={"sensitive_columns": _COLUMNS, "tables": TABLE},
+)
 
 
 def check_shape(release: Release, findings: Findings) -> bool:
-    """The manifest has the shape of a stream release's: every section, and nothing that is not known."""
-    findings.check("the manifest has every section, and nothing else")
-    manifest, before = release.manifest, len(findings.violations)
-    for fault in list(faults(manifest, STREAM_MANIFEST))[:_TOLD]:
-        findings.refuse("manifest", fault)
-    if len(findings.violations) > before:
+    """Expect a manifest with every section of a stream, and nothing else."""
+    if not check_closed(release, MANIFEST, findings):
         return False
-    _check_numbers(manifest, findings)
-    anatomy = manifest["parameters"]["buckets"] == "anatomy"
-    if anatomy != bool(manifest.get("sensitive_columns")):
-        findings.refuse(
-            "manifest", "the manifest describes buckets and says that there are none, or the reverse"
-        )
-    return len(findings.violations) == before
-
-
-def _check_numbers(manifest: Mapping[str, Any], findings: Findings) -> None:
-    wanted = ("rows", "slots", "buckets") if "sensitive_columns" in manifest else ("rows", "slots")
-    for name in wanted:
-        if not A_COUNT.fits(manifest["counts"].get(name)):
-            findings.refuse("manifest", f"`counts.{name}` of the manifest is not a number of 0 or more")
-    if "sensitive_columns" not in manifest and manifest["counts"].get("buckets", 0) != 0:
-        findings.refuse("manifest", "`counts.buckets` of the manifest is not 0, and there are no buckets")
-    for name in ("l", "window"):
-        if not A_COUNT.fits(manifest["parameters"].get(name)) or not manifest["parameters"][name]:
-            findings.refuse("manifest", f"`parameters.{name}` of the manifest is not a number of 1 or more")
-    if not A_COUNT.fits(manifest["parameters"].get("jitter", 0)):
-        findings.refuse("manifest", "`parameters.jitter` of the manifest is not a number of 0 or more")
+    manifest, buckets = release.manifest, release.manifest["counts"].get("buckets")
+    described = "sensitive_columns" in manifest
+    stated = manifest["parameters"]["buckets"] == "anatomy"
+    return all(
+        [
+            findings.expect("manifest:count", buckets is not None or not described),
+            findings.expect("manifest:no-buckets", described or not buckets),
+            findings.expect("manifest:buckets", stated == bool(manifest.get("sensitive_columns"))),
+        ]
+    )
 
 
 def check_tables(release: Release, findings: Findings) -> bool:
-    """Each table has the stated columns, each with its type, and no other."""
+    """Expect the stated columns in each table, each with its type, and no other."""
     findings.check("the tables have exactly the columns, roles and types of the manifest")
-    before, manifest = len(findings.violations), release.manifest
+    manifest, before = release.manifest, len(findings.violations)
     stated = {"data": manifest["columns"]}
     if "sensitive_columns" in manifest:
         stated["sensitive"] = manifest["sensitive_columns"]
-    if set(release.parts) != set(stated):
-        said = " and ".join(f"`{name}`" for name in stated)
-        findings.refuse(
-            "tables", f"the release has {counted(len(release.parts), 'table')}, where {said} are stated"
-        )
+    names = " and ".join(f"`{name}`" for name in stated)
+    if not findings.expect(
+        "tables", set(release.parts) == set(stated), tables=len(release.parts), names=names
+    ):
         return False
     for table, columns in stated.items():
         _check_columns(release, table, columns, findings)
-        _check_roles(manifest, table, columns, findings)
-    _check_names(manifest, stated, findings)
+        _check_roles(table, columns, "sensitive_columns" in manifest, findings)
+    # Neither the true time nor a second copy of the sensitive value may be published.
+    free = [c for columns in stated.values() for c in columns if c["role"] not in _FIXED_NAMES]
+    names_used = [c["name"] for c in free]
+    findings.expect("columns:time", manifest["time"]["column"] not in names_used)
+    copies = [names_used.count(c["name"]) for c in free if c["role"] == "sensitive"]
+    findings.expect("columns:copy", max(copies, default=1) == 1)
     if len(findings.violations) == before:
         _check_keys(release, findings)
     return len(findings.violations) == before
@@ -92,124 +155,100 @@ def _check_columns(
     schema, names = schema_of(release, table), [column["name"] for column in columns]
     extra = [name for name in schema.names if name not in names]
     missing = [name for name in names if name not in schema.names]
-    if extra:
-        findings.refuse(
-            "columns", f"table `{table}` has columns the manifest does not state: {', '.join(extra)}"
-        )
-    if missing:
-        findings.refuse("columns", f"table `{table}` lacks columns the manifest states: {', '.join(missing)}")
-    if extra or missing:
-        return
-    if schema.names != names:
-        findings.refuse("columns", f"the columns of table `{table}` do not stand in the stated order")
+    findings.expect("columns:extra", not extra, table=table, names=", ".join(extra))
+    findings.expect("columns:missing", not missing, table=table, names=", ".join(missing))
+    if extra or missing or not findings.expect("columns:order", schema.names == names, table=table):
         return
     for column in columns:
         kind = schema.field(column["name"]).type
-        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind))):
-            findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
+        fits = stated_type(column["type"]) in (str(kind), str(plain_type(kind)))
+        findings.expect("columns:type", fits, name=column["name"])
 
 
 def _check_roles(
-    manifest: Mapping[str, Any], table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
+    table: str,
+    columns: Sequence[Mapping[str, Any]],
+    bucketed: bool,
+    findings: Findings,
 ) -> None:
-    """One slot first, one bucket or sensitive column last; the sensitive value stands in one table only."""
+    """One slot first, one bucket or sensitive column last; the sensitive value is in one table only."""
     roles = [column["role"] for column in columns]
     allowed: tuple[str, ...] = _SENSITIVE_ROLES
-    once: tuple[str, ...] = _SENSITIVE_ROLES
+    once = allowed
     if table == "data":
-        last = "bucket" if "sensitive_columns" in manifest else "sensitive"
-        allowed = ("slot", "quasi", "keep", last)
-        once = ("slot", last)
+        last = "bucket" if bucketed else "sensitive"
+        allowed, once = ("slot", "quasi", "keep", last), ("slot", last)
     ranks = [allowed.index(role) if role in allowed else -1 for role in roles]
-    if -1 in ranks or ranks != sorted(ranks) or any(roles.count(role) != 1 for role in once):
-        findings.refuse(
-            "columns", f"the roles of table `{table}` are not, in this order, of {', '.join(allowed)}"
-        )
-    named = [
-        column["name"] for column in columns if _NAMES.get(column["role"], "") not in ("", column["name"])
-    ]
-    if named:
-        findings.refuse("columns", f"table `{table}` does not call slot, bucket or count by that name")
-
-
-def _check_names(
-    manifest: Mapping[str, Any], stated: Mapping[str, Sequence[Mapping[str, Any]]], findings: Findings
-) -> None:
-    """Neither the true time nor a second copy of the sensitive value goes by its own name."""
-    columns = [column for table in stated.values() for column in table if column["role"] not in _NAMES]
-    names = [column["name"] for column in columns]
-    if manifest["time"]["column"] in names:
-        findings.refuse("columns", "the time column of the original is among the published columns")
-    if any(names.count(column["name"]) > 1 for column in columns if column["role"] == "sensitive"):
-        findings.refuse("columns", "the sensitive column is published once more under its own name")
+    ordered = -1 not in ranks and ranks == sorted(ranks) and all(roles.count(role) == 1 for role in once)
+    findings.expect("columns:roles", ordered, table=table, roles=", ".join(allowed))
+    renamed = [c["name"] for c in columns if c["role"] in _FIXED_NAMES and c["name"] != c["role"]]
+    findings.expect("columns:names", not renamed, table=table)
 
 
 def _check_keys(release: Release, findings: Findings) -> None:
     """Slots are labels or numbers, buckets and counts are numbers."""
-    numbered = release.manifest["time"].get("slot_definition") is None
+    slot_type = pa.int64() if release.manifest["time"].get("slot_definition") is None else pa.string()
+    called = "whole numbers" if slot_type == pa.int64() else "labels"
     for table in release.parts:
-        for field in schema_of(release, table):
-            kind = plain_type(field.type)
-            if field.name == SLOT and not (kind == pa.int64() if numbered else kind == pa.string()):
-                findings.refuse("columns", f"the slots of table `{table}` are not {_called(numbered)}")
-            if field.name == BUCKET and "sensitive" in release.parts and not pa.types.is_signed_integer(kind):
-                findings.refuse("columns", f"the buckets of table `{table}` are not whole numbers")
-            if table == "sensitive" and field.name == COUNT and not pa.types.is_signed_integer(kind):
-                findings.refuse("columns", "the counts of table `sensitive` are not whole numbers")
+        kinds = {field.name: plain_type(field.type) for field in schema_of(release, table)}
+        findings.expect("columns:slots", kinds["slot"] == slot_type, table=table, kind=called)
+        numbered = "sensitive" not in release.parts or pa.types.is_signed_integer(kinds["bucket"])
+        findings.expect("columns:buckets", numbered, table=table)
+        if table == "sensitive":
+            findings.expect("columns:counts", pa.types.is_signed_integer(kinds["count"]))
 
 
-def check_statements(release: Release, findings: Findings) -> None:
-    """What the manifest says in two places is the same."""
+def check_statements(evidence: Evidence, findings: Findings) -> None:
+    """Expect equal numbers wherever the manifest states one twice."""
     findings.check("the manifest agrees with itself")
-    manifest = release.manifest
-    if dict(manifest["guarantee"]) != release.guarantee.as_dict():
-        findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    if manifest["parameters"]["l"] != promised(release, "l"):
-        findings.refuse("guarantee", "`parameters.l` of the manifest is not the l of the guarantee")
-    definition, slot = manifest["time"].get("slot_definition"), manifest["time"].get("slot")
-    if (None if definition is None else definition.get("name")) != slot:
-        findings.refuse("slot", "the slot granularity and its definition have different names")
-    if definition is not None and not has_catalogue_title(definition, manifest["time"]):
-        findings.refuse("slot", "the slots are described in other words than the calendar's own")
-    if manifest["parameters"]["slot"] != slot:
-        findings.refuse("slot", "`parameters.slot` and `time.slot` of the manifest are not the same")
-    if not _fits_clock(manifest["time"]):
-        findings.refuse("manifest", "the kind, zone, unit and slot of the time do not go with each other")
-    if not _is_cost(manifest["parameters"]):
-        findings.refuse("parameters", "`parameters.move_cost` of the manifest is no cost of moving records")
-    check_packet_statements(release, findings)
+    release, manifest = evidence.release, evidence.release.manifest
+    time, parameters = manifest["time"], manifest["parameters"]
+    definition, slot = time.get("slot_definition"), time.get("slot")
+    findings.expect("guarantee", dict(manifest["guarantee"]) == release.guarantee.as_dict())
+    findings.expect("guarantee:l", parameters["l"] == evidence.l)
+    findings.expect("slot:definition", (None if definition is None else definition.get("name")) == slot)
+    findings.expect("slot:title", definition is None or has_catalogue_title(definition, time))
+    findings.expect("slot:parameter", parameters["slot"] == slot)
+    findings.expect("manifest:clock", _is_clock(time))
+    findings.expect("parameters:cost", _is_cost(parameters))
+    _check_packet_statements(evidence.true_slot, parameters, findings)
 
 
-def _fits_clock(time: Mapping[str, Any]) -> bool:
-    """Zoned time has a zone, relative time a unit or else slots that are numbers, and civil time neither."""
+def _is_clock(time: Mapping[str, Any]) -> bool:
+    """Zoned time has a zone; relative time has a unit, or else slots that are numbers; civil time neither."""
+    zone, unit, slot = time["zone"], time["unit"], time["slot"]
     match time["kind"]:
         case "civil":
-            return time["zone"] is None and time["unit"] is None and time["slot"] is not None
+            return zone is None and unit is None and slot is not None
         case "zoned":
-            return time["unit"] is None and time["slot"] is not None and is_zone(time["zone"])
-        case _:
-            unit, slot = time["unit"], time["slot"]
-            return time["zone"] is None and (slot is None if unit is None else unit in UNITS and bool(slot))
+            return unit is None and slot is not None and is_zone(zone)
+    return zone is None and (slot is None if unit is None else unit in UNITS and bool(slot))
 
 
 def _is_cost(parameters: Mapping[str, Any]) -> bool:
-    """A name; or, for each distance that a record may come, a cost from 0 that rises and never slows down."""
+    """A name; or a cost from 0 for each distance that a record may move, rising and never slowing down."""
     costs, window, jitter = (parameters[name] for name in ("move_cost", "window", "jitter"))
     if isinstance(costs, str):
         return True
     if len(costs) != max(window, window - 1 + jitter) + 1 or costs[0] != 0:
         return False
     steps = [after - before for before, after in pairwise(costs)]
-    grain = 1e-9 * costs[-1]  # they were rounded when they were written down
+    grain = 1e-9 * costs[-1]  # costs are rounded when they are written
     return min(steps) > 0 and all(after >= before - grain for before, after in pairwise(steps))
 
 
-def _called(numbered: bool) -> str:  # noqa: FBT001
-    return "whole numbers" if numbered else "labels"
-
-
-def _is_column(column: Any) -> bool:
-    return isinstance(column, Mapping) and {"name", "role", "type"} <= column.keys()
-
-
-MANIFEST = STREAM_MANIFEST
+def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any], findings: Findings) -> None:
+    """The parameters of packets fit the promise and the other parameters."""
+    missing = [name for name in PACKET_PARAMETERS if name not in parameters]
+    if promise is None:
+        findings.expect("guarantee:packets", len(missing) == len(PACKET_PARAMETERS))
+        return
+    findings.check(
+        "the packets of records match the promise to anyone who knows the true slot "
+        "(packets cannot be seen from outside)"
+    )
+    if findings.expect("parameters:missing", not missing, names=", ".join(missing)):
+        findings.expect("guarantee:true-slot", parameters["protect_slot"] == promise)
+    wrong = [name for name, fixed in _WITH_PACKETS.items() if parameters[name] != fixed]
+    findings.expect("parameters:packets", not wrong, names=", ".join(wrong))
+    findings.expect("parameters:spread", 1 <= parameters.get("spread", 1) < parameters["window"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from timeveil.evidence.risk import Posterior
-from timeveil.models.stream.judges.breach import StreamBreach
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, bars, frame, percent, picture, tall
 
 _TITLE = "What somebody learns who knows when it happened"

@@ -10,7 +10,7 @@ import numpy as np
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import promised
-from timeveil.models.stream.judges.query_packets import least_sizes, true_slot_promise
+from timeveil.models.stream.evidence import Evidence, least_packet_sizes
 from timeveil.page.wording import counted, share
 
 FEW_TIMES_L = 10
@@ -19,16 +19,16 @@ FEW_TIMES_L = 10
 
 def promised_less(release: Release, slot: Integers, value: Integers) -> tuple[int, int]:
     """How many records, in how many slots, have a value too common in their slot for the promise in full."""
-    promise = true_slot_promise(release)
+    promise = Evidence(release).true_slot
     if promise is None:
         return 0, 0
-    below = least_sizes(slot, value, promise) < promise
+    below = least_packet_sizes(slot, value, promise) < promise
     return int(np.count_nonzero(below)), len(np.unique(slot[below]))
 
 
 def packet_warnings(release: Release, facts: Mapping[str, Any], less: tuple[int, int]) -> Iterator[str]:
     """Slots that are too skewed or too small, and people who are there twice; nothing without packets."""
-    size, l, rows = true_slot_promise(release), promised(release, "l"), facts["rows"]
+    size, l, rows = Evidence(release).true_slot, promised(release, "l"), facts["rows"]
     if size is None or not rows:
         return
     records, skewed = less

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from timeveil.evidence.risk import Posterior
-from timeveil.models.stream.judges.breach import StreamBreach
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, TOP, bars, edge, frame, percent, picture, ticks
 
 _TITLE = "How sure an outsider can be of a person's value"

@@ -18,10 +18,9 @@ from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.models.events.words.explanation import Explanation
+from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.alternatives import Snapshots
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
-from timeveil.models.stream.judges.journeys import follow
-from timeveil.models.stream.judges.query_packets import true_slot_promise
 from timeveil.models.stream.words.packets import packet_warnings, promised_less
 from timeveil.models.stream.words.run import StreamRun
 from timeveil.page.wording import counted, quoted, share
@@ -81,7 +80,7 @@ def told_to_all(release: Release) -> list[str]:
     span = f", from {counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else ""
     told = [f"Published {counted(counts['rows'], 'record')} in {counts['slots']:,} {kind}{span}."]
     told += _rules(release)
-    size = true_slot_promise(release)
+    size = Evidence(release).true_slot
     if size is not None:
         told.append(f"Records stayed, moved or were withheld in packets of {size} different values or more.")
     if parameters["buckets"] == "anatomy":
@@ -95,8 +94,8 @@ def told_to_all(release: Release) -> list[str]:
 
 def slot_counts(release: Release, ledger: Ledger) -> SlotCounts:
     """Look at the slots as they came in."""
-    journeys = follow(release, ledger)
-    whole = journeys.whole
+    journeys = Evidence(release, ledger).linked
+    whole = journeys.complete
     distinct, slot = np.unique(journeys.origin[whole], return_inverse=True)
     values = journeys.value
     snapshots = Snapshots(slot, values.codes[whole], len(distinct), values.size)
@@ -241,7 +240,7 @@ def _checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _limits(release: Release, breach: StreamBreach | None) -> Iterator[str]:
-    l, size = promised(release, "l"), true_slot_promise(release)
+    l, size = promised(release, "l"), Evidence(release).true_slot
     if size is None:
         yield (
             f"1 in {l} holds for whoever knows a record's published slot. Whoever knows when it happened, "
@@ -294,7 +293,7 @@ def _facts(
         "dropped": list(ledger.original.dropped),
         "warnings": warned,
     }
-    if true_slot_promise(release) is not None:
+    if Evidence(release).true_slot is not None:
         facts["records_promised_less"], facts["slots_promised_less"] = slots.promised_less
     if breach is not None:
         facts["true_slot_known"] = breach.as_dict()

@@ -13,11 +13,9 @@ from timeveil.domain.release import Release
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure
+from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
-from timeveil.models.stream.judges.buckets import bucketed
 from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.models.stream.judges.query_packets import true_slot_promise
-from timeveil.models.stream.judges.slots import line_of
 from timeveil.models.stream.words.breach import cells
 from timeveil.models.stream.words.loss import packets, sentences, table
 from timeveil.models.stream.words.picture import stream_svg
@@ -38,13 +36,13 @@ _KNOWS = {
 def stream_story(release: Release, ledger: Ledger | None, progress: Progress) -> Story:
     """What was done to records, what it costs, and what an outsider finds."""
     counts, l = release.manifest["counts"], promised(release, "l")
-    size = true_slot_promise(release)
+    size, bucketed = Evidence(release).true_slot, Evidence(release).bucketed
     span = f"{counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else "none"
     public = Story(
         what="a stream",
         promise=(
             "Whoever knows the quasi-identifiers of a person and the slot that their record was published "
-            f"in finds its {'bucket' if bucketed(release) else 'slot'}; no value in it belongs to more than "
+            f"in finds its {'bucket' if bucketed else 'slot'}; no value in it belongs to more than "
             f"1 in {l} records. So nobody's value is told with a chance above 1 in {l}.",
             *([] if size is None else [_also(size)]),
         ),
@@ -201,9 +199,9 @@ def _buckets(release: Release) -> list[Block]:
     data = release.table
     if not data.num_rows:
         return []
-    keys = ["slot", "bucket"] if bucketed(release) else ["slot"]
+    keys = ["slot", "bucket"] if Evidence(release).bucketed else ["slot"]
     sizes = data.group_by(keys).aggregate([([], "count_all")])["count_all"]
-    what = "buckets" if bucketed(release) else "slots"
+    what = "buckets" if Evidence(release).bucketed else "slots"
     bars = by_size(np.asarray(sizes).astype(np.int64), promised(release, "l"), "record", "records")
     below = f"How many {what} have so many records; in none does a value stand for more than 1 in "
     below += f"{promised(release, 'l')}."
@@ -216,7 +214,7 @@ def _over_time(release: Release) -> list[Block]:
         return []
     counts = pc.value_counts(slots)
     labels, numbers = counts.field("values"), np.asarray(counts.field("counts")).astype(np.int64)
-    places = line_of(release).places(labels)
+    places = Evidence(release).line.numbers(labels)
     ends = f"{labels[0]}", f"{labels[-1]}"
     below = f"Records by slot; {len(numbers):,} of {release.manifest['counts']['slots']:,} slots have some."
     return [Picture(columns_svg("What was published when", below, places, numbers, ends, "slot"))]

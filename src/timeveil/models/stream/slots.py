@@ -1,0 +1,164 @@
+"""The slots of a stream: labels, times and dates as whole numbers on one line.
+
+A release shows a slot by its label. To see which slots follow each other, a judge needs the number of the
+granule behind it. No label is trusted: its text only suggests where to look, and the stated calendar must
+give exactly that label there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.axis import clocks, instants
+from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.relation import TimeAxis
+from timeveil.domain.release import Release
+from timeveil.evidence.codes import Integers, encode
+
+NOWHERE: int = GAP
+"""The number of anything that is not a slot."""
+_DAY = 86_400
+_SPARE = 100_000
+_NEAR = 5_000
+_DATED = re.compile(r"(\d{4})(?:-(\d\d)(?!\d))?(?:-(\d\d)(?!\d))?(?: (\d\d):(\d\d)(?::(\d\d))?)?")
+_COUNTED = re.compile(rf"({'|'.join(UNITS)})s? (-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class SlotLine:
+    """How slots are numbered: by a granularity, or, without one, by their own numbers.
+
+    >>> from timeveil.calendar.catalogue import granularity
+    >>> days = SlotLine(granularity("day"), TimeAxis("civil", pa.date32()))
+    >>> days.numbers(pa.array(["1970-01-02", "1970-01-05", "soon"])).tolist()[:2]
+    [1, 4]
+    """
+
+    granularity: Granularity | None
+    axis: TimeAxis
+
+    def numbers(self, slots: pa.ChunkedArray | pa.Array) -> Integers:
+        """The number of each slot; `NOWHERE` for anything else."""
+        coded = encode(slots)
+        if self.granularity is None:
+            numbers = pc.fill_null(coded.values.cast(pa.int64()), NOWHERE).to_numpy(zero_copy_only=False)
+        else:
+            numbers = _search(self.granularity, coded.values.cast(pa.string()))
+        return np.asarray(numbers, dtype=np.int64)[coded.codes]
+
+    def labels(self, numbers: Iterable[int]) -> pa.Array:
+        """Slots as a release shows them."""
+        slots = np.fromiter(numbers, dtype=np.int64)
+        if self.granularity is None:
+            return pa.array(slots)
+        return pa.array(self.granularity.label(slots), pa.string())
+
+    def origins(self, times: pa.ChunkedArray) -> Integers:
+        """The slot of each original time; `NOWHERE` where there is none."""
+        valid = np.asarray(times.is_valid())
+        slots = np.full(len(times), NOWHERE, dtype=np.int64)
+        present = times.drop_null()
+        if self.granularity is None:
+            slots[valid] = present.cast(pa.int64()).to_numpy()
+        else:
+            slots[valid] = self.granularity.index(self._wall_clock(instants(self.axis, present)))
+        return slots
+
+    def holding(self, moment: int) -> int:
+        """The slot that an instant is in, or the next one where it is in a gap."""
+        if self.granularity is None:
+            return moment
+        return int(self.granularity.rule.following(self._wall_clock(np.array([moment], np.int64)))[0])
+
+    def _wall_clock(self, moments: Integers) -> Integers:
+        """The latest time that the clock has shown, so that a slot is one stretch where clocks go back."""
+        return clocks(self.axis, moments).settled(moments) if self.axis.kind == "zoned" else moments
+
+
+def line_of(release: Release, kind: pa.DataType | None = None) -> SlotLine:
+    """The line of a release's slots; `kind` is the type of original times, where they are known.
+
+    Raises the calendar's own error where the stated definition is not one.
+    """
+    time = release.manifest["time"]
+    axis = TimeAxis(time["kind"], kind or pa.timestamp("ms"), zone=time.get("zone"), unit=time.get("unit"))
+    definition = time.get("slot_definition")
+    return SlotLine(None if definition is None else Granularity.from_dict(dict(definition)), axis)
+
+
+def _search(granularity: Granularity, labels: pa.Array) -> Integers:
+    """The granule with each label: by one look-up between the first and the last, else one at a time."""
+    numbers = np.full(len(labels), NOWHERE, dtype=np.int64)
+    texts = labels.to_pylist()
+    entries = [entry for entry, text in enumerate(texts) if text is not None]
+    ends = [_find(granularity, texts[entry]) for entry in (*entries[:1], *entries[-1:])]
+    if ends and NOWHERE not in ends and max(ends) - min(ends) <= 4 * len(labels) + _SPARE:
+        span = np.arange(min(ends), max(ends) + 1)
+        entry = pc.index_in(labels, value_set=pa.array(granularity.label(span), pa.string()))
+        seen = np.asarray(entry.is_valid())
+        numbers[seen] = span[entry.drop_null().to_numpy()]
+    for index in entries:
+        if numbers[index] == NOWHERE:
+            numbers[index] = _find(granularity, texts[index])
+    return numbers
+
+
+def _find(granularity: Granularity, label: str) -> int:
+    """The granule with this label."""
+    rule = granularity.rule
+    if rule.extent is not None:
+        first, last = rule.following(np.array([rule.extent[0], rule.extent[1] - 1])).tolist()
+    elif granularity.clock == "any":
+        first, last = 0, 0
+    else:
+        starts = _dated(label) if granularity.clock == "civil" else _counted(label)
+        if starts is None:
+            return NOWHERE
+        first, last = rule.following(np.array(starts)).tolist()
+        first, last = first - 1, last + 1
+        if last - first > _NEAR:
+            return NOWHERE
+    return _labelled(granularity, first, last).get(label, NOWHERE)
+
+
+@lru_cache(maxsize=64)
+def _labelled(granularity: Granularity, first: int, last: int) -> dict[str, int]:
+    numbers = range(first, last + 1)
+    return dict(zip(granularity.label(np.array(numbers)), numbers, strict=True))
+
+
+def _dated(label: str) -> tuple[int, int] | None:
+    """The earliest and latest start of a granule labelled `2025-02`, `2025-W07`, `2025-02-14 17:30`, …"""
+    match = _DATED.match(label)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = match.groups()
+    try:
+        start = int(np.datetime64(f"{year}-{month or '01'}-{day or '01'}", "s").astype(np.int64))
+    except ValueError:
+        return None
+    if month is None:
+        return start - 10 * _DAY, start + 376 * _DAY
+    if day is None:
+        return start, start + 31 * _DAY
+    if hour is None:
+        return start, start + _DAY
+    moment = start + 3_600 * int(hour) + 60 * int(minute) + int(second or 0)
+    return moment, moment
+
+
+def _counted(label: str) -> tuple[int, int] | None:
+    """The start of a granule labelled `day 3`, `months 0 to 3`, …, on relative time."""
+    match = _COUNTED.match(label)
+    if match is None or len(match[2]) > 18:
+        return None
+    start = int(match[2]) * UNITS[match[1]][1]
+    return (start, start) if abs(start) < 2**60 else None
