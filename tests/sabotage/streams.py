@@ -53,7 +53,7 @@ def one_value_too_frequent_in_a_bucket(release, ledger, chance):
     first, second = chance.sample(_of(entries, key), 2)
     entries[first]["count"] += entries[second]["count"]
     del entries[second]
-    said = f"1 bucket in which a value stands for more than 1 in {promise} records"
+    said = f"1 bucket in which a value is held by more than 1 in {promise} records"
     return Tampered(with_lines(release, entries, "sensitive"), ledger, said)
 
 
@@ -67,7 +67,7 @@ def one_value_too_frequent_in_a_slot(release, ledger, chance):
     others = [n for n in here if rows[n]["ill"] != common]
     for n in others[: len(here) // promise + 1 - often]:
         rows[n]["ill"] = common
-    said = f"1 slot in which a value stands for more than 1 in {promise} records"
+    said = f"1 slot in which a value is held by more than 1 in {promise} records"
     return Tampered(in_order(with_lines(release, rows)), ledger, said)
 
 
@@ -137,7 +137,7 @@ def _moved(release: tv.Release, n: int, target: tuple[Any, Any], chance: random.
 def a_dropped_row(release, ledger, chance):
     rows = lines(release)
     del rows[chance.randrange(len(rows))]
-    said = f"the table has {len(rows)} rows where the manifest states {len(rows) + 1}"
+    said = f"the table has {len(rows)} rows; the manifest states {len(rows) + 1}"
     return Tampered(with_lines(release, rows), ledger, said)
 
 
@@ -145,7 +145,7 @@ def a_dropped_row(release, ledger, chance):
 def a_row_twice(release, ledger, chance):
     rows = lines(release)
     n = chance.randrange(len(rows))
-    said = f"the table has {len(rows) + 1} rows where the manifest states {len(rows)}"
+    said = f"the table has {len(rows) + 1} rows; the manifest states {len(rows)}"
     return Tampered(with_lines(release, [*rows[: n + 1], *rows[n:]]), ledger, said)
 
 
@@ -164,7 +164,7 @@ def a_dropped_row_with_the_count_put_right_(release, ledger, chance):
         del rows[n]
         less = counts(with_lines(release, rows), rows=-1)
         if holds(less):
-            said = "1 value of which published and withheld records are not the original ones"
+            said = "1 value whose published and withheld records are not the original ones"
             return Tampered(less, ledger, said)
     return None
 
@@ -190,7 +190,7 @@ def a_value_counted_for_nobody(release, ledger, chance):
     n = chance.randrange(len(entries))
     entries.insert(n + 1, {**entries[n], "ill": entries[n]["ill"] + "!", "count": 0})
     return Tampered(
-        with_lines(release, entries, "sensitive"), ledger, "1 count below 1, 0 values listed again"
+        with_lines(release, entries, "sensitive"), ledger, "1 count below 1, 0 values listed more than once"
     )
 
 
@@ -200,7 +200,7 @@ def a_value_listed_twice(release, ledger, chance):
     n = chance.randrange(len(entries))
     entries.insert(n + 1, dict(entries[n]))
     return Tampered(
-        with_lines(release, entries, "sensitive"), ledger, "0 counts below 1, 1 value listed again"
+        with_lines(release, entries, "sensitive"), ledger, "0 counts below 1, 1 value listed more than once"
     )
 
 
@@ -238,7 +238,7 @@ def two_slots_that_changed_names(release, ledger, chance):
     labels = sorted({line["slot"] for line in lines(release)})
     one, other = chance.choice(list(pairwise(labels)))
     turned = _relabelled(release, {one: other, other: one})
-    return Tampered(turned, ledger, "the slots of table `data` do not stand in the order of time")
+    return Tampered(turned, ledger, "the slots of table `data` are not in the order of time")
 
 
 def _relabelled(release: tv.Release, names: dict[Any, Any]) -> tv.Release:
@@ -264,9 +264,7 @@ def a_slot_beyond_the_last_stated(release, ledger, chance):
     if release.manifest["time"]["slot"] == "hour":
         return None
     beyond = last + 99 if isinstance(last, int) else "2031-01-01"
-    return Tampered(
-        _relabelled(release, {last: beyond}), ledger, "1 slot of table `data` outside of the first"
-    )
+    return Tampered(_relabelled(release, {last: beyond}), ledger, "1 slot of table `data` before the first")
 
 
 @sabotage("stream days", "recipient", "slot")
@@ -284,7 +282,7 @@ entry(
     "value-too-frequent",
     lambda r: (
         promised(r, l=1 + max(Counter(line["slot"] for line in lines(r)).values())),
-        "in which a value stands for more than 1 in",
+        "in which a value is held by more than 1 in",
     ),
 )
 entry(
@@ -308,7 +306,7 @@ for _step in (-1, 1):
         "stream",
         "recipient",
         "row-count",
-        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+        lambda r, s=_step: (counts(r, rows=s), f"rows; the manifest states {r.table.num_rows + s}"),
     )
     entry(
         f"the slots off by one {_way}",
@@ -325,14 +323,14 @@ for _step in (-1, 1):
         "stream buckets",
         "recipient",
         "counts",
-        lambda r, s=_step: (counts(r, buckets=s), f"where the manifest states {len(_sizes(r)) + s}"),
+        lambda r, s=_step: (counts(r, buckets=s), f"; the manifest states {len(_sizes(r)) + s}"),
     )
 entry(
     "a first slot that is none",
     "stream",
     "recipient",
     "slot",
-    lambda r: (section(r, "counts", first_slot=None), "the stated first or last slot is not one"),
+    lambda r: (section(r, "counts", first_slot=None), "the stated first or last slot is not of"),
 )
 entry(
     "a window said to be longer",
@@ -341,7 +339,7 @@ entry(
     "parameters",
     lambda r: (
         section(r, "parameters", window=r.manifest["parameters"]["window"] + 1),
-        "the run was made with other parameters: window",
+        "the run had other parameters: window",
     ),
 )
 entry(
@@ -349,7 +347,7 @@ entry(
     "stream whole",
     "custodian",
     "parameters",
-    lambda r: (section(r, "parameters", late="move"), "the run was made with other parameters: late"),
+    lambda r: (section(r, "parameters", late="move"), "the run had other parameters: late"),
 )
 entry(
     "another slot among the parameters",
@@ -377,21 +375,21 @@ entry(
     "stream",
     "recipient",
     "columns",
-    lambda r: (with_role(r, "zip", "count"), "the roles of table `data` are not, in this order, of"),
+    lambda r: (with_role(r, "zip", "count"), "the roles of table `data` are not in the order"),
 )
 entry(
     "the sensitive column declared kept",
     "stream whole",
     "recipient",
     "columns",
-    lambda r: (with_role(r, "ill", "keep"), "the roles of table `data` are not, in this order, of"),
+    lambda r: (with_role(r, "ill", "keep"), "the roles of table `data` are not in the order"),
 )
 entry(
     "a table left out",
     "stream buckets",
     "recipient",
     "tables",
-    lambda r: (replace(r, parts={"data": r.parts["data"]}), "the release has 1 table, where"),
+    lambda r: (replace(r, parts={"data": r.parts["data"]}), "the release has 1 table; "),
 )
 entry(
     "two tables exchanged",
@@ -400,7 +398,7 @@ entry(
     "columns",
     lambda r: (
         replace(r, parts={"data": r.parts["sensitive"], "sensitive": r.parts["data"]}),
-        "table `data` lacks columns the manifest states: zip, ward",
+        "table `data` lacks columns that the manifest lists: zip, ward",
     ),
 )
 entry(
@@ -408,7 +406,7 @@ entry(
     "stream",
     "recipient",
     "columns",
-    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "stand in the stated order"),
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "are not in the stated order"),
 )
 entry(
     "a column more than stated",
@@ -417,7 +415,7 @@ entry(
     "columns",
     lambda r: (
         with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-        "table `data` has columns the manifest does not state: x",
+        "table `data` has columns that the manifest does not list: x",
     ),
 )
 entry(
@@ -457,7 +455,7 @@ def a_value_of_a_bucket_changed(release, ledger, chance):
     table = release.tables["sensitive"]
     changed = with_values(table, "ill", {chance.randrange(table.num_rows): _NEW})
     spoilt = in_order(with_table(release, changed, "sensitive"), "sensitive")
-    return Tampered(spoilt, ledger, "2 values of a bucket with another count than its records have")
+    return Tampered(spoilt, ledger, "2 values of a bucket with another count than among its records")
 
 
 @sabotage("stream buckets", "custodian", "conservation")
@@ -465,9 +463,7 @@ def a_value_that_there_was_not(release, ledger, chance):
     table = release.tables["sensitive"]
     changed = with_values(table, "ill", {chance.randrange(table.num_rows): _NEW})
     spoilt = in_order(with_table(release, changed, "sensitive"), "sensitive")
-    return Tampered(
-        spoilt, ledger, "2 values of which published and withheld records are not the original ones"
-    )
+    return Tampered(spoilt, ledger, "2 values whose published and withheld records are not the original ones")
 
 
 @sabotage("stream buckets", "custodian", "bucket-values")
@@ -484,7 +480,7 @@ def two_values_exchanged_between_buckets(release, ledger, chance):
             continue
         entries[n]["ill"], entries[m]["ill"] = entries[m]["ill"], entries[n]["ill"]
         spoilt = in_order(with_lines(release, entries, "sensitive"), "sensitive")
-        return Tampered(spoilt, ledger, "4 values of a bucket with another count than its records have")
+        return Tampered(spoilt, ledger, "4 values of a bucket with another count than among its records")
     return None
 
 
@@ -497,7 +493,7 @@ def a_record_noted_from_another_slot(release, ledger, chance):
     row = chance.choice(_published(ledger))
     labels = set(ledger.table["origin"].to_pylist()) - {ledger.table["origin"][row].as_py()}
     told = noted(ledger, origin={row: sorted(labels)[0]})
-    return Tampered(release, told, "1 record with another origin noted")
+    return Tampered(release, told, "1 record with another origin listed")
 
 
 @sabotage("stream", "custodian", "slot-records")
@@ -551,7 +547,7 @@ def a_person_twice_in_a_slot(release, ledger, chance):
         here[slots[n]].append(n)
     one, other = chance.sample(here[chance.choice(sorted(here))], 2)
     same = original(ledger, who={one: ledger.original.table["who"][other].as_py()})
-    return Tampered(release, same, "1 record of somebody who stands in the same slot already")
+    return Tampered(release, same, "1 record of a person who is already in the same slot")
 
 
 @sabotage("stream", "custodian", "not-eligible")
@@ -577,7 +573,7 @@ def a_published_record_without_a_value(release, ledger, chance):
 def a_row_missing_in_the_ledger(release, ledger, chance):
     rows = ledger.table.num_rows
     less = replace(ledger, entries=ledger.table.slice(1))
-    return Tampered(release, less, f"notes {rows - 1} rows, not the {rows} of the original")
+    return Tampered(release, less, f"lists {rows - 1} rows, not the {rows} of the original")
 
 
 @sabotage("stream", "custodian", "ledger")
@@ -610,7 +606,7 @@ def one_record_short_in_a_packet(release, ledger, chance):
     rows = chance.choice(exact)
     told = noted(ledger, packet={rows[0]: max(found) + 1})
     return Tampered(
-        release, told, "2 packets with fewer records than its slot allows and the promise asks for"
+        release, told, "2 packets with fewer records than its slot allows and the promise requires"
     )
 
 
@@ -635,7 +631,7 @@ def _exchanged(code: str, column: str) -> Any:
             if table[rows[0]][column] != table[mates[0]][column] and len(rows) > 1
         ]
         row, other = chance.choice(pairs)
-        return Tampered(release, noted(ledger, packet={row: other}), "1 packet of which not all records ")
+        return Tampered(release, noted(ledger, packet={row: other}), "1 packet with records ")
 
     change.__name__ = f"a_record_told_to_be_of_a_packet_of_another_{column}"
     return sabotage("stream packets", "custodian", code)(change)
@@ -649,7 +645,7 @@ for _code, _column in (("packet-origin", "origin"), ("packet-fate", "slot"), ("p
 def a_record_in_no_packet(release, ledger, chance):
     row = chance.choice(_published(ledger))
     told = noted(ledger, packet={row: None})
-    return Tampered(release, told, "1 record without a packet, or in one without being whole")
+    return Tampered(release, told, "1 record without a packet, or in one although incomplete")
 
 
 @sabotage("stream packets", "custodian", "packet")
@@ -672,7 +668,7 @@ entry(
     "parameters",
     lambda r: (
         _true_slot(r, r.guarantee.true_slot + 1, protect_slot=r.guarantee.true_slot + 1),
-        "the run was made with other parameters: protect_slot",
+        "the run had other parameters: protect_slot",
     ),
 )
 entry(
@@ -682,7 +678,7 @@ entry(
     "guarantee",
     lambda r: (
         section(r, "parameters", protect_slot=r.guarantee.true_slot + 1),
-        "is not the `true_slot` of the guarantee",
+        "is not the guarantee's `true_slot`",
     ),
 )
 entry(
@@ -690,7 +686,7 @@ entry(
     "stream packets",
     "recipient",
     "guarantee",
-    lambda r: (_true_slot(r, None), "promises nothing that they are for"),
+    lambda r: (_true_slot(r, None), "not the promise that packets keep"),
 )
 entry(
     "true_slot promised where there are no packets",
@@ -700,7 +696,7 @@ entry(
     lambda r: (
         None
         if r.guarantee.true_slot
-        else (_true_slot(r, 2), "the parameters of packets are not all there: protect_slot, spread, fillers")
+        else (_true_slot(r, 2), "the parameters of packets are incomplete: protect_slot, spread, fillers")
     ),
 )
 entry(
@@ -708,7 +704,7 @@ entry(
     "stream packets",
     "recipient",
     "parameters",
-    lambda r: (section(r, "parameters", filler="always"), "parameters that packets do not go with: filler"),
+    lambda r: (section(r, "parameters", filler="always"), "parameters that packets exclude: filler"),
 )
 entry(
     "packets spread over the whole window",
@@ -717,7 +713,7 @@ entry(
     "parameters",
     lambda r: (
         section(r, "parameters", spread=r.manifest["parameters"]["window"]),
-        "does not lie below the window",
+        "not from 1 to below the window",
     ),
 )
 

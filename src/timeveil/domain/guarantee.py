@@ -81,9 +81,9 @@ class LDiversity:
         if self.true_slot is None:
             return promise
         return (
-            f"{promise}, and anyone who knows a record's true slot learns its value with a chance of at "
-            f"most 1 in {self.true_slot}, unless a value is held by more than 1 in {self.true_slot} of that slot's "
-            "records"
+            f"{promise}, and anyone who knows a record's true slot learns its value with a chance of at most "
+            f"1 in {self.true_slot}, unless a value is held by more than 1 in {self.true_slot} of that "
+            "slot's records"
         )
 
     def as_dict(self) -> dict[str, Any]:

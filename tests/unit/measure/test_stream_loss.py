@@ -19,11 +19,11 @@ from timeveil.errors import InputError
 from timeveil.evidence.window import WindowCount
 from timeveil.judging.answer import answer
 from timeveil.judging.measure import measure
-from timeveil.models.stream.evidence import follow
+from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.alternatives import (
     Snapshots,
     Windows,
-    buckets_of,
+    bucket_numbers,
     estimates,
     largest_level,
     merged,
@@ -116,7 +116,7 @@ def test_buckets_of_the_alternatives_are_l_diverse(slots, promise, seed):
     value, rng = np.array([v for values in slots for v in values], np.int64), np.random.default_rng(seed)
     kept = suppress_only(Snapshots(slot, value, len(slots), 6), promise, rng)
     slot, value = slot[kept], value[kept]
-    bucket = buckets_of(slot, value, promise, rng)
+    bucket = bucket_numbers(slot, value, promise, rng)
     for number in set(bucket.tolist()):
         inside = value[bucket == number].tolist()
         assert len(inside) == len(set(inside)) >= promise
@@ -157,7 +157,7 @@ def test_incomplete_rows_are_suppressed_and_cost_nothing(pair):
 
 def test_costs_are_those_of_the_manifest_and_the_ledger(pair):
     release, ledger = pair
-    journeys = follow(release, ledger)
+    journeys = Evidence(release, ledger).linked
     moves = Counter(journeys.distance[journeys.published].tolist())
     withheld = Counter(
         value
@@ -170,7 +170,7 @@ def test_costs_are_those_of_the_manifest_and_the_ledger(pair):
     def loss(move_cost, **facts):
         parameters = {**release.manifest["parameters"], "move_cost": move_cost}
         changed = replace(release, manifest={**release.manifest, "parameters": parameters})
-        return information_loss(changed, replace(ledger, facts=facts), journeys)
+        return information_loss(Evidence(changed, replace(ledger, facts=facts)))
 
     away = sum(withheld.values())
     assert away
@@ -276,7 +276,7 @@ def test_merges_are_as_short_as_they_can_be(slots, spans):
 def test_windows_are_estimated_as_answer_would(pair):
     """The workload's arithmetic over sorted rows is that of one question at a time."""
     release, ledger = pair
-    journeys = follow(release, ledger)
+    journeys = Evidence(release, ledger).linked
     there = journeys.published
     first = int(journeys.slot[there].min())
     place = journeys.slot[there] - first

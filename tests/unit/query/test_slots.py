@@ -35,8 +35,8 @@ def test_every_label_of_the_catalogue_is_found_again(name, moment, span):
     places = np.arange(first, first + (0 if name == "all" else span) + 1)
     labels = pa.array(grain.label(places), pa.string())
     line = SlotLine(grain, CIVIL)
-    assert line.places(labels).tolist() == places.tolist()
-    assert line.places(labels.take(pa.array([len(labels) // 2]))).tolist() == [places[len(labels) // 2]]
+    assert line.numbers(labels).tolist() == places.tolist()
+    assert line.numbers(labels.take(pa.array([len(labels) // 2]))).tolist() == [places[len(labels) // 2]]
 
 
 @pytest.mark.parametrize("axis", [HOURS, MONTHS], ids=["hours", "months"])
@@ -44,15 +44,19 @@ def test_every_label_of_relative_time_is_found_again(axis):
     for grain in available(axis).values():
         places = np.arange(-5, 6) if grain.name != "all" else np.array([0])
         labels = pa.array(grain.label(places), pa.string())
-        assert SlotLine(grain, axis).places(labels).tolist() == places.tolist()
+        assert SlotLine(grain, axis).numbers(labels).tolist() == places.tolist()
 
 
 def test_labels_of_calendars_of_ones_own_are_found_again():
     terms = boundaries("terms", ["2024-01-15", "2024-04-02", "2024-09-01"], labels=["winter", "summer"])
     pairs = groups_of("two-days", granularity("day"), 2)
-    assert SlotLine(terms, DATES).places(pa.array(["summer", "winter", "autumn"])).tolist() == [1, 0, NOWHERE]
+    assert SlotLine(terms, DATES).numbers(pa.array(["summer", "winter", "autumn"])).tolist() == [
+        1,
+        0,
+        NOWHERE,
+    ]
     labels = pa.array(pairs.label(np.arange(9_000, 9_009)))
-    assert SlotLine(pairs, DATES).places(labels).tolist() == list(range(9_000, 9_009))
+    assert SlotLine(pairs, DATES).numbers(labels).tolist() == list(range(9_000, 9_009))
 
 
 @pytest.mark.parametrize(
@@ -72,11 +76,11 @@ def test_labels_of_calendars_of_ones_own_are_found_again():
 )
 def test_what_is_no_label_is_nowhere(name, label):
     line = SlotLine(granularity(name), CIVIL)
-    assert line.places(pa.array([label, None], pa.string())).tolist() == [NOWHERE, NOWHERE]
+    assert line.numbers(pa.array([label, None], pa.string())).tolist() == [NOWHERE, NOWHERE]
 
 
 def test_numbers_are_their_own_places():
-    assert NUMBERS.places(pa.array([-3, None, 8])).tolist() == [-3, NOWHERE, 8]
+    assert NUMBERS.numbers(pa.array([-3, None, 8])).tolist() == [-3, NOWHERE, 8]
     assert NUMBERS.labels([4, 5]).to_pylist() == [4, 5]
     assert NUMBERS.origins(pa.chunked_array([[7, None]])).tolist() == [7, NOWHERE]
     assert NUMBERS.holding(9) == 9

@@ -71,7 +71,7 @@ def test_numbers_are_named(pair):
     del entries[1]
     table = pa.Table.from_pylist(entries, schema=release.tables["sensitive"].schema)
     assert found(tables(release, sensitive=table)) == {
-        "value-too-frequent": "1 bucket in which a value stands for more than 1 in 2 records"
+        "value-too-frequent": "1 bucket in which a value is held by more than 1 in 2 records"
     }
 
 
@@ -80,7 +80,10 @@ def test_a_value_listed_twice_or_with_no_record_is_refused(pair):
     entries = release.tables["sensitive"].to_pylist()
     schema = release.tables["sensitive"].schema
     twice = pa.Table.from_pylist([entries[0], {**entries[0], "count": 0}, *entries[1:]], schema=schema)
-    assert found(tables(release, sensitive=twice))["value-counts"] == "1 count below 1, 1 value listed again"
+    assert (
+        found(tables(release, sensitive=twice))["value-counts"]
+        == "1 count below 1, 1 value listed more than once"
+    )
 
 
 def test_buckets_are_numbered_from_0(pair):
@@ -109,7 +112,7 @@ def test_extra_missing_turned_and_retyped_columns_are_refused(pair, table):
     release, _ = pair
     given = release.tables[table]
     extra = given.append_column("age", pa.array([1] * len(given)))
-    assert found(tables(release, **{table: extra}))["columns"].endswith("does not state: age")
+    assert found(tables(release, **{table: extra}))["columns"].endswith("does not list: age")
     assert "lacks columns" in found(tables(release, **{table: given.drop(["bucket"])}))["columns"]
     turned = given.select(given.column_names[::-1])
     assert "stated order" in found(tables(release, **{table: turned}))["columns"]
@@ -267,9 +270,7 @@ def test_nobody_stands_twice_in_a_slot(case, pair):
         for n, row in enumerate(case.rows)
     ]
     other = replace(ledger, original=oracle.relation(replace(case, rows=rows)))
-    assert found(release, other) == {
-        "person-twice": "1 record of somebody who stands in the same slot already"
-    }
+    assert found(release, other) == {"person-twice": "1 record of a person who is already in the same slot"}
 
 
 @pytest.mark.parametrize("column", ["person", "ill", "step"])
@@ -310,7 +311,7 @@ def test_a_whole_table_has_no_late_records(case, pair):
 def test_parameters_are_those_of_the_run(pair):
     release, ledger = pair
     said = found(stated(pair, window=3, late="move")[0], ledger)
-    assert said == {"parameters": "the run was made with other parameters: window, late"}
+    assert said == {"parameters": "the run had other parameters: window, late"}
     assert "parameters" in found(release, replace(ledger, facts={}))
 
 

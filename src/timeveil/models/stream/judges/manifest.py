@@ -137,7 +137,7 @@ def check_tables(release: Release, findings: Findings) -> bool:
         return False
     for table, columns in stated.items():
         _check_columns(release, table, columns, findings)
-        _check_roles(table, columns, "sensitive_columns" in manifest, findings)
+        _check_roles(table, columns, "bucket" if "sensitive_columns" in manifest else "sensitive", findings)
     # Neither the true time nor a second copy of the sensitive value may be published.
     free = [c for columns in stated.values() for c in columns if c["role"] not in _FIXED_NAMES]
     names_used = [c["name"] for c in free]
@@ -165,18 +165,12 @@ def _check_columns(
         findings.expect("columns:type", fits, name=column["name"])
 
 
-def _check_roles(
-    table: str,
-    columns: Sequence[Mapping[str, Any]],
-    bucketed: bool,
-    findings: Findings,
-) -> None:
+def _check_roles(table: str, columns: Sequence[Mapping[str, Any]], last: str, findings: Findings) -> None:
     """One slot first, one bucket or sensitive column last; the sensitive value is in one table only."""
     roles = [column["role"] for column in columns]
     allowed: tuple[str, ...] = _SENSITIVE_ROLES
     once = allowed
     if table == "data":
-        last = "bucket" if bucketed else "sensitive"
         allowed, once = ("slot", "quasi", "keep", last), ("slot", last)
     ranks = [allowed.index(role) if role in allowed else -1 for role in roles]
     ordered = -1 not in ranks and ranks == sorted(ranks) and all(roles.count(role) == 1 for role in once)
