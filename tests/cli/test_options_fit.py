@@ -109,5 +109,5 @@ def test_measure_refuses_a_table_to_read_counts_off(cli: Cli, folder: Path, mode
     said = cli(line)
     assert (said.code, said.out) == (2, "")
     assert said.err == (
-        "error: `against` is about a release of patterns, and this is none\n\nhint: leave `--against` out\n"
+        "error: `against` applies to releases of patterns only\n\nhint: leave --against out\n"
     )
