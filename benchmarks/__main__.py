@@ -13,20 +13,17 @@ from benchmarks.speed import (
     series,
     series_adaptive,
     stream,
-    stream_packets,
     whole_catalogue,
 )
 
-NAMES = ("catalogue", "stream", "packets", "endless", "series", "adaptive", "patterns")
+NAMES = ("catalogue", "stream", "endless", "series", "adaptive", "patterns")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", choices=NAMES, help="one of the benchmarks instead of all")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument(
-        "--longest", type=int, default=100_000_000, help="records of the longest stream made on the fly"
-    )
+    parser.add_argument("--longest", type=int, default=10_000_000, help="records of the longest stream")
     parser.add_argument("--slots", type=int, default=20_000, help="slots of the stream without end")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the fastest counts")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
@@ -39,10 +36,6 @@ def main() -> None:
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))
         print(stream.table(results["stream"], results["stream_growth"]))
-    if arguments.only in (None, "packets"):
-        results["packets"] = stream_packets.run(arguments.rows, arguments.repeat)
-        results["packet_costs"] = [stream_packets.settings_of_the_spec(per_slot=n) for n in (20, 50, 100)]
-        print(stream_packets.table(results["packets"], results["packet_costs"]))
     if arguments.only in (None, "endless"):
         results["endless"] = {
             "pushed": endless.pushed(arguments.slots),

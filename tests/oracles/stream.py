@@ -25,13 +25,12 @@ Group = tuple[int, int, int | None]
 def groups_of(window: Window) -> Counter[Group]:
     """The records of a window, alike ones counted together."""
     found: Counter[Group] = Counter()
-    for slot, cells in window.published.items():
-        for value, cell in cells.items():
+    for number, slot in window.slots.items():
+        for value, cell in slot.published.items():
             for origin, count in cell.items():
-                found[value, origin, slot] += count
-    for origin, withheld in window.withheld.items():
-        for value, count in withheld.items():
-            found[value, origin, None] += count
+                found[value, origin, number] += count
+        for value, count in slot.withheld.items():
+            found[value, number, None] += count
     return found
 
 
@@ -72,11 +71,11 @@ def one_step(window: Window, l: int) -> int:
 
     for group, count in groups.items():
         constrain({i: 1 for i, (own, _) in enumerate(choices) if own == group}, count, count)
-    for slot in window.published:
+    for slot in window.slots:
         if slot == window.last:
             continue
         for value in {group[0] for group in groups}:
-            now = sum(window.published[slot].get(value, {}).values())
+            now = sum(window.slots[slot].published.get(value, {}).values())
             constrain(
                 {i: 1 for i, (own, to) in enumerate(choices) if to == slot and own[0] == value}, now, now
             )
@@ -109,10 +108,10 @@ def _solve(
 def brute_force(window: Window, l: int) -> int:
     """The same by trying every target of every record."""
     records = [group for group, count in groups_of(window).items() for _ in range(count)]
-    fixed = {slot: Counter(window.counts(slot)) for slot in window.published if slot != window.last}
+    fixed = {n: Counter(slot.counts) for n, slot in window.slots.items() if n != window.last}
     best: int | None = None
     for targets in product(*(tuple(_targets(record, window)) for record in records)):
-        stands: dict[int, Counter[int]] = {slot: Counter() for slot in window.published}
+        stands: dict[int, Counter[int]] = {slot: Counter() for slot in window.slots}
         for (value, _, _), target in zip(records, targets, strict=True):
             if target is not None:
                 stands[target][value] += 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.effort import some
@@ -67,20 +67,15 @@ def pushed(table: pa.Table, roles: tv.Roles, options: dict[str, Any], cuts: list
     return out + publisher.close(), publisher.facts
 
 
-@pytest.mark.parametrize("kernel_rows", [0, 10**9], ids=["kernel", "steps"])
 @settings(max_examples=some(120))
 @given(streams())
-def test_pushed_one_by_one_or_in_one_go(
-    kernel_rows: int, case: tuple[pa.Table, tv.Roles, dict[str, Any]]
-) -> None:
+def test_pushed_one_by_one_or_in_one_go(case: tuple[pa.Table, tv.Roles, dict[str, Any]]) -> None:
     """The tables, the span of slots and the private facts are the same."""
     table, roles, options = case
     days = sorted(set(table["day"].to_pylist()))
     slots, facts = pushed(table, roles, options, days[1:])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.models.stream.method.whole.KERNEL_ROWS", kernel_rows)
-        release, ledger = tv.publish_stream(table, roles, **options)
-        assert pa.concat_tables([slot.data for slot in slots]).equals(release.table)
+    release, ledger = tv.publish_stream(table, roles, **options)
+    assert pa.concat_tables([slot.data for slot in slots]).equals(release.table)
     if options["buckets"] == "anatomy":
         assert pa.concat_tables([slot.sensitive for slot in slots]).equals(release.tables["sensitive"])
     counts = release.manifest["counts"]
@@ -213,10 +208,8 @@ def test_undo_of_a_relay_leaves_all_as_it_was(
 
 def standing(window: Window) -> Any:
     return (
-        {s: {v: dict(c) for v, c in cells.items()} for s, cells in window.published.items()},
-        {s: dict(cells) for s, cells in window.withheld.items()},
+        copy.deepcopy(window.slots),
         dict(window.waiting),
-        dict(window.sizes),
         window.loss(),
     )
 

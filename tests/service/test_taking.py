@@ -413,7 +413,7 @@ def test_one_wrong_date_does_not_end_the_stream(place: Place) -> None:
     tally = place.run()
     assert (tally.taken, tally.quarantined, tally.clean) == (4, 1, False)
     reason = (place.inbox / "quarantine" / "2024-01-04x.csv.reason.txt").read_text()
-    assert "396 slots without a record lie before a record, and at most 31 may" in reason
+    assert "gap of 396 empty slots before a record; at most 31 are allowed" in reason
     assert "--max-gap" in reason
     write_day(place, 4)
     assert place.run().taken == 1
@@ -523,7 +523,7 @@ def test_slots_are_held_back_until_l_values_have_come(tmp_path: Path) -> None:
     assert not place.out.exists()
     with pytest.raises(ParameterError) as refused:
         place.run(close=True)
-    assert "l is 4, and the sensitive column has 3 different values" in refused.value.message
+    assert "l is 4 but the sensitive column has 3 different values" in refused.value.message
     assert not place.out.exists()
     assert status(place.state).slots_held == 3
     write_day(place, 5, "abcd")
@@ -574,9 +574,9 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     place.run(close=True)
     (place.out / "slots" / ".hidden.partial").mkdir()
     (place.out / "slots" / "notes.txt").write_text("")
-    (place.out / "slots" / day(1) / "README.txt").write_text("")
+    (place.out / "slots" / day(1) / "data.parquet").write_bytes(b"")
     assert [violation.message for violation in damage(place.out)] == [
-        "slot `2024-01-02`: the file `README.txt` was changed since it was written",
+        "slot `2024-01-02`: the file `data.parquet` was changed since it was written",
         "`.hidden.partial` is still being written, or was left by a run that was killed",
         "`notes.txt` is not the folder of a slot",
     ]

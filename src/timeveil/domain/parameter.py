@@ -136,8 +136,8 @@ class Parameter:
     def _refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
         in_kind = self.kind in ("whole", "number") and _plain(self.kind, value) is not None
         got = f", got {value if in_kind else type(value).__name__}"
-        if isinstance(value, str) and self.kind == "choice":
-            got = ""  # text may be anything
+        if self.private or (isinstance(value, str) and self.kind == "choice"):
+            got = ""  # a secret, or text that may be anything
         if near:
             hint = f"did you mean {{{self.name}={literal(near[0])}}}?"
         else:

@@ -14,6 +14,7 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.models.stream.method import StreamPublisher
 from timeveil.models.stream.method.settings import Settings, settings_from
+from timeveil.models.stream.parameters import StreamParameters
 
 _OF_PACKETS = ("protect_slot", "spread", "fillers")
 SINGLE = ""
@@ -45,7 +46,7 @@ class Parameters:
     @cached_property
     def settings(self) -> Settings:
         """The same, checked; without the seed."""
-        return settings_from(self.roles, **{**self.options, "seed": 0})
+        return settings_from(self.roles, StreamParameters(**{**self.options, "seed": 0}))
 
     def as_dict(self) -> dict[str, Any]:
         """All that must not change from one start to the next, as plain JSON values."""

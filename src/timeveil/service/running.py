@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,8 +18,7 @@ from timeveil.errors import (
     TimeveilError,
 )
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
-from timeveil.models.stream.method.chance import secret_seed
-from timeveil.models.stream.method.settings import whole_number
+from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.service.inbox import Arrival, arrivals_in, quarantine
 from timeveil.service.interruption import Stop, boundary
 from timeveil.service.lock import Lock
@@ -86,7 +86,7 @@ class Service:
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._max_gap = max(USUAL_GAP, parameters.settings.window) if max_gap is None else max_gap
-        whole_number("max_gap", self._max_gap, 0, "it is how many slots in a row may be without a record")
+        ServiceParameters.table()["max_gap"].check(self._max_gap)
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally = Tally()
@@ -118,8 +118,9 @@ class Service:
 
     def _opened(self, path: Path, seed: int | None) -> tuple[Store, int]:
         parameters = self._parameters
+        StreamParameters.table()["seed"].check(seed)
         if not path.exists():
-            make_store(path, parameters.as_dict(), secret_seed(seed))
+            make_store(path, parameters.as_dict(), secrets.randbits(128) if seed is None else seed)
             boundary()
         store = Store(path)
         stored, own = store.meta("parameters"), int(store.meta("seed"))

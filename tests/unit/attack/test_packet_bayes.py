@@ -12,9 +12,10 @@ from tests.oracles import judges_packets as adversary
 
 import timeveil as tv
 from timeveil.models.stream.method import packets as method
-from timeveil.models.stream.method.buckets import bucket_cells
-from timeveil.models.stream.method.cells import Cells
-from timeveil.models.stream.method.packets import Packet, Rules, Today, Waiting
+from timeveil.models.stream.method.chance import Chance
+from timeveil.models.stream.method.mixture import Core, Packet
+from timeveil.models.stream.method.packets import Rules, SlotStep, Waiting
+from timeveil.models.stream.method.placing import deal
 
 A, B, C, D, E, *OTHERS = range(13)
 F, G, H, J, K, L, M, N = OTHERS
@@ -35,7 +36,7 @@ def run(rules: Rules):
     """The method as the adversary's oracle wants it: a seed and snapshots in, places out."""
 
     def published(seed, snapshots):
-        waiting, place = Waiting(rules, seed), {}
+        waiting, place = Waiting(rules, Chance(seed)), {}
         for slot, snapshot in enumerate(snapshots):
             records, values = zip(*snapshot, strict=True) if snapshot else ((), ())
             for packet, bucket in waiting.step(slot, records, values).published:
@@ -69,19 +70,18 @@ def test_the_streams_bring_about_every_fate():
 def test_buckets_that_do_not_keep_packets_together_are_found_out(monkeypatch):
     """Guests and natives in one heap, bucketed by value: whoever came along is told by what natives lack."""
 
-    def publish(self, shuffling):
-        heap = Cells([])
-        for packet in [*self.mixture.guests, *self.mixture.own]:
+    def publish(self):
+        heap = self.core.records
+        for packet in [*self.mixture.guests, *self.mixture.natives]:
             self.gone.add(packet.number)
             for value, record in zip(packet.values, packet.records, strict=True):
-                heap.records.setdefault(value, []).append(record)
-        for value, cell in self.cells.records.items():
-            heap.records.setdefault(value, []).extend(cell)
-        for number, bucket in enumerate(bucket_cells(heap.records, self.rules.l, shuffling)):
-            packet = Packet(self._next(), self.slot, list(bucket), list(bucket.values()))
-            self.outcome.published.append((packet, number))
+                heap.setdefault(value, []).append(record)
+        dealt = deal(self.slot, [len(cell) for cell in heap.values()], self.rules.l, self.waiting.chance)
+        records = [(value, record) for value, cell in heap.items() for record in cell]
+        for (value, record), bucket in zip(records, dealt.tolist(), strict=True):
+            self.outcome.published.append((Packet(record, self.slot, [value], [record]), bucket))
 
-    monkeypatch.setattr(Today, "publish", publish)
+    monkeypatch.setattr(SlotStep, "publish", publish)
     worst = max(found("one packet leaves"))
     assert worst[0] > 0.95
 
@@ -89,13 +89,13 @@ def test_buckets_that_do_not_keep_packets_together_are_found_out(monkeypatch):
 def test_a_choice_that_goes_by_who_it_is_is_found_out(monkeypatch):
     """The first record of a value in the input is taken first, as one is that somebody looks up."""
 
-    fair = Cells.take
+    fair = Core.take
 
     def take(self, value):
         self.records[value].sort(reverse=True)
         return fair(self, value)
 
-    monkeypatch.setattr(Cells, "take", take)
+    monkeypatch.setattr(Core, "take", take)
     worst = max(found("one packet leaves"))
     assert worst[0] > 0.6
 
@@ -103,12 +103,12 @@ def test_a_choice_that_goes_by_who_it_is_is_found_out(monkeypatch):
 def test_packets_that_are_too_small_are_found_out(monkeypatch):
     """Records that are left over go alone instead of joining a packet."""
 
-    def join(self, held):
-        for value, cell in self.cells.records.items():
+    def join(self, packets):
+        for value, cell in self.core.records.items():
             for _ in range(len(cell)):
-                held.append(Packet(self._next(), self.slot, [value], [self.cells.take(value)]))
+                packets.append(self._packet([value]))
 
-    monkeypatch.setattr(Today, "_join", join)
+    monkeypatch.setattr(SlotStep, "_join", join)
     worst = max(found("records are left over", 3 * RUNS))
     assert worst[0] > 0.95
 
@@ -149,5 +149,5 @@ def test_values_exchanged_within_a_slot_exchange_what_becomes_of_records():
 
 def test_the_method_is_the_one_that_was_broken():
     """What the tests above replace is what the method calls."""
-    assert Today.publish.__module__ == Today._join.__module__ == method.__name__
-    assert Cells.take in vars(Cells).values()
+    assert SlotStep.publish.__module__ == SlotStep._join.__module__ == method.__name__
+    assert Core.take in vars(Core).values()

@@ -58,7 +58,7 @@ def test_a_value_too_common_names_an_l_that_helps(values: str, promise: int, cur
 
 def test_a_jitter_longer_than_the_stream_is_told() -> None:
     assert said(jitter=3).facts["warnings"] == []
-    [warning] = said(jitter=4).facts["warnings"]
+    [warning] = [warning for warning in said(jitter=4).facts["warnings"] if "jitter" in warning]
     assert warning.startswith("a jitter of 4 is no less than the 4 slots that records came in")
 
 

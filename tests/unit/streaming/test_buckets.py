@@ -4,41 +4,85 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.models.stream.method.buckets import anatomy
-from timeveil.models.stream.method.chance import BUCKETS, Draws
+import timeveil as tv
+from timeveil.models.stream.method.chance import Chance
+from timeveil.models.stream.method.placing import deal
 from timeveil.models.stream.method.reposition import least_suppression
+
+ROLES = tv.Roles(time="day", quasi=["who"], sensitive=["value"])
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.integers(2, 6), st.integers(0, 99))
 def test_every_bucket_is_l_diverse(values: list[int], l: int, seed: int) -> None:
-    kept = [v for v, n in least_suppression(Counter(values), l).items() for _ in range(n)]
-    inside: dict[int, list[int]] = {}
-    for value, bucket in zip(kept, anatomy(kept, l, Draws(seed, 0, BUCKETS)), strict=True):
-        inside.setdefault(bucket, []).append(value)
-    assert sorted(inside) == list(range(len(inside)))
-    for members in inside.values():
+    """As many buckets as there is room for, each with l records or more, all of different values."""
+    counts = {value: count for value, count in least_suppression(Counter(values), l).items() if count}
+    records = [value for value, count in counts.items() for _ in range(count)]
+    buckets: dict[int, list[int]] = {}
+    for value, bucket in zip(records, deal(0, list(counts.values()), l, Chance(seed)).tolist(), strict=True):
+        buckets.setdefault(bucket, []).append(value)
+    assert sorted(buckets) == list(range(len(records) // l))
+    for members in buckets.values():
         assert len(members) >= l
-        assert max(Counter(members).values()) * l <= len(members)
         assert len(set(members)) == len(members)
 
 
-def test_chance_decides_who_shares_a_bucket() -> None:
-    values = [0, 1] * 6
-    found = {tuple(anatomy(values, 2, Draws(seed, 0, BUCKETS))) for seed in range(50)}
-    assert len(found) > 40
+def partners(values: str, seed: int) -> tuple[list[tuple[str, ...]], list[int]]:
+    """The values of each bucket of a slot, and each person's bucket."""
+    table = pa.table({"day": [1] * len(values), "who": range(len(values)), "value": list(values)})
+    release, ledger = tv.publish_stream(table, ROLES, l=2, window=1, seed=seed)
+    sensitive = release.tables["sensitive"]
+    shared: dict[int, list[str]] = {}
+    for bucket, value in zip(sensitive["bucket"].to_pylist(), sensitive["value"].to_pylist(), strict=True):
+        shared.setdefault(bucket, []).append(value)
+    return [tuple(shared[bucket]) for bucket in sorted(shared)], ledger.table["bucket"].to_pylist()
+
+
+def test_who_has_which_value_of_a_bucket_is_uniform() -> None:
+    """Ann is always in row 0 and her value varies: in a bucket of a and b she has either as often."""
+    holds: Counter[str] = Counter()
+    for seed in range(1200):
+        values = ("abcabc", "bacabc")[seed % 2]  # a priori a or b, as likely
+        buckets, of_person = partners(values, seed)
+        if buckets[of_person[0]] == ("a", "b"):
+            holds[values[0]] += 1
+    assert holds.total() > 300
+    assert abs(holds["a"] / holds.total() - 0.5) < 0.09
+
+
+@pytest.mark.parametrize("values", ["aabbcc", "abcabc", "ccbbaa"])
+def test_which_values_share_a_bucket_does_not_depend_on_the_order_of_the_input(values: str) -> None:
+    """Over many seeds a, b and c are paired as often as one another, and nobody prefers a neighbour."""
+    pairs: Counter[tuple[str, ...]] = Counter()
+    first_two = 0
+    for seed in range(600):
+        buckets, of_person = partners(values, seed)
+        pairs.update(buckets)
+        first_two += of_person[0] == of_person[1]
+    assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert max(pairs.values()) - min(pairs.values()) < 120
+    assert first_two / 600 < (0.1 if values[0] == values[1] else 0.35)
 
 
 def test_no_record_no_bucket() -> None:
-    assert anatomy([], 3, Draws(0, 0, BUCKETS)) == []
+    assert deal(0, [], 3, Chance(0)).tolist() == []
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_draws_are_even(seed: int) -> None:
-    draws = Draws(seed, 1, BUCKETS)
-    often = Counter(draws.below(7) for _ in range(7000))
-    assert set(often) == set(range(7))
-    assert all(800 < count < 1200 for count in often.values())
+    draws = Chance(seed).draws(1, b"test")
+    single = Counter(draws.below(7) for _ in range(7000))
+    together = Counter(Chance(seed).below(1, b"test", 7000, 7).tolist())
+    for counts in (single, together):
+        assert set(counts) == set(range(7))
+        assert all(800 < count < 1200 for count in counts.values())
+
+
+def test_more_groups_than_20_bits_can_be_ordered() -> None:
+    """Random bits give way to the number of the group."""
+    groups = pa.array([5, 1 << 21, 0, 1 << 21, 5]).to_numpy()
+    assert groups[Chance(1).order(0, b"test", groups)].tolist() == [0, 5, 5, 1 << 21, 1 << 21]

@@ -10,9 +10,8 @@ import pytest
 from tests.effort import some
 from tests.oracles.packets import Placed, Slots, faults, hard_stream
 
-from timeveil.models.stream.method.cells import Cells
-from timeveil.models.stream.method.chance import BUCKETS, Draws
-from timeveil.models.stream.method.mixture import Packet, Tally
+from timeveil.models.stream.method.chance import Chance
+from timeveil.models.stream.method.mixture import Core, Packet
 from timeveil.models.stream.method.packets import Outcome, Rules, Waiting
 
 STREAMS = some(2000)
@@ -29,7 +28,7 @@ def outcomes(
     slots: Slots, rules: Rules, seed: int, people: Mapping[int, Hashable] | None = None
 ) -> dict[int, Placed]:
     """What becomes of every record of a stream, numbered slot by slot."""
-    waiting, placed, begin = Waiting(rules, seed), dict[int, Placed](), 0
+    waiting, placed, begin = Waiting(rules, Chance(seed)), dict[int, Placed](), 0
     for slot in sorted(slots):
         records = range(begin, begin + len(slots[slot]))
         note(waiting.step(slot, records, slots[slot], people), slot, placed)
@@ -85,10 +84,8 @@ def arranged(
     slots: Slots, orders: Mapping[int, Sequence[int]], value: Sequence[int], rules: Rules
 ) -> list[Outcome]:
     """A stream whose records come in given orders instead of random ones."""
-    waiting, out = Waiting(rules, seed=5), []
-    for slot in sorted(slots):
-        cells = Cells([(record, value[record]) for record in orders[slot]])
-        out.append(waiting.arranged(slot, cells, Draws(5, slot, BUCKETS)))
+    waiting = Waiting(rules, Chance(5))
+    out = [waiting.take(slot, [(record, value[record]) for record in orders[slot]]) for slot in sorted(slots)]
     return [*out, Outcome(withheld=waiting.end())]
 
 
@@ -154,7 +151,7 @@ def test_rows_of_a_value_are_taken_uniformly() -> None:
     """Of five records of the commonest value each is held as often as the others, over many seeds."""
     held: Counter[int] = Counter()
     for seed in range(3000):
-        waiting = Waiting(Rules(3, 2, 3), seed)
+        waiting = Waiting(Rules(3, 2, 3), Chance(seed))
         waiting.step(1, range(12), [0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7])
         held.update(record for packet in waiting.packets for record in packet.records if record < 5)
     total = sum(held.values())
@@ -166,7 +163,7 @@ def test_the_number_of_a_bucket_does_not_tell_a_mixed_one() -> None:
     """Over many seeds the bucket with guests has every number equally often."""
     numbers: Counter[int] = Counter()
     for seed in range(2000):
-        waiting = Waiting(Rules(3, 2, 3), seed)
+        waiting = Waiting(Rules(3, 2, 3), Chance(seed))
         waiting.step(1, range(5), [0, 0, 1, 2, 3])
         outcome = waiting.step(2, range(5, 16), range(4, 15))
         numbers.update({bucket for packet, bucket in outcome.published if packet.origin == 1})
@@ -178,7 +175,7 @@ def test_the_number_of_a_bucket_does_not_tell_a_mixed_one() -> None:
 
 def test_a_held_slot_is_held_as_little_as_can_be() -> None:
     """One value too common by e records: packets of l' reduce that by l - l' each, the floor of fact P2."""
-    waiting = Waiting(Rules(4, 3, 7), seed=1)
+    waiting = Waiting(Rules(4, 3, 7), Chance(1))
     values = [0] * 15 + list(range(1, 36))  # l * 15 - 50 = 10 too many
     waiting.step(1, range(50), values)
     assert [len(packet.records) for packet in waiting.packets] == [3] * 10
@@ -190,20 +187,19 @@ def test_what_is_kept_count_of_is_what_there_is() -> None:
     rng = random.Random(1)  # noqa: S311
     for _ in range(200):
         values = [rng.randrange(6) for _ in range(rng.randrange(30))]
-        cells, tally, out = Cells(list(enumerate(values))), Tally(values), []
+        core: Core = Core(enumerate(values))
+        tally, out = core.tally, []
         for _ in range(40):
-            filled = [value for value, cell in cells.records.items() if cell]
+            filled = [value for value, cell in core.records.items() if cell]
             if filled and rng.random() < 0.6:
                 value = rng.choice(filled)
-                out.append((value, cells.take(value)))
-                tally.remove([value])
+                out.append((value, core.take(value)))
             elif out:
                 value, record = out.pop(rng.randrange(len(out)))
-                cells.put_back(value, record)
-                tally.add([value])
-            left = {value: len(cell) for value, cell in cells.records.items()}
+                core.put_back(value, record)
+            left = {value: len(cell) for value, cell in core.records.items()}
             most = max(left.values(), default=0)
             top = [value for value, count in left.items() if count == most]
-            assert (cells.size, cells.highest, cells.at_highest()) == (sum(left.values()), most, top)
-            assert (tally.size, tally.highest, tally.at_highest()) == (cells.size, most, set(top))
-            assert tally.lack(3) == 3 * most - cells.size
+            assert core.at_highest() == top
+            assert (tally.size, tally.highest, tally.at_highest()) == (sum(left.values()), most, set(top))
+            assert tally.lack(3) == 3 * most - tally.size

@@ -53,15 +53,6 @@ def test_pushed_slot_by_slot_or_in_one_go_it_is_the_same(people: bool) -> None:
     ]
 
 
-def test_long_streams_go_through_the_kernel_with_the_same_result() -> None:
-    table = cases(520, 50)
-    whole, ledger = tv.publish_stream(table, ROLES, **PACKETS)
-    slots = tv.StreamPublisher(ROLES, **PACKETS).push(table)
-    assert table.num_rows > 25_000
-    assert pa.concat_tables([slot.data for slot in slots]).equals(whole.table)
-    assert tv.verify(whole, ledger)
-
-
 def test_rows_may_come_in_any_order_and_lack_a_value() -> None:
     table = cases(20, 40)
     table = table.take(pa.array(np.random.default_rng(2).permutation(table.num_rows)))
@@ -88,18 +79,18 @@ def test_the_plain_method_is_as_it_was() -> None:
         ({"protect_slot": True}, "got bool"),
         ({"protect_slot": 2.0}, "got float"),
         ({"l": 2, "protect_slot": 2}, "from 2 to l - 1 = 1, got 2"),
-        ({"spread": 0}, "`spread` must be a whole number of at least 1, got 0"),
-        ({"spread": 7}, "`spread` must be at most 6, got 7"),
-        ({"fillers": -1}, "`fillers` must be a whole number of at least 0, got -1"),
-        ({"fillers": "8"}, "`fillers` must be a whole number of at least 0, got str"),
-        ({"window": 1}, "`window` must be a whole number of at least 2, got 1"),
-        ({"filler": "always"}, "`protect_slot` and `filler` do not go together"),
-        ({"jitter": 1}, "`protect_slot` and `jitter` do not go together"),
-        ({"first_window": "exact"}, "`protect_slot` and `first_window` do not go together"),
-        ({"buckets": "none"}, "`protect_slot` and `buckets` do not go together"),
-        ({"late": "move"}, "`protect_slot` and `late` do not go together"),
-        ({"protect_slot": None, "spread": 2}, "`spread` goes with `protect_slot` only"),
-        ({"protect_slot": None, "fillers": 2}, "`fillers` goes with `protect_slot` only"),
+        ({"spread": 0}, "`spread` must be a whole number from 1 to 10,000, got 0"),
+        ({"spread": 7}, "`spread` must be below `window`, which is 7, got 7"),
+        ({"fillers": -1}, "`fillers` must be a whole number from 0 to 10,000, got -1"),
+        ({"fillers": "8"}, "`fillers` must be a whole number from 0 to 10,000, got str"),
+        ({"window": 1}, "`window` must be at least 2 with `protect_slot`, got 1"),
+        ({"filler": "always"}, "`protect_slot` and `filler` exclude each other"),
+        ({"jitter": 1}, "`protect_slot` and `jitter` exclude each other"),
+        ({"first_window": "exact"}, "`protect_slot` and `first_window` exclude each other"),
+        ({"buckets": "none"}, "`protect_slot` and `buckets` exclude each other"),
+        ({"late": "move"}, "`protect_slot` and `late` exclude each other"),
+        ({"protect_slot": None, "spread": 2}, "`spread` applies with `protect_slot` only"),
+        ({"protect_slot": None, "fillers": 2}, "`fillers` applies with `protect_slot` only"),
     ],
 )
 def test_what_does_not_go_is_refused(options: dict[str, Any], said: str) -> None:
@@ -183,5 +174,5 @@ def test_a_late_record_is_refused_with_a_hint_that_goes_with_packets() -> None:
         with pytest.raises(tv.InputError) as refused:
             publisher.push(cases(1, 20))
         assert refused.value.code == "late"
-        assert ("--late move" in refused.value.hint) == moves_on
+        assert ('late="move"' in refused.value.hint) == moves_on
         assert ("into the next stream" in refused.value.hint) != moves_on

@@ -151,9 +151,6 @@ def test_memory_does_not_grow_with_the_stream() -> None:
         )
         rows += count
         published += sum(slot.data.num_rows for slot in publisher.push(table))
-        stream = publisher._stream
-        assert len(stream.snapshots) <= 2 * 4
-        assert set(stream.window.published) <= set(range(stream.last - 3, stream.last + 1))  # type: ignore[operator]
         sizes.append(len(publisher.state()))
     assert publisher.facts["slots_published"] > 2900
     assert max(sizes[15:]) < 1.5 * max(sizes[:5])

@@ -1,28 +1,110 @@
-"""Records as they come in: typed, each with its slot, incomplete ones set aside."""
+"""Records as they come in: typed, each with its slot, incomplete ones set aside.
+
+Slots are whole numbers without holes, each with a label. Where times are slot numbers they are taken as they
+are; else a granularity says which slot a time is in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.relation import Relation
+from timeveil.calendar.axis import clocks, instants
+from timeveil.calendar.catalogue import resolve
+from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.errors import InputError, raising
+from timeveil.models.stream.method.chance import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
-from timeveil.models.stream.method.slots import Ints, Slots, slots_of
+from timeveil.models.stream.method.stream import Values
 from timeveil.reading import read
 from timeveil.reading.columns import without_nan
+from timeveil.reading.encoding import plain
 
 WIDEST_GAP = 1_000_000
+END_OF_TIME = 253_402_300_799
+"""The last second of the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """How times are cut into slots: by a granularity, or not at all where times are slot numbers.
+
+    >>> days = slots_of("day", TimeAxis("civil", pa.date32()))
+    >>> days.labels([19_723, 19_724]).to_pylist()
+    ['2024-01-01', '2024-01-02']
+    >>> slots_of("day", TimeAxis("relative", pa.int64())).labels([4]).to_pylist()
+    [4]
+    """
+
+    axis: TimeAxis
+    granularity: Granularity | None
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type that slots are published in."""
+        return pa.int64() if self.granularity is None else pa.string()
+
+    def index(self, times: pa.ChunkedArray) -> Ints:
+        """The slot of each time; where clocks are put back, the repeated hour stays in its last slot."""
+        if self.granularity is None:
+            return np.asarray(times.to_numpy(), np.int64)
+        moments = instants(self.axis, times)
+        if self.axis.kind == "zoned":
+            moments = clocks(self.axis, moments).settled(moments)
+        slot = self.granularity.index(moments)
+        outside = int(np.count_nonzero(slot == GAP)) if self.granularity.has_gaps else 0
+        if outside:
+            raise InputError(
+                f"{outside} of {len(slot)} times are in no granule of `{self.granularity.name}`",
+                hint="choose a {slot} without gaps, such as hour, day, week or month",
+                code="gap",
+            )
+        return slot
+
+    def refuse_beyond(self, last: int) -> None:
+        """Dates have four digits for the year; a slot after the last of them has no label."""
+        if self.granularity is None or self.axis.kind == "relative":
+            return
+        end = int(self.granularity.index(np.array([END_OF_TIME]))[0])
+        if end != GAP and last > end:
+            raise InputError(
+                "records would be published after the year 9999",
+                hint="check for wrong dates, or lower {jitter}",
+                code="bad-time",
+            )
+
+    def labels(self, slots: Sequence[int] | Ints) -> pa.Array:
+        """Slots as they are published."""
+        numbers = np.asarray(slots, np.int64)
+        if self.granularity is None:
+            return pa.array(numbers)
+        return pa.array(self.granularity.label(numbers), pa.string())
+
+    def label(self, slot: int) -> str | int:
+        """One slot as it is published."""
+        label: str | int = self.labels([slot])[0].as_py()
+        return label
+
+
+@cache
+def slots_of(slot: str | Granularity, axis: TimeAxis) -> Slots:
+    """The slots of an axis; a granularity that does not fit it is refused."""
+    if axis.kind == "relative" and axis.unit is None:
+        resolve([slot], TimeAxis("civil", pa.timestamp("s")))  # a misspelt name is an error, needed or not
+        return Slots(axis, None)
+    return Slots(axis, resolve([slot], axis)[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """A table that was read: `slot` of every row that is complete, and which rows those are, if not all."""
+    """A table that was read: `slot` of every complete row, and which rows those are, if not all."""
 
     relation: Relation
     slots: Slots
@@ -31,24 +113,31 @@ class Arrivals:
 
     @property
     def incomplete(self) -> int:
-        """Rows that lack a time, a respondent or a sensitive value."""
+        """Rows that lack a time, a person or a sensitive value."""
         return self.relation.rows - len(self.slot)
 
     def rows(self, columns: list[str]) -> pa.Table:
-        """Some columns of the complete rows."""
+        """Columns of the complete rows."""
         table = self.relation.table.select(columns)
         return table if self.complete is None else table.take(pa.array(self.complete))
 
 
 def arrivals(table: Any, settings: Settings) -> Arrivals:
-    """Read a table of records and say which slot each belongs to."""
+    """Read a table of records and find the slot of each."""
     relation = _relation(table, settings)
-    slots = slots_of(settings.slot, relation.clock)
+    slots = slots_of(settings.options.slot, relation.clock)
     complete = _complete(relation, settings)
     times = relation.table.column(relation.time)
     slot = slots.index(times if complete is None else times.take(pa.array(complete)))
-    slots.refuse_beyond(int(slot.max(initial=0)) + settings.jitter)
+    slots.refuse_beyond(int(slot.max(initial=0)) + settings.options.jitter)
     return Arrivals(relation, slots, slot, complete)
+
+
+def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
+    """The code of every sensitive value; new values are numbered in the order of the column."""
+    encoded = plain(column).combine_chunks().dictionary_encode()
+    codes = values.codes(encoded.dictionary.to_pylist())
+    return codes[encoded.indices.to_numpy()] if len(codes) else codes
 
 
 def _relation(table: Any, settings: Settings) -> Relation:
@@ -59,46 +148,39 @@ def _relation(table: Any, settings: Settings) -> Relation:
         relation = read(
             table,
             settings.roles,
-            zone=settings.zone,
-            unit=settings.unit,
-            nulls=settings.nulls,
+            zone=settings.options.zone,
+            unit=settings.options.unit,
+            nulls=settings.options.nulls,
             needs=("time", "sensitive"),
             slot_numbers=True,
         )
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
-    _refuse_nanoseconds(name, column)
-    _refuse_far(name, column)
-    plain = without_nan(column)
-    if plain is column:
+    _refuse_times(name, column)
+    numbers = without_nan(column)
+    if numbers is column:
         return relation
-    place = relation.table.column_names.index(name)
-    data = relation.table.set_column(place, name, plain)
+    data = relation.table.set_column(relation.table.column_names.index(name), name, numbers)
     return Relation(relation.roles, data, relation.axis, relation.dropped, relation.source)
 
 
-def _refuse_nanoseconds(name: str, column: pa.ChunkedArray) -> None:
-    """Values are told apart as Python tells them apart, and it knows no times below a microsecond."""
+def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
+    """Sensitive values are Python objects, and Python has no nanoseconds and no years beyond 1 to 9999."""
     kind = column.type
-    if not (pa.types.is_time64(kind) or pa.types.is_timestamp(kind)) or kind.unit != "ns":
+    if not pa.types.is_temporal(kind) or pa.types.is_interval(kind):
         return
-    coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
+    if (pa.types.is_time64(kind) or pa.types.is_timestamp(kind)) and kind.unit == "ns":
+        coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
+        error = InputError(
+            f"column `{name}` has times finer than a microsecond",
+            hint="round them, or convert them to text",
+            code="unsupported-input",
+        )
+        with raising(error, on=pa.ArrowInvalid):
+            column.cast(coarser)
     error = InputError(
-        f"column `{name}` has times finer than a microsecond",
-        hint="round them, or give them as text",
-        code="unsupported-input",
-    )
-    with raising(error, on=pa.ArrowInvalid):
-        column.cast(coarser)
-
-
-def _refuse_far(name: str, column: pa.ChunkedArray) -> None:
-    """Nor does it know years below 1 or above 9999."""
-    if not pa.types.is_temporal(column.type) or pa.types.is_interval(column.type):
-        return
-    error = InputError(
-        f"column `{name}` has times outside of the years 1 to 9999",
-        hint="see that no date is wrong, or give them as text",
+        f"column `{name}` has times outside the years 1 to 9999",
+        hint="check for wrong dates, or convert them to text",
         code="unsupported-input",
     )
     with raising(error, on=(OverflowError, ValueError)):
@@ -106,44 +188,44 @@ def _refuse_far(name: str, column: pa.ChunkedArray) -> None:
 
 
 def _complete(relation: Relation, settings: Settings) -> Ints | None:
-    """Numbers of the rows that have all a stream needs; none if all have."""
+    """Numbers of the rows that have everything a stream needs; None if all have."""
     roles, table = relation.roles, relation.table
     needed = [name for name in (roles.time, roles.respondent, *roles.sensitive) if name is not None]
     lacking = [name for name in needed if table.column(name).null_count]
     if not lacking:
         return None
-    if settings.nulls == "error":
+    if settings.options.nulls == "error":
         count, name = table.column(lacking[0]).null_count, lacking[0]
         first = pc.index(pc.is_null(table.column(name)), value=True).as_py() + 1
         raise InputError(
             f"column `{name}` has {count} nulls, the first in row {first}",
-            hint='fill them in, or let those rows be withheld with nulls="withhold" (--nulls withhold)',
+            hint='fill them in, or withhold those rows with {nulls="withhold"}',
             code="nulls",
             facts={"column": name, "count": count, "row": first},
         )
-    there: npt.NDArray[np.bool_] = np.ones(relation.rows, np.bool_)
+    complete = np.ones(relation.rows, np.bool_)
     for name in lacking:
-        there &= np.asarray(table.column(name).is_valid())
-    return np.flatnonzero(there)
+        complete &= np.asarray(table.column(name).is_valid())
+    return np.flatnonzero(complete)
 
 
 def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:
-    """Slots in order must not leave out more than `most` slots, and never a million of them."""
+    """Sorted slots must not leave out more than `most` slots in a row, and never a million of them."""
     if len(slot) == 0:
         return
     begin = slot[:1] if after is None else np.array([after])
     widest = int(np.diff(slot, prepend=begin).max(initial=0)) - 1
     if widest >= WIDEST_GAP:
         raise InputError(
-            f"{widest:,} slots without a record lie between two records",
-            hint="see that times are in the unit you think, or choose longer slots with slot=... (--slot)",
+            f"gap of {widest:,} empty slots between two records",
+            hint="check the {unit} of the times, or choose a longer {slot}",
             code="gap",
         )
     if most is not None and widest > most:
         raise InputError(
-            f"{widest:,} slots without a record lie before a record, and at most {most:,} may",
-            hint="see that no date is wrong: all of these slots would be final; if they are right, allow so "
-            "many with max_gap=... (--max-gap)",
+            f"gap of {widest:,} empty slots before a record; at most {most:,} are allowed",
+            hint="check for wrong dates, because all of these slots would become final; if they are right, "
+            f"use {{max_gap={widest}}}",
             code="gap",
             facts={"gap": widest},
         )

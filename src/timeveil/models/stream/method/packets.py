@@ -1,17 +1,17 @@
 """Closed packets: a method that holds against someone who knows the true slot.
 
-A packet is made of records of one slot, all of different values, and shares one fate: all of them stay, or
-move by the same number of slots, or are withheld, and they stand in one bucket. So whoever sees that
-somebody's record has moved or is missing learns that its value is one of the packet's, and no more: exchange
-the values of two records of a packet, and every count that a choice goes by is the same.
+A packet consists of records of one slot, all of different values, and has one fate: all of them stay, or
+move by the same number of slots, or are withheld, and they share one bucket. Someone who sees that a
+person's record has moved or is missing learns that its value is one of the packet's, and no more: exchange
+the values of two records of a packet, and every count that a choice depends on is the same.
 
-What is chosen goes by counts of values and by chance alone. Which record of a value is taken goes by chance
-alone. People matter in one way: nobody stands twice in a published slot, and a packet that would bring that
-about waits, or is withheld, whole.
+Choices depend on counts of values and on chance only. Which record of a value is taken depends on chance
+only. People matter in one way: nobody is in a published slot twice, and a packet that would bring that about
+waits, or is withheld, whole.
 
     1 HOLD     take packets off the slot until what is left, its core, is l-eligible; they move on
     2 FILL     let some more packets wait, for later slots that lack records
-    3 MIX      the packets that are due with packets of the slot's own, until together they are l-eligible
+    3 MIX      packets that are due with packets of the slot itself, until together they are l-eligible
     4 PUBLISH  the core in buckets of its own, the mixture in others
 
 Cost: per slot its records, and per packet the different values of its slot.
@@ -19,21 +19,20 @@ Cost: per slot its records, and per packet the different values of its slot.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from timeveil.models.stream.method.buckets import bucket_cells
-from timeveil.models.stream.method.cells import Cells
-from timeveil.models.stream.method.chance import BUCKETS, PACKETS, Draws
-from timeveil.models.stream.method.mixture import Mixture, Packet
+from timeveil.models.stream.method.chance import CELLS, PACKETS, Chance
+from timeveil.models.stream.method.mixture import Core, Mixture, Packet
+from timeveil.models.stream.method.placing import deal
 
-People = Mapping[int, Hashable] | None
-"""Whose each record is, those that wait included; None where that is not known."""
+People = Mapping[int, Hashable]
+"""Record to person, waiting records included; empty where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """No value above 1 in l, packets of `size` values, nobody more than window - 1 slots late.
+    """No value above 1 in l, packets of `size` values, no record more than window - 1 slots late.
 
     Held packets are due 1 to `spread` slots later; up to `fillers` packets wait for the sake of others.
     """
@@ -50,7 +49,7 @@ class Rules:
 class Outcome:
     """What became of packets in one slot: published, each with its bucket, or withheld for good.
 
-    `buckets` is how many there are, `conflicts` how many records are withheld because of people.
+    `conflicts` is how many records are withheld because a person would be in the slot twice.
     """
 
     published: list[tuple[Packet, int]] = field(default_factory=list)
@@ -60,108 +59,108 @@ class Outcome:
 
 
 class Waiting:
-    """The packets that wait, oldest first, and the number that the next packet gets.
+    """The packets that wait, oldest first, and the number of the next packet.
 
-    >>> waiting = Waiting(Rules(l=3, size=2, window=3), seed=1)
+    >>> waiting = Waiting(Rules(l=3, size=2, window=3), Chance(1))
     >>> outcome = waiting.step(1, records=[0, 1, 2, 3], values=[0, 0, 1, 2])
-    >>> outcome.published, [sorted(packet.values) for packet in waiting.packets]
-    ([], [[0, 2], [0, 1]])
+    >>> outcome.published, [packet.values[0] for packet in waiting.packets]
+    ([], [0, 0])
     >>> outcome = waiting.step(2, records=[4, 5, 6, 7, 8, 9, 10], values=[1, 2, 3, 4, 5, 6, 7])
     >>> sorted((packet.origin, len(packet.values)) for packet, _ in outcome.published)
     [(1, 2), (1, 2), (2, 2), (2, 2), (2, 3)]
     """
 
-    def __init__(self, rules: Rules, seed: int) -> None:
+    def __init__(self, rules: Rules, chance: Chance) -> None:
         self.rules = rules
-        self.seed = seed
+        self.chance = chance
         self.packets: list[Packet] = []
         self.number = 0
 
     def step(
-        self, slot: int, records: Sequence[int], values: Sequence[int], people: People = None
+        self, slot: int, records: Sequence[int], values: Sequence[int], people: People | None = None
     ) -> Outcome:
-        """The next slot, all of whose records have come."""
-        shuffling, order = Draws(self.seed, slot, BUCKETS), list(range(len(records)))
-        shuffling.shuffle(order)
-        cells = Cells([(records[place], values[place]) for place in order])
-        return self.arranged(slot, cells, shuffling, people)
+        """Take the next slot with all its records."""
+        order = self.chance.words(slot, CELLS, len(records)).argsort().tolist()
+        return self.take(slot, ((records[at], values[at]) for at in order), people)
 
-    def arranged(self, slot: int, cells: Cells, shuffling: Draws, people: People = None) -> Outcome:
-        """The same with records that are in random order."""
-        today = Today(self, slot, cells, people)
-        today.hold()
-        today.fill()
-        today.mix()
-        today.publish(shuffling)
-        self.packets = [one for one in self.packets if one.number not in today.gone]
-        return today.outcome
+    def take(self, slot: int, shuffled: Iterable[tuple[int, int]], people: People | None = None) -> Outcome:
+        """The same with records, and their values, that are in random order already."""
+        step = SlotStep(self, slot, Core(shuffled), people or {})
+        step.hold()
+        step.fill()
+        step.mix()
+        step.publish()
+        self.packets = [packet for packet in self.packets if packet.number not in step.gone]
+        return step.outcome
 
     def end(self) -> list[Packet]:
-        """No slot comes any more: what waits is withheld."""
-        left, self.packets = self.packets, []
-        return left
+        """No slot arrives any more: the packets that wait are withheld."""
+        packets, self.packets = self.packets, []
+        return packets
 
 
-class Today:
+class SlotStep:
     """One slot on its way through the four steps.
 
-    `least` is how many different values a packet of it must have: the rules' size, or as many as the slot
-    allows. `present` are the people of its records and of its guests, `shown` those of its own packets that
-    were mixed.
+    `least` is how many different values a packet of the slot must have: the rules' size, or as many as the
+    slot allows. `present` are the people of its records and guests, `mixed` those of its own packets that
+    are to be published.
     """
 
-    def __init__(self, waiting: Waiting, slot: int, cells: Cells, people: People) -> None:
-        self.waiting, self.rules, self.slot, self.cells = waiting, waiting.rules, slot, cells
+    def __init__(self, waiting: Waiting, slot: int, core: Core, people: People) -> None:
+        self.waiting, self.rules, self.slot, self.core = waiting, waiting.rules, slot, core
         self.people = people
-        self.draws = Draws(waiting.seed, slot, PACKETS)
+        self.draws = waiting.chance.draws(slot, PACKETS)
         self.mixture = Mixture()
         self.outcome = Outcome()
         self.gone: set[int] = set()
         self.called: set[int] = set()
         self.fillers: list[Packet] = []
-        self.skewed = not cells.is_eligible(self.rules.l)
-        self.least = min(self.rules.size, cells.size // cells.highest) if cells.size else 0
-        own = [record for cell in cells.records.values() for record in cell]
-        self.present = {people[record] for record in own} if people else set()
-        self.shown: set[Hashable] = set()
+        self.skewed = not core.is_eligible(self.rules.l)
+        self.least = min(self.rules.size, core.tally.size // core.tally.highest) if core.records else 0
+        self.present: set[Hashable] = set()
+        if people:
+            self.present = {people[record] for cell in core.records.values() for record in cell}
+        self.mixed: set[Hashable] = set()
 
     def hold(self) -> None:
-        """Take packets off the slot, those with its commonest values, until what is left is l-eligible."""
-        held: list[Packet] = []
-        while not self.cells.is_eligible(self.rules.l):
-            values = self.cells.pick_highest(self.least, self.draws)
+        """HOLD: take packets with the commonest values off the slot until the core is l-eligible."""
+        packets: list[Packet] = []
+        while not self.core.is_eligible(self.rules.l):
+            values = self.core.pick_highest(self.least, self.draws)
             if values is None:
-                self._join(held)
+                self._join(packets)
                 break
-            held.append(self._packet(values))
-        for packet in held:
+            packets.append(self._packet(values))
+        for packet in packets:
             self._wait(packet)
 
-    def _join(self, held: list[Packet]) -> None:
-        """Records that are left without enough others join packets that lack their value."""
-        for value, cell in self.cells.records.items():
+    def _join(self, packets: list[Packet]) -> None:
+        """Residue: each record left without enough others joins a packet that lacks its value."""
+        for value, cell in self.core.records.items():
             for _ in range(len(cell)):
-                lacking = [packet for packet in held if value not in packet.values]
+                lacking = [packet for packet in packets if value not in packet.values]
                 packet = lacking[self.draws.below(len(lacking))]
                 packet.values.append(value)
-                packet.records.append(self.cells.take(value))
+                packet.records.append(self.core.take(value))
 
     def fill(self) -> None:
-        """Let packets without the commonest values wait, where the slot can spare them."""
+        """FILL: let packets without the commonest values wait, where the slot can spare them."""
         waiting = sum(packet.filler for packet in self.waiting.packets)
         while not self.skewed and waiting < self.rules.fillers and self._can_spare():
-            values = self.cells.pick(self.rules.size, self.draws, barred=self.cells.at_highest())
+            values = self.core.pick(self.rules.size, self.draws, barred=self.core.tally.at_highest())
             if values is None:
                 return
             self._wait(self._packet(values), filler=True)
             waiting += 1
 
     def mix(self) -> None:
-        """Bring the packets that are due together with others, until they are l-eligible or put off."""
+        """MIX: bring the packets that are due together with others, until l-eligible or put off."""
         mixture, rules = self.mixture, self.rules
-        closed = not self.cells.records and not rules.fill_empty
-        self.fillers = [one for one in self.waiting.packets if one.filler and one.origin < self.slot]
-        for packet in [packet for packet in self.waiting.packets if packet.due <= self.slot]:
+        closed = not self.core.records and not rules.fill_empty
+        waiting = self.waiting.packets
+        self.fillers = [packet for packet in waiting if packet.filler and packet.origin < self.slot]
+        for packet in [packet for packet in waiting if packet.due <= self.slot]:
             if closed or self._meets(packet):
                 self._put_off(packet, conflict=not closed)
             else:
@@ -171,24 +170,24 @@ class Today:
                 packet = mixture.send_off()
                 self.present.difference_update(self._people(packet))
                 self._put_off(packet)
-        while len(mixture.own) < len(mixture.guests) and self._help():
+        while len(mixture.natives) < len(mixture.guests) and self._help():
             pass  # more than needed, so that buckets can be smaller
         if not mixture.guests:
-            while mixture.own:
-                self._return(mixture.own.pop())
+            while mixture.natives:
+                self._return(mixture.natives.pop())
 
     def _help(self) -> bool:
-        """A packet of the slot's own joins, without the commonest values of the mixture."""
+        """(a) A packet of the slot itself joins, without the commonest values of the mixture."""
         if not self._can_spare():
             return False
-        values = self.cells.pick(self.rules.size, self.draws, barred=self.mixture.at_highest())
+        values = self.core.pick(self.rules.size, self.draws, barred=self.mixture.tally.at_highest())
         if values is not None:
             self._join_mixture(self._packet(values))
         return values is not None
 
     def _call_filler(self) -> bool:
-        """A filler joins before it is due, the oldest that lacks the commonest values."""
-        top = self.mixture.at_highest()
+        """(b) A filler joins before it is due, the oldest that lacks the commonest values."""
+        top = self.mixture.tally.at_highest()
         for packet in self.fillers:
             if self.slot < packet.due and packet.number not in self.called and top.isdisjoint(packet.values):
                 self.called.add(packet.number)
@@ -198,30 +197,28 @@ class Today:
         return False
 
     def _help_at_any_cost(self) -> bool:
-        """For a guest in its last slot: a packet of the slot's own joins, and others are held instead."""
-        last = self.slot - self.rules.window + 1
-        if self.mixture.guests[0].origin > last:
+        """(c) For a guest in its last slot: a packet of the slot joins, and others are held instead."""
+        if self.mixture.guests[0].origin > self.slot - self.rules.window + 1:
             return False
-        values = self.cells.pick(self.rules.size, self.draws, barred=self.mixture.at_highest())
+        values = self.core.pick(self.rules.size, self.draws, barred=self.mixture.tally.at_highest())
         if values is None:
             return False
-        packet, cells = self._packet(values), self.cells
-        if cells.size < self.least * cells.highest:  # packets as large as they must be could not be made
+        packet, tally = self._packet(values), self.core.tally
+        if tally.size < self.least * tally.highest:  # packets as large as they must be could not be made
             self._dissolve(packet)
             return False
         self._join_mixture(packet)
         self.hold()
         return True
 
-    def publish(self, shuffling: Draws) -> None:
-        """The core in buckets of its own, each a packet; the mixture in buckets of whole packets.
+    def publish(self) -> None:
+        """PUBLISH: the core in buckets of its own, each a packet; the mixture in buckets of whole packets.
 
-        Buckets are numbered by chance, so that a number does not tell which of the two it is.
+        Buckets are numbered by chance, so that a number does not reveal which of the two it is.
         """
         groups: list[list[Packet]] = []
-        for bucket in bucket_cells(self.cells.records, self.rules.l, shuffling):
-            packet = Packet(self._next(), self.slot, list(bucket), list(bucket.values()))
-            if self._is_shown(packet):
+        for packet in self._core_packets():
+            if self._is_mixed(packet):
                 self._withhold(packet, conflict=True)
             else:
                 groups.append([packet])
@@ -229,28 +226,38 @@ class Today:
             groups.append(group)
             self.gone.update(packet.number for packet in group)
         numbers = list(range(len(groups)))
-        shuffling.shuffle(numbers)
+        self.draws.shuffle(numbers)
         for number, group in zip(numbers, groups, strict=True):
             self.outcome.published += [(packet, number) for packet in group]
         self.outcome.buckets = len(groups)
 
+    def _core_packets(self) -> list[Packet]:
+        """The core dealt out to as many packets as it has room for; every one has at least l values."""
+        cells = self.core.records
+        buckets = deal(self.slot, [len(cell) for cell in cells.values()], self.rules.l, self.waiting.chance)
+        packets = [self._packet([]) for _ in range(int(buckets.max(initial=-1)) + 1)]
+        dealt = iter(buckets.tolist())
+        for value, cell in cells.items():
+            for record in cell:
+                packet = packets[next(dealt)]
+                packet.values.append(value)
+                packet.records.append(record)
+        return packets
+
     def _can_spare(self) -> bool:
         """Whether the core stays l-eligible without a packet, whatever its values."""
-        return self.cells.is_eligible(self.rules.l, without=self.rules.size)
-
-    def _next(self) -> int:
-        self.waiting.number += 1
-        return self.waiting.number - 1
+        return self.core.is_eligible(self.rules.l, without=self.rules.size)
 
     def _packet(self, values: list[int]) -> Packet:
-        return Packet(self._next(), self.slot, values, [self.cells.take(value) for value in values])
+        number, self.waiting.number = self.waiting.number, self.waiting.number + 1
+        return Packet(number, self.slot, values, [self.core.take(value) for value in values])
 
     def _dissolve(self, packet: Packet) -> None:
         for value, record in zip(packet.values, packet.records, strict=True):
-            self.cells.put_back(value, record)
+            self.core.put_back(value, record)
 
     def _wait(self, packet: Packet, *, filler: bool = False) -> None:
-        """Hold a packet of today; one in which somebody stands twice can never be published."""
+        """Hold a packet of this slot; one that has a person twice can never be published."""
         packet.due, packet.filler = self.slot + 1 + self.draws.below(self.rules.spread), filler
         if self._is_double(packet):
             self._withhold(packet, conflict=True)
@@ -258,7 +265,7 @@ class Today:
             self.waiting.packets.append(packet)
 
     def _put_off(self, packet: Packet, *, conflict: bool = False) -> None:
-        """A guest waits for the next slot, or is withheld if this one was its last."""
+        """(d) A guest waits for the next slot, or is withheld if this one was its last."""
         if self.slot - packet.origin >= self.rules.window - 1:
             self._withhold(packet, conflict=conflict)
         else:
@@ -274,36 +281,36 @@ class Today:
         self.present.update(self._people(packet))
 
     def _join_mixture(self, packet: Packet) -> None:
-        """One of the slot's own comes in; it is withheld if somebody in it stands there already."""
-        if self._is_shown(packet):
+        """Add a packet of the slot itself; it is withheld if one of its people is in the mixture already."""
+        if self._is_mixed(packet):
             self._withhold(packet, conflict=True)
         else:
             self.mixture.help(packet)
 
     def _return(self, packet: Packet) -> None:
-        """One of the slot's own goes back to the core, or waits if the core has no room for it."""
-        self.shown.difference_update(self._people(packet))
+        """Send a packet of the slot back to the core, or let it wait if the core has no room for it."""
+        self.mixed.difference_update(self._people(packet))
         self._dissolve(packet)
-        if not self.cells.is_eligible(self.rules.l):
+        if not self.core.is_eligible(self.rules.l):
             for value in reversed(packet.values):
-                self.cells.take(value)
+                self.core.take(value)
             self._wait(packet, filler=True)
 
     def _people(self, packet: Packet) -> list[Hashable]:
-        return [] if self.people is None else [self.people[record] for record in packet.records]
+        return [self.people[record] for record in packet.records] if self.people else []
 
     def _is_double(self, packet: Packet) -> bool:
         people = self._people(packet)
         return len(set(people)) < len(people)
 
     def _meets(self, packet: Packet) -> bool:
-        """Whether somebody of a guest has a record in this slot."""
-        return self.people is not None and not self.present.isdisjoint(self._people(packet))
+        """Whether one of a guest's people has a record in this slot."""
+        return bool(self.people) and not self.present.isdisjoint(self._people(packet))
 
-    def _is_shown(self, packet: Packet) -> bool:
-        """Whether somebody of a packet of today is shown already, by it or another; else it is noted."""
+    def _is_mixed(self, packet: Packet) -> bool:
+        """Whether one of a packet's people is to be published already, in it or another; else note them."""
         people = self._people(packet)
-        if self._is_double(packet) or not self.shown.isdisjoint(people):
+        if self._is_double(packet) or not self.mixed.isdisjoint(people):
             return True
-        self.shown.update(people)
+        self.mixed.update(people)
         return False

@@ -1,144 +1,185 @@
-"""Which records stand in a final slot: they are chosen last.
+"""Which records a final slot holds, and which of them share a bucket: both are chosen last.
 
-The window says how many records of each value and origin a slot is to hold. Which ones is drawn when the
-slot is final: the records of a cell (origin, value) are put in a random order under the secret seed, never
-by quasi-identifier, and taken in that order, passing over anybody who stands in the slot already. Where
-some of a cell are to go to a later slot, those who have a record there are taken before, so that they need
-not. What cannot be had without placing somebody twice is withheld, and so is whatever then stands too high.
+The window says how many records of each value and origin a slot is to hold. Which ones is decided when the
+slot is final. The records of a cell (origin, value) are in random order under the secret seed from the
+start, never ordered by quasi-identifier, and are taken in that order, passing over people who are in the
+slot already. Where other records of the cell are to go to a later slot, people who have a record there are
+taken first, so that they need not go. What cannot be taken without placing a person twice waits on or is
+withheld, and so is what then makes a value too common.
+
+Buckets follow Anatomy (Xiao and Tao 2006) by a shorter rule. An l-eligible slot of n records has no value
+more than n // l times, so dealing out its records value by value, in turn, to n // l buckets gives every
+bucket at least l records, all of different values. Values are in random order and so are the records of a
+value: who has which value of a bucket is uniform, and nothing depends on the order of the input.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
-import pyarrow as pa
+import numpy as np
 
-from timeveil.models.stream.method.chance import CELLS, Draws
+from timeveil.models.stream.method.chance import BUCKETS, CELLS, MIXING, Chance, Ints
 from timeveil.models.stream.method.reposition import largest_level
-from timeveil.models.stream.method.window import Published
+from timeveil.models.stream.method.window import Slot, Window
+
+Cells = dict[int, list[int]]
+"""Value to the records that have it, in random order."""
+People = Mapping[int, Hashable]
+"""Record to person; empty where that is unknown."""
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """The records that came in one slot, and which of them still wait for their place.
+    """The records that arrived in one slot: sorted by value and, for one value, in random order.
 
-    `came_from` is each record's true slot, which differs for late and delayed records. `cells` holds, by
-    value, the records that have not been taken, in random order once `drawn`; `published` those that were
-    taken and stayed.
+    `counts` numbers them by value, in the same order.
     """
 
-    slot: int
-    rows: pa.Table
-    values: list[int]
-    came_from: list[int]
-    people: Sequence[Any] | None
-    seed: int = field(repr=False)
-    cells: dict[int, list[int]] = field(default_factory=dict)
-    drawn: set[int] = field(default_factory=set)
-    published: set[int] = field(default_factory=set)
+    records: Ints
+    counts: dict[int, int]
 
-    def __post_init__(self) -> None:
-        for record, value in enumerate(self.values):
-            self.cells.setdefault(value, []).append(record)
+    def cells(self) -> Cells:
+        """The records by value."""
+        cells, begin, records = {}, 0, self.records.tolist()
+        for value, count in self.counts.items():
+            cells[value] = records[begin : begin + count]
+            begin += count
+        return cells
 
-    def draw(self, value: int) -> list[int]:
-        """A cell in its random order."""
-        cell = self.cells[value]
-        if value not in self.drawn:
-            Draws(self.seed, self.slot, CELLS + value).shuffle(cell)
-            self.drawn.add(value)
-        return cell
 
-    def without(self, taken: Sequence[int]) -> None:
-        """Leave out records that were taken before."""
-        gone = set(taken)
-        for value in {self.values[record] for record in taken}:
-            self.cells[value] = [record for record in self.draw(value) if record not in gone]
+def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
+    """Put the records of a slot in their secret order."""
+    order = chance.order(slot, CELLS, values)
+    distinct, sizes = _runs(values[order])
+    return Snapshot(records[order], dict(zip(distinct, sizes, strict=True)))
 
-    @property
-    def unpublished(self) -> list[int]:
-        """Records that were not published, so far."""
-        return [record for record in range(len(self.values)) if record not in self.published]
 
-    @property
-    def taken(self) -> list[int]:
-        """Records that were taken from their cells."""
-        left = {record for cell in self.cells.values() for record in cell}
-        return [record for record in range(len(self.values)) if record not in left]
+def _runs(values: Ints) -> tuple[list[int], list[int]]:
+    """The values of a sorted array and how often each occurs."""
+    heads = [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist(), len(values)]
+    return values[heads[:-1]].tolist(), [end - begin for begin, end in pairwise(heads)]
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A record in its slot: the snapshot it came in, its number there, its value."""
+    """The records of a final slot, grouped by value; `guests` are those of other origins, by origin."""
 
-    arrived: int
-    record: int
-    value: int
-
-
-def place(
-    slot: int,
-    plans: Mapping[int, Published],
-    snapshots: Mapping[int, Snapshot],
-    l: int,
-) -> list[Placed]:
-    """The records of a final slot, in the order in which they came; `plans` are those of the whole window."""
-    planned = plans[slot]
-    placed: list[Placed] = []
-    present: set[Any] = set()
-    for arrived in sorted({origin for cell in planned.values() for origin in cell}, reverse=True):
-        for value in sorted(planned):
-            count = planned[value].get(arrived, 0)
-            if count:
-                awaited = _awaited(slot, value, arrived, plans, snapshots)
-                placed += _take(snapshots[arrived], value, count, present, awaited)
-    wanted = sum(count for cell in planned.values() for count in cell.values())
-    if len(placed) < wanted:
-        placed = _eligible(placed, l)
-    for one in placed:
-        snapshots[one.arrived].published.add(one.record)
-    return sorted(placed, key=lambda one: (one.arrived, one.record))
+    records: Ints
+    counts: dict[int, int]
+    guests: dict[int, list[int]]
 
 
-def _awaited(
-    slot: int, value: int, arrived: int, plans: Mapping[int, Published], snapshots: Mapping[int, Snapshot]
-) -> set[Any]:
-    """People with a record in a later slot to which records of this cell are to go."""
-    if snapshots[arrived].people is None:
-        return set()
-    later = [s for s in plans if s > slot and arrived in plans[s].get(value, ()) and s in snapshots]
-    return {person for s in later for person in snapshots[s].people or ()}
+class Placement:
+    """Takes the records of final slots from their cells.
 
+    `snapshots` are those of slots that are not final; `unplaced` the cells of slots that are, without the
+    records that were taken.
+    """
 
-def _take(snapshot: Snapshot, value: int, count: int, present: set[Any], awaited: set[Any]) -> list[Placed]:
-    """The first records of a cell whose people are not in the slot yet, awaited people before others."""
-    people = snapshot.people
-    if people is None:
-        whole = len(snapshot.cells[value]) == count  # then their order does not matter
-        cell = snapshot.cells[value] if whole else snapshot.draw(value)
-        taken, snapshot.cells[value] = cell[:count], cell[count:]
-    else:
+    def __init__(self, l: int, chance: Chance) -> None:
+        self.l = l
+        self.chance = chance
+        self.snapshots: dict[int, Snapshot] = {}
+        self.unplaced: dict[int, Cells] = {}
+
+    def place(self, slot: Slot, window: Window, people: People) -> Placed:
+        """The records of a final slot; `window` holds the plans of later ones."""
+        number, snapshot = slot.number, self.snapshots.pop(slot.number, None)
+        origins = {origin for cell in slot.published.values() for origin in cell}
+        if snapshot is not None:
+            if origins == {number} and slot.counts == snapshot.counts and _distinct(snapshot, people):
+                return Placed(snapshot.records, snapshot.counts, {})  # the usual case: everybody stays
+            self.unplaced[number] = snapshot.cells()
+        chosen: dict[int, list[tuple[int, int]]] = {}
+        present: set[Hashable] = set()
+        for origin in sorted(origins, reverse=True):
+            for value in sorted(slot.published):
+                count = slot.published[value].get(origin, 0)
+                if count:
+                    taken = self._take(origin, value, count, people, present, window)
+                    chosen.setdefault(value, []).extend((origin, record) for record in taken)
+        if sum(map(len, chosen.values())) < slot.size:
+            self._trim(chosen)
+        return self._mixed(number, chosen)
+
+    def _take(
+        self, origin: int, value: int, count: int, people: People, present: set[Hashable], window: Window
+    ) -> list[int]:
+        """The first records of a cell whose people are not in the slot yet, awaited people before others."""
+        cell = self.unplaced[origin][value]
+        if not people:
+            taken = cell[:count]
+            del cell[:count]
+            return taken
+        awaited = self._awaited(origin, value, people, window)
         taken = []
-        for record in sorted(snapshot.draw(value), key=lambda one: people[one] not in awaited):
+        for record in sorted(cell, key=lambda record: people[record] not in awaited):
             if len(taken) < count and people[record] not in present:
                 present.add(people[record])
                 taken.append(record)
         gone = set(taken)
-        snapshot.cells[value] = [record for record in snapshot.cells[value] if record not in gone]
-    return [Placed(snapshot.slot, record, value) for record in taken]
+        self.unplaced[origin][value] = [record for record in cell if record not in gone]
+        return taken
+
+    def _awaited(self, origin: int, value: int, people: People, window: Window) -> set[Hashable]:
+        """People with a record in a later slot to which records of this cell are to go."""
+        later = [
+            self.snapshots[number]
+            for number, slot in window.slots.items()
+            if number in self.snapshots and origin in slot.published.get(value, ())
+        ]
+        return {people[record] for snapshot in later for record in snapshot.records.tolist()}
+
+    def _trim(self, chosen: dict[int, list[tuple[int, int]]]) -> None:
+        """Put back the records by which a value is too common, those that came furthest first."""
+        most = largest_level([len(records) for records in chosen.values()], self.l)
+        for value, records in chosen.items():
+            while len(records) > most:
+                origin, record = records.pop()
+                self.unplaced[origin][value].insert(0, record)
+
+    def _mixed(self, number: int, chosen: dict[int, list[tuple[int, int]]]) -> Placed:
+        """Chosen records as one array; guests are mixed with the slot's own records of their value."""
+        counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
+        records = np.array([record for value in counts for _, record in chosen[value]], np.int64)
+        guests: dict[int, list[int]] = {}
+        for pairs in chosen.values():
+            for origin, record in pairs:
+                if origin != number:
+                    guests.setdefault(origin, []).append(record)
+        if guests:
+            group = np.repeat(np.arange(len(counts)), list(counts.values()))
+            records = records[self.chance.order(number, MIXING, group)]
+        return Placed(records, counts, guests)
+
+    def leave(self, number: int) -> Cells:
+        """What is left of a slot whose records have had their last chance."""
+        return {value: cell for value, cell in self.unplaced.pop(number, {}).items() if cell}
 
 
-def _eligible(placed: Sequence[Placed], l: int) -> list[Placed]:
-    """Without the records, those that came furthest first, by which a value stands too high."""
-    counts = Counter(one.value for one in placed)
-    most = largest_level(counts.values(), l)
-    kept: list[Placed] = []
-    for one in reversed(placed):
-        if counts[one.value] > most:
-            counts[one.value] -= 1
-        else:
-            kept.append(one)
-    return kept
+def _distinct(snapshot: Snapshot, people: People) -> bool:
+    """Whether no person has two records in the snapshot."""
+    records = snapshot.records.tolist()
+    return not people or len({people[record] for record in records}) == len(records)
+
+
+def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
+    """The bucket of each record of an l-eligible slot, records grouped by value: `counts` of each in turn.
+
+    >>> deal(0, [2, 2, 1], 2, Chance(1)).tolist() in ([0, 1, 0, 1, 0], [1, 0, 1, 0, 0], [0, 1, 1, 0, 0])
+    True
+    """
+    sizes = np.array(counts, np.int64)
+    total = int(sizes.sum())
+    if not total:
+        return np.zeros(0, np.int64)
+    # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).
+    order = chance.words(slot, BUCKETS, len(sizes)).argsort()
+    dealt_before = np.empty_like(sizes)
+    dealt_before[order] = np.cumsum(sizes[order]) - sizes[order]
+    first = np.cumsum(sizes) - sizes
+    buckets: Ints = (np.arange(total) + np.repeat(dealt_before - first, sizes)) % (total // l)
+    return buckets

@@ -1,14 +1,14 @@
 """Optimal reposition at the arrival of a slot (Wang et al. 2010, §V).
 
 A new snapshot has few records and is skewed. Keep as many as l-diversity allows and withhold the others;
-then let withheld records of this and earlier slots take their place in it by relays, as long as that
-lowers the information loss. The result is optimal among all that leave the counts of earlier slots alone
-(Theorem 3).
+then let withheld records of this and earlier slots enter it by relays, as long as that lowers the
+information loss. The result is optimal among all that leave the counts of earlier slots alone (Theorem 3).
 
 Where we depart from the print
     Figure 4, line 4: m is at least 1. With m = 0 a slot that has slack ends the loop with gain left.
     The condition on a value's count in LL-Reposition is tested before each relay, as Example 3 needs.
-    Ties between equal gains go by the value's code.
+    Ties between equal gains are drawn at random; the print leaves them open.
+    No lift is tried where fewer records wait than it needs.
 Beyond the print
     `filler`: a lift may also carry forward published records that their slot can spare.
 Cost: relays times (window + values), Theorem 2; a lift makes at most l relays.
@@ -16,20 +16,22 @@ Cost: relays times (window + values), Theorem 2; a lift makes at most l relays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
-from timeveil.models.stream.method.window import Relay, Window
+from timeveil.models.stream.method.window import Relay, Slot, Window
 
 Filler = Literal["never", "last_chance", "always"]
+Ties = Sequence[int] | None
+"""A random number for every value, which decides between equal gains; None: the smallest value wins."""
 
 
-def reposition(window: Window, l: int, filler: Filler = "never") -> None:
+def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> None:
     """Algorithm OptimalReposition (Figure 4) on the last slot of the window."""
     lifted = True
     while lifted:
         fill_level(window)
-        lifted = lift_level(window, l, filler)
+        lifted = lift_level(window, l, filler, ties)
 
 
 def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
@@ -42,81 +44,100 @@ def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
     return {value: min(count, most) for value, count in counts.items()}
 
 
-def largest_level(counts: Iterable[int], l: int) -> int:
-    """The largest L with sum(min(count, L)) >= l * L; those that satisfy it reach from 0 to it."""
-    numbers = tuple(counts)
-    low, high = 0, max(numbers, default=0)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(min(count, middle) for count in numbers) >= l * middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def largest_level(counts: Collection[int], l: int) -> int:
+    """The largest L with sum(min(count, L)) >= l * L.
+
+    Whatever the k < l commonest values have, the others must supply l - k records for each step of L.
+    """
+    outside = sum(counts)
+    most = max(counts, default=0)
+    if l * most <= outside:
+        return most
+    for k, count in enumerate(sorted(counts, reverse=True)[: l - 1]):
+        most = min(most, outside // (l - k))
+        outside -= count
+    return min(most, outside)
 
 
-def level(window: Window) -> int:
-    """Level(P_W): how often the commonest value stands in the last slot (§II.A)."""
-    return max(window.counts(window.last).values(), default=0)
+def level(slot: Slot) -> int:
+    """Level(P_W): how many records of the slot have its commonest value (§II.A)."""
+    return max(slot.counts.values(), default=0)
 
 
 def fill_level(window: Window) -> None:
     """Strategy I, LP-Reposition: relay what gains without raising the level (§V.A)."""
-    most = level(window)
-    for value in sorted(window.waiting):
-        while window.count(value) < most:
+    slot = window.slots[window.last]
+    most = level(slot)
+    for value in list(window.waiting):
+        while slot.counts.get(value, 0) < most:
             relay = window.relay(value)
             if relay is None or relay.gain <= 0:
                 break
             window.apply(relay)
 
 
-def lift_level(window: Window, l: int, filler: Filler = "never") -> bool:
-    """Strategy II, LL-Reposition: raise the level by one if that gains, else leave all as it was (§V.A)."""
-    most = level(window)
-    needed = max(1, (most + 1) * l - window.sizes[window.last])
-    spare = filler == "always" or (filler == "last_chance" and bool(window.withheld.get(_oldest(window))))
-    done: list[Relay] = []
-    while len(done) < needed:
-        best = _best(window, most, l if spare else None)
+def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> bool:
+    """Strategy II, LL-Reposition: raise the level by one if that gains, else change nothing (§V.A)."""
+    slot = window.slots[window.last]
+    most = level(slot)
+    needed = max(1, (most + 1) * l - slot.size)
+    spare = filler == "always" or (filler == "last_chance" and _oldest_waits(window))
+    if not spare and _room(window, slot, most) < needed:
+        return False
+    relays: list[Relay] = []
+    while len(relays) < needed:
+        best = _best(window, most, l if spare else None, ties)
         if best is None:
             break
         window.apply(best)
-        done.append(best)
-    if len(done) == needed and sum(relay.gain for relay in done) > 0:
+        relays.append(best)
+    if len(relays) == needed and sum(relay.gain for relay in relays) > 0:
         return True
-    for relay in reversed(done):
+    for relay in reversed(relays):
         window.undo(relay)
     return False
 
 
-def _oldest(window: Window) -> int:
-    return window.last - window.width + 1
+def _room(window: Window, slot: Slot, most: int) -> int:
+    """How many waiting records may enter the slot before every value is above the level."""
+    counts = slot.counts
+    return sum(
+        min(count, most + 1 - counts.get(value, 0))
+        for value, count in window.waiting.items()
+        if counts.get(value, 0) <= most
+    )
 
 
-def _best(window: Window, most: int, spare: int | None) -> Relay | None:
-    """The relay of the largest gain, of any sign, among values that stand no higher than the level."""
-    best: Relay | None = None
-    for value in sorted(window.waiting):
-        if window.count(value) <= most:
-            relay = window.relay(value)
-            if relay is not None and (best is None or relay.gain > best.gain):
-                best = relay
-    if spare is None:
-        return best
-    for relay in _fillers(window, most, spare):
-        if best is None or (relay.gain, -relay.value) > (best.gain, -best.value):
-            best = relay
-    return best
+def _oldest_waits(window: Window) -> bool:
+    oldest = window.slots.get(window.last - window.width + 1)
+    return oldest is not None and bool(oldest.withheld)
 
 
-def _fillers(window: Window, most: int, l: int) -> Iterable[Relay]:
+def _best(window: Window, most: int, spare: int | None, ties: Ties = None) -> Relay | None:
+    """The relay of the largest gain, of any sign, among values that are not above the level."""
+    counts = window.slots[window.last].counts
+    candidates = [window.relay(value) for value in window.waiting if counts.get(value, 0) <= most]
+    if spare is not None:
+        candidates += _fillers(window, most, spare)
+    relays = [relay for relay in candidates if relay is not None]
+
+    def rank(relay: Relay) -> tuple[int, int]:
+        return relay.gain, -relay.value if ties is None else ties[relay.value]
+
+    return max(relays, key=rank, default=None)
+
+
+def _fillers(window: Window, most: int, l: int) -> Iterator[Relay | None]:
     """Relays of records that an earlier slot can spare: it stays l-eligible without them."""
-    for slot in range(window.last - 1, _oldest(window) - 1, -1):
-        counts = window.counts(slot) if slot in window.published else {}
-        for value in sorted(counts):
-            highest = max((n - (v == value) for v, n in counts.items()), default=0)
-            if window.sizes[slot] - 1 >= l * highest and window.count(value) <= most:
-                relay = window.filler(value, slot)
-                if relay is not None:
-                    yield relay
+    counts = window.slots[window.last].counts
+    for number in range(window.last - 1, window.last - window.width, -1):
+        slot = window.slots.get(number)
+        if slot is None:
+            continue
+        highest = level(slot)
+        # Taking a record of the commonest value lowers the level only if no other value is as common.
+        alone = list(slot.counts.values()).count(highest) == 1
+        for value, count in slot.counts.items():
+            after = highest - (alone and count == highest)
+            if slot.size - 1 >= l * after and counts.get(value, 0) <= most:
+                yield window.filler(value, number)

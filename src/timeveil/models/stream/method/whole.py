@@ -1,19 +1,18 @@
-"""A whole stream at once: the fast path over records that are sorted by slot and coded as numbers.
+"""A whole stream at once: its slots go through the publisher's step one after another.
 
-It gives exactly what pushing slot by slot gives under the same seed. Rows are read once and never moved; what
-comes out of the kernel is, per row, by how many slots it is late. The tables of the release are made when
-they are first looked at.
+The result is the same as that of pushing slot by slot under the same seed. Values are numbered once, records
+are never copied, and the tables of the release are made when first read.
 
-Cost: one pass over the rows, plus the relays. Memory: the input and some 20 bytes a row.
+Cost: one pass over the records, plus the relays. Memory: the input and some 40 bytes a record.
 """
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,28 +20,20 @@ import pyarrow as pa
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Deferred, Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.models.stream.method import summary
-from timeveil.models.stream.method.arrivals import Arrivals, arrivals, refuse_wide_gap
-from timeveil.models.stream.method.chance import JITTER, Draws
+from timeveil.models.stream.method.arrivals import Arrivals, Slots, arrivals, codes_of, refuse_wide_gap
+from timeveil.models.stream.method.chance import Ints
 from timeveil.models.stream.method.costs import MoveCost, WithholdCost
-from timeveil.models.stream.method.exact import solve_window
-from timeveil.models.stream.method.outcome import Fate, assemble
 from timeveil.models.stream.method.reposition import Filler
-from timeveil.models.stream.method.settings import Buckets, FirstWindow, Late, Nulls, Settings, settings_from
-from timeveil.models.stream.method.slots import Ints
-from timeveil.models.stream.method.streaming import Stream
-from timeveil.models.stream.method.summary import fixed
-from timeveil.models.stream.method.whole_packets import run_packets
-from timeveil.reading.encoding import encode, encode_people
+from timeveil.models.stream.method.settings import settings_from
+from timeveil.models.stream.method.stream import Arrival, Final, PacketStream, Stream, stream_of
+from timeveil.models.stream.method.tables import Layout
+from timeveil.models.stream.parameters import StreamParameters
+from timeveil.reading.encoding import encode_people
 
-FILLERS = ("never", "last_chance", "always")
-KERNEL_CELLS = 1 << 27
-KERNEL_ROWS = 25_000
-"""Shorter streams are done sooner without loading the kernel, let alone compiling it."""
-PARALLEL_ROWS = 1 << 20
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def publish_stream(
@@ -55,13 +46,13 @@ def publish_stream(
     move_cost: MoveCost = "linear",
     withhold_cost: WithholdCost = None,
     seed: int | None = None,
-    first_window: FirstWindow = "grow",
+    first_window: Literal["grow", "exact"] = "grow",
     fill_empty: bool = True,
     filler: Filler = "never",
     jitter: int = 0,
-    buckets: Buckets = "anatomy",
-    late: Late = "refuse",
-    nulls: Nulls = "error",
+    buckets: Literal["anatomy", "none"] = "anatomy",
+    late: Literal["refuse", "move"] = "refuse",
+    nulls: Literal["error", "withhold"] = "error",
     zone: str | None = None,
     unit: str | None = None,
     protect_slot: int | None = None,
@@ -69,313 +60,221 @@ def publish_stream(
     fillers: int = 0,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
-    """Publish a stream that is there as a whole, every slot l-diverse.
+    """Publish a complete stream, every slot l-diverse.
 
-    The same as pushing its slots one by one into a `StreamPublisher` and closing it. Rows need not be sorted:
-    a whole table has no late records.
+    The result is that of pushing its slots one by one into a `StreamPublisher` and closing it. Rows need not
+    be sorted: a whole table has no late records.
 
     >>> import pyarrow as pa
     >>> cases = pa.table({"day": [1, 1, 1, 2, 2], "age": [30, 40, 50, 60, 70],
     ...                   "disease": ["flu", "flu", "flu", "cold", "mumps"]})
     >>> roles = Roles(time="day", quasi=["age"], sensitive=["disease"])
     >>> release, ledger = publish_stream(cases, roles, l=2, window=2, seed=1)
-    >>> release.table["slot"].to_pylist(), release.tables["sensitive"]["disease"].to_pylist()
-    ([2, 2, 2, 2], ['flu', 'mumps', 'cold', 'flu'])
+    >>> release.table["slot"].to_pylist(), sorted(release.tables["sensitive"]["disease"].to_pylist())
+    ([2, 2, 2, 2], ['cold', 'flu', 'flu', 'mumps'])
     >>> ledger.facts["moved"], ledger.facts["withheld"]
     (2, 1)
     """
-    settings = settings_from(
-        roles,
-        l,
-        window,
-        slot,
-        move_cost=move_cost,
-        withhold_cost=withhold_cost,
-        seed=seed,
-        first_window=first_window,
-        fill_empty=fill_empty,
-        filler=filler,
-        jitter=jitter,
-        buckets=buckets,
-        late=late,
-        nulls=nulls,
-        zone=zone,
-        unit=unit,
-        protect_slot=protect_slot,
-        spread=spread,
-        fillers=fillers,
-    )
+    settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
     arrived = arrivals(table, settings)
     progress("encoding", 0.3)
-    records = _records(arrived, settings)
+    stream = stream_of(settings)
+    records = _records(arrived, stream)
     progress("repositioning", 0.6)
-    fate, facts = _run(records, settings)
+    fates = _fates(records, stream)
     progress("done", 1.0)
-    return assemble(arrived, settings, fate, _with_incomplete(facts, arrived.incomplete))
+    return _release(arrived, stream, fates), _ledger(arrived, stream, records, fates)
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records in the order of arrival, as numbers.
+    """Complete records in the order of arrival: `order` numbers their rows, `true_slot` is sorted."""
 
-    `order` puts input rows into that order, none if they are in it; `arrives` is the slot each comes in,
-    `came_from` the one it belongs to. `slots` and `begin` say which slots occur and where they begin.
+    order: Ints
+    true_slot: Ints
+    codes: Ints
+    people: list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What became of complete records: per record, in row order, its slot and bucket (-1 if withheld).
+
+    `published` numbers the published ones and `codes` are their values. `packet` is each record's packet, if
+    records went in packets; `first` to `last` are the slots published.
     """
 
-    order: Ints | None
-    came_from: Ints
-    arrives: Ints
-    slots: Ints
-    begin: Ints
-    codes: Any
-    people: Any
-    values: pa.Array
+    published: Ints
+    codes: Ints
+    slot: Ints
+    bucket: Ints | None
+    packet: Ints | None
+    buckets: int
     first: int | None
     last: int | None
 
 
-def _records(arrived: Arrivals, settings: Settings) -> Records:
-    roles = arrived.relation.roles
-    coded = encode(_dictionary(arrived.rows([roles.sensitive[0]]).column(0)))
-    _refuse_few_values(len(coded.values), len(coded.codes), settings.l)
-    codes, people = coded.codes, np.zeros(0, np.int32)
-    if roles.respondent is not None:
-        people, _ = encode_people(arrived.rows([roles.respondent]).column(0))
-    came_from, order = arrived.slot, None
-    sums = _sums(len(came_from))
-    slots, begin = sums.arrivals_of(fixed(came_from))
-    if len(came_from) and len(slots) == 0:
-        order = np.argsort(came_from, kind="stable")
-        came_from, codes, people = came_from[order], codes[order], people[order] if len(people) else people
-        slots, begin = sums.arrivals_of(fixed(came_from))
-    refuse_wide_gap(slots)
-    place = sums.first_seen(fixed(codes), len(coded.values))
-    values = coded.values
-    if not np.array_equal(place, np.arange(len(place))):
-        codes, values = place[codes], values.take(pa.array(np.argsort(place)))
-    first = int(slots[0]) if len(slots) else None
-    last = int(slots[-1]) + settings.jitter if len(slots) else None
-    records = Records(order, came_from, came_from, slots, begin, codes, people, values, first, last)
-    return _delayed(records, settings) if settings.jitter and len(slots) else records
-
-
-def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A long column of text as codes, worked out on all cores."""
-    if len(column) < PARALLEL_ROWS or pa.types.is_dictionary(column.type):
-        return column
-    cores = os.cpu_count() or 1
-    size = -(-len(column) // cores)
-    slices = [column.slice(begin, size) for begin in range(0, len(column), size)]
-    parts = [chunk for part in slices for chunk in part.chunks]
-    with ThreadPoolExecutor(cores) as pool:
-        return pa.chunked_array(list(pool.map(lambda part: part.dictionary_encode(), parts)))
-
-
-def _refuse_few_values(values: int, rows: int, l: int) -> None:
-    if rows and values < l:
+def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
+    """Number values and people; sort by slot what is not sorted."""
+    roles, slot, order = arrived.relation.roles, arrived.slot, np.arange(len(arrived.slot))
+    values = arrived.rows([roles.sensitive[0]]).column(0)
+    if np.any(np.diff(slot) < 0):
+        order = np.argsort(slot, kind="stable")
+        slot, values = slot[order], values.take(pa.array(order))
+    refuse_wide_gap(slot)
+    codes = codes_of(values, stream.values)
+    distinct, l = len(stream.values.names), stream.settings.l
+    if len(codes) and distinct < l:
         raise ParameterError(
-            f"l is {l}, and the sensitive column has {values} different values: no slot could be published",
-            hint=f"choose l of at most {values}" if values >= 2 else "name another sensitive column",
+            f"l is {l} but the sensitive column has {distinct} different values: no slot could be published",
+            hint=f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column",
             code="bad-parameter",
-            facts={"l": l, "values": values},
+            facts={"l": l, "values": distinct},
         )
+    people = None
+    if roles.respondent is not None:
+        people = encode_people(arrived.rows([roles.respondent]).column(0))[0][order].tolist()
+    return Records(order, slot, codes, people)
 
 
-def _delayed(records: Records, settings: Settings) -> Records:
-    """Every record after a random wait, in the order in which it then arrives."""
-    waits = _waits(records, settings)
-    arrives = records.arrives + waits
-    again = np.argsort(arrives, kind="stable")
-    slots, begin = _sums(len(arrives)).arrivals_of(fixed(arrives[again]))
-    return Records(
-        again if records.order is None else records.order[again],
-        records.came_from[again],
-        arrives[again],
-        slots,
-        begin,
-        records.codes[again],
-        records.people[again] if len(records.people) else records.people,
-        records.values,
-        records.first,
-        records.last,
-    )
+def _fates(records: Records, stream: Stream | PacketStream) -> Fates:
+    """Run every slot and put the result into the order of the rows."""
+    rows = len(records.codes)
+    waiting: list[tuple[int, int]] = []
+    finals = list(_finals(records, stream))
+    if isinstance(stream, PacketStream):
+        waiting = [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
+    finals += stream.end()
+    none = [np.zeros(0, np.int64)]
+    published = np.concatenate(none + [final.records for final in finals])
+    sizes = [len(final.records) for final in finals]
+    slot = np.full(rows, -1, np.int64)
+    bucket = packet = None
+    buckets = 0
+    at = records.order[published]
+    slot[at] = np.repeat(np.array([final.slot for final in finals], np.int64), sizes)
+    if stream.settings.options.buckets == "anatomy":
+        bucket = np.full(rows, -1, np.int64)
+        parts = [final.buckets for final in finals if final.buckets is not None]
+        bucket[at] = np.concatenate(none + parts)
+        buckets = sum(int(part.max(initial=-1)) + 1 for part in parts)
+    if isinstance(stream, PacketStream):
+        packet = np.full(rows, -1, np.int64)
+        packet[at] = np.concatenate(none + [final.packets for final in finals if final.packets is not None])
+        pairs = np.array([*waiting, *(pair for final in finals for pair in final.withheld)], np.int64)
+        packet[records.order[pairs.reshape(-1, 2)[:, 0]]] = pairs.reshape(-1, 2)[:, 1]
+    codes = np.concatenate(none + [final.codes for final in finals])
+    return Fates(at, codes, slot, bucket, packet, buckets, stream.first, stream.last)
 
 
-def _waits(records: Records, settings: Settings) -> Ints:
-    if len(records.codes) < KERNEL_ROWS:
-        sizes = zip(records.slots.tolist(), np.diff(records.begin).tolist(), strict=True)
-        drawn = ((Draws(settings.seed, slot, JITTER), size) for slot, size in sizes)
-        return np.array([draws.below(settings.jitter + 1) for draws, size in drawn for _ in range(size)])
-    from timeveil.models.stream.kernels.chance import chance_of, random_waits  # noqa: PLC0415
-
-    chance = chance_of(settings.seed)
-    waits: Ints = random_waits(chance, records.slots, records.begin, 0, JITTER, settings.jitter)
-    return waits
+def _finals(records: Records, stream: Stream | PacketStream) -> Iterator[Final]:
+    slot, codes, people = records.true_slot, records.codes, records.people
+    numbers = np.arange(len(slot))
+    heads = np.flatnonzero(np.diff(slot, prepend=slot[:1] - 1, append=slot[-1:] + 1)).tolist()
+    for begin, end in pairwise(heads):
+        arrival = Arrival(numbers[begin:end], codes[begin:end], None, people and people[begin:end])
+        yield from stream.arrive(int(slot[begin]), arrival)
 
 
-def _sums(rows: int) -> Any:
-    """Where sums are made: short streams are not worth loading kernels for."""
-    if rows < KERNEL_ROWS:
-        return summary
-    from timeveil.models.stream.kernels import placements  # noqa: PLC0415
-
-    return placements
-
-
-def _run(records: Records, settings: Settings) -> tuple[Fate, dict[str, Any]]:
-    """Late slots and buckets of every record, back in the order of the input."""
-    size = settings.window * settings.window * len(records.values)
-    fits = len(records.codes) >= KERNEL_ROWS and size <= KERNEL_CELLS
-    run = by_kernel if fits else step_by_step
-    packet = None
-    if settings.rules is None:
-        late, bucket, buckets, duplicates = run(records, settings)
-    else:
-        late, bucket, packet, buckets, duplicates = run_packets(
-            records, settings, fast=len(records.codes) >= KERNEL_ROWS
-        )
-    extra = records.arrives - records.came_from if settings.jitter else np.zeros(0, np.int64)
-    furthest = settings.window + settings.jitter
-    moved, came, withheld = _sums(len(late)).sum_up(
-        late, fixed(records.codes), extra, len(records.values), furthest
-    )
-    facts = _facts(settings, records, moved, came, withheld)
-    slot, published = records.arrives + late, late >= 0
-    came_from, codes = records.came_from, records.codes
-    if records.order is not None:
-        back = np.empty_like(records.order)
-        back[records.order] = np.arange(len(back))
-        slot, published, came_from, codes = slot[back], published[back], came_from[back], codes[back]
-        bucket, packet = (None if part is None else part[back] for part in (bucket, packet))
-    span = records.first, records.last
-    fate = Fate(came_from, slot, bucket, published, codes, records.values, *span, buckets, packet)
-    return fate, {**facts, "duplicates": duplicates}
+def _release(arrived: Arrivals, stream: Stream | PacketStream, fates: Fates) -> Release:
+    """The release; its tables are made when first read."""
+    relation, settings = arrived.relation, stream.settings
+    layout = Layout(settings, relation.roles, arrived.slots, relation.data.schema)
+    parts = {"data": Deferred(partial(_data, arrived, layout, fates))}
+    if fates.bucket is not None:
+        parts["sensitive"] = Deferred(partial(_sensitive, layout, fates, stream.values.names))
+    manifest = layout.manifest(len(fates.published), fates.buckets, fates.first, fates.last)
+    return Release(settings.promise, manifest, parts)
 
 
-def _facts(settings: Settings, records: Records, moved: Ints, came: Ints, withheld: Ints) -> dict[str, Any]:
-    costs, total = settings.costs, int(came.sum())
-    distances = np.arange(len(moved))
-    loss = sum(costs.of_distance(d) * int(n) for d, n in enumerate(moved.tolist()))
-    by_value = zip(records.values.to_pylist(), withheld.tolist(), strict=True)
-    loss += sum(costs.of_value(value) * count for value, count in by_value if count)
-    far = int(moved[1:].sum())
+def _data(arrived: Arrivals, layout: Layout, fates: Fates) -> pa.Table:
+    at = fates.published
+    rows = at if arrived.complete is None else arrived.complete[at]
+    bucket = None if fates.bucket is None else fates.bucket[at]
+    columns = arrived.relation.table.select(layout.copied).take(pa.array(rows))
+    return layout.data(columns, fates.slot[at], bucket)
+
+
+def _sensitive(layout: Layout, fates: Fates, values: list[Any]) -> pa.Table:
+    at = fates.published
+    bucket = np.zeros(0, np.int64) if fates.bucket is None else fates.bucket[at]
+    return layout.sensitive(fates.slot[at], bucket, fates.codes, layout.sorted_values(values))
+
+
+def _ledger(arrived: Arrivals, stream: Stream | PacketStream, records: Records, fates: Fates) -> Ledger:
+    """One row per input row: where it came from, where it went."""
+    relation, slots, complete = arrived.relation, arrived.slots, arrived.complete
+    layout = Layout(stream.settings, relation.roles, slots, relation.data.schema)
+    manifest = layout.manifest(0, 0, None, None)
+    rows = relation.rows
+    lacking = np.zeros(rows, np.bool_)
+
+    def spread(column: Ints) -> Ints:
+        """A column of complete rows over all rows."""
+        if complete is None:
+            return column
+        everywhere = np.full(rows, -1, np.int64)
+        everywhere[complete] = column
+        return everywhere
+
+    if complete is not None:
+        lacking[:] = True
+        lacking[complete] = False
+    published = np.zeros(len(arrived.slot), np.bool_)
+    published[fates.published] = True
+    withheld = spread(published.astype(np.int64)) != 1
+    bucket = pa.nulls(rows, pa.int32())
+    if fates.bucket is not None:
+        bucket = pa.array(spread(fates.bucket), pa.int32(), mask=withheld)
+    entries = {
+        "row": pa.array(np.arange(rows, dtype=np.int64)),
+        "origin": _labels(spread(arrived.slot), lacking, slots),
+        "slot": _labels(spread(fates.slot), withheld, slots),
+        "bucket": bucket,
+    }
+    if fates.packet is not None:
+        entries["packet"] = pa.array(spread(fates.packet), pa.int64(), mask=lacking)
+    distance = (fates.slot - arrived.slot)[fates.published]
+    facts = {
+        **_facts(stream, records, int(distance.max(initial=0)), arrived.incomplete),
+        "parameters": manifest["parameters"],
+        "time": manifest["time"],
+    }
+    return Ledger("stream", pa.table(entries), relation, facts=facts)
+
+
+def _facts(
+    stream: Stream | PacketStream, records: Records, largest_distance: int, incomplete: int
+) -> dict[str, Any]:
+    """Numbers of the run; rows that lack a time, a person or a value are withheld at no cost."""
+    tally, settings, total = stream.tally, stream.settings, len(records.codes)
+    counts = np.bincount(records.codes, minlength=len(stream.values.names))
     return {
-        "rows": total,
-        "published": int(moved.sum()),
-        "moved": far,
-        "withheld": int(withheld.sum()),
-        "mean_distance": float((distances * moved).sum() / far) if far else 0.0,
-        "largest_distance": int(distances[moved > 0].max(initial=0)),
-        "information_loss": costs.amount(loss),
-        "withhold_cost": costs.told(records.values.to_pylist()),
-        "values": len(records.values),
-        "largest_share": float(came.max(initial=0) / total) if total else 0.0,
-        "values_above_share": int(np.count_nonzero(came * settings.l > total)),
+        "rows": total + incomplete,
+        "published": tally["published"],
+        "moved": tally["moved"],
+        "withheld": tally["withheld"] + incomplete,
+        "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
+        "largest_distance": largest_distance,
+        "information_loss": settings.costs.amount(tally["loss"]),
+        "withhold_cost": settings.costs.told(stream.values.names),
+        "values": len(stream.values.names),
+        "largest_share": float(counts.max(initial=0) / total) if total else 0.0,
+        "values_above_share": int(np.count_nonzero(counts * settings.l > total)),
         "seed": settings.seed,
+        "duplicates": tally["duplicates"],
+        "incomplete": incomplete,
     }
 
 
-def _with_incomplete(facts: dict[str, Any], incomplete: int) -> dict[str, Any]:
-    """Rows that lack a time, a person or a value are withheld like others, at no cost."""
-    total = {name: facts[name] + incomplete for name in ("rows", "withheld")}
-    return {**facts, **total, "incomplete": incomplete}
-
-
-def by_kernel(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
-    """Late slots, buckets, how many buckets and how many records withheld because of duplicates."""
-    from timeveil.models.stream.kernels.anatomy import bench_of  # noqa: PLC0415
-    from timeveil.models.stream.kernels.chance import chance_of  # noqa: PLC0415
-    from timeveil.models.stream.kernels.placements import Rows, Rules, cells_of, most_at_once, publish_rows  # noqa: PLC0415
-    from timeveil.models.stream.kernels.ring import ring_of  # noqa: PLC0415
-
-    rows, values, width = len(records.codes), max(len(records.values), 1), settings.window
-    late = np.zeros(rows, np.int16)
-    bucketed = settings.buckets == "anatomy"
-    bucket = np.zeros(rows if bucketed else 0, np.int32)
-    if records.first is None or records.last is None:
-        return late, bucket if bucketed else None, 0, 0
-    slots = records.slots - records.first
-    most = int(most_at_once(slots, records.begin, 2 * width))
-    people = int(records.people.max(initial=-1)) + 1
-    withhold = np.array([settings.costs.of_value(v) for v in records.values.to_pylist()], np.int64)
-    span = records.last - records.first + 1
-    solved, start = _solved(records, settings, span, withhold)
-    rules = Rules(
-        settings.l,
-        records.first,
-        span,
-        settings.fill_empty,
-        FILLERS.index(settings.filler),
-        bucketed,
-        solved,
-    )
-    tally = np.zeros(5, np.int64)
-    publish_rows(
-        Rows(fixed(records.codes), fixed(records.people), late, bucket),
-        slots,
-        records.begin,
-        ring_of(width, values, settings.l),
-        cells_of(width, values, most, people),
-        bench_of(most if bucketed else 0, values, settings.l),
-        rules,
-        np.array(settings.costs.move, np.int64),
-        withhold,
-        start,
-        chance_of(settings.seed),
-        tally,
-    )
-    return late, bucket if bucketed else None, int(tally[2]), int(tally[3])
-
-
-def _solved(records: Records, settings: Settings, span: int, withhold: Ints) -> tuple[int, Ints]:
-    """The first window solved exactly: how many slots, and a row (slot, value, origin, records) per group."""
-    none = np.zeros((0, 4), np.int64)
-    if settings.first_window == "grow" or records.first is None:
-        return 0, none
-    number = min(settings.window, span)
-    counts: list[dict[int, int]] = [{} for _ in range(number)]
-    for k, slot in enumerate((records.slots - records.first).tolist()):
-        if slot >= number:
-            break
-        counts[slot] = dict(Counter(records.codes[records.begin[k] : records.begin[k + 1]].tolist()))
-    published, withheld = solve_window(
-        0, counts, settings.l, settings.costs.move, lambda code: int(withhold[code])
-    )
-    groups = [
-        (slot, value, origin, count)
-        for slot, cells in published.items()
-        for value, cell in cells.items()
-        for origin, count in cell.items()
-    ]
-    groups += [(slot, value, -1, n) for slot, cells in withheld.items() for value, n in cells.items()]
-    return number, np.array(groups, np.int64) if groups else none
-
-
-def step_by_step(records: Records, settings: Settings) -> tuple[Any, Any, int, int]:
-    """The same without the kernel: for short streams, and for more values than its arrays should hold."""
-    rows = len(records.codes)
-    late, bucket = np.full(rows, -1, np.int64), np.zeros(rows, np.int32)
-    stream = Stream(replace(settings, jitter=0))
-    stream.values = records.values.to_pylist()
-    stream.codes = {value: code for code, value in enumerate(stream.values)}
-    person = settings.roles.respondent
-    finals = []
-    for k, slot in enumerate(records.slots.tolist()):
-        part = slice(int(records.begin[k]), int(records.begin[k + 1]))
-        table = pa.table({"": pa.array(np.arange(part.start, part.stop))})
-        if person is not None:
-            table = table.append_column(person, pa.array(records.people[part]))
-        if k == 0 and records.first is not None and records.first < slot:
-            finals += stream.arrive(records.first, None, [], [])
-        finals += stream.arrive(slot, table, records.codes[part].tolist(), records.arrives[part].tolist())
-    if stream.last is not None and records.last is not None and records.last > stream.last:
-        finals += stream.arrive(records.last, None, [], [])
-    buckets = 0
-    for slot, chosen, _, numbers in finals + stream.end():
-        if chosen.num_rows:
-            places = chosen.column(0).to_numpy()
-            late[places] = slot - records.arrives[places]
-            bucket[places] = numbers or 0
-            buckets += max(numbers) + 1 if numbers else 0
-    return late, bucket if settings.buckets == "anatomy" else None, buckets, stream.tally["duplicates"]
+def _labels(slot: Ints, missing: Mask, slots: Slots) -> pa.Array:
+    """Slots as numbers, or as codes into their labels; null where missing."""
+    if slots.granularity is None:
+        return pa.array(slot, mask=missing)
+    distinct, place = np.unique(slot[~missing], return_inverse=True)
+    if len(distinct) == 0:
+        return pa.nulls(len(slot), pa.string()).dictionary_encode()
+    index = np.zeros(len(slot), np.int32)
+    index[~missing] = place
+    return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), slots.labels(distinct))
