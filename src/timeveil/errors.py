@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 T = TypeVar("T")
@@ -110,6 +110,8 @@ def _python(name: str, value: str | None) -> str:
 
 def _option(name: str, value: str | None) -> str:
     option = f"--{name.replace('_', '-')}"
+    if (name, value) == ("drop", '"rest"'):
+        return "--drop-rest"
     match value:
         case None | "True":
             return option
@@ -210,7 +212,7 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
 
     def __init__(
         self,
-        error: TimeveilError | Callable[[Exception], TimeveilError],
+        error: Exception | Callable[[Exception], Exception],
         *,
         on: type[Exception] | tuple[type[Exception], ...],
     ) -> None:
@@ -224,12 +226,28 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
         """Raise the error if the block failed with one of the causes."""
         if not isinstance(cause, self._causes):
             return
-        error = self._error if isinstance(self._error, TimeveilError) else self._error(cause)
+        error = self._error if isinstance(self._error, Exception) else self._error(cause)
         del cause, trace  # a traceback keeps the variables of its frames
         try:
             raise error
         finally:
             error.__context__ = None  # set by `raise`, as the cause is still being handled
+
+
+def raising_each(
+    items: Iterator[T],
+    error: Exception | Callable[[Exception], Exception],
+    *,
+    on: type[Exception] | tuple[type[Exception], ...],
+) -> Iterator[T]:
+    """The items of an iterator whose failures become an error of ours, as in `raising`."""
+    end = object()
+    while True:
+        with raising(error, on=on):
+            item: Any = next(items, end)
+        if item is end:
+            return
+        yield item
 
 
 def instead_of(

@@ -87,20 +87,20 @@ def piped() -> None:
 PARQUET = RUN.replace("in.csv", "in.parquet")
 # what is made, the command line, exit code, what the message says, what the hint says
 CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
-    "missing file": (lambda: None, f"{RUN} --k 2", 2, "there is no file `in.csv`", "spelt"),
+    "missing file": (lambda: None, f"{RUN} --k 2", 2, "there is no file `in.csv`", "spelling"),
     "truncated Parquet": (
         truncated,
         f"{PARQUET} --k 2",
         2,
-        "not a Parquet file, or not a whole one",
+        "not a Parquet file, or is incomplete",
         "again",
     ),
-    "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` holds zero bytes", "UTF-8"),
+    "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` contains zero bytes", "UTF-8"),
     "junk as Parquet": (junk_parquet, f"{PARQUET} --k 2", 2, "not a Parquet file", "again"),
     "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
     "empty file": (empty_file, f"{RUN} --k 2", 2, "`in.csv` is empty", "first line"),
     "empty table": (no_rows, f"{RUN} --k 2", 2, "`in.csv` has no rows", "right file"),
-    "pipes": (piped, f"{RUN} --k 2", 2, "`in.csv` are parted by `|`", "comma, semicolon or tab"),
+    "pipes": (piped, f"{RUN} --k 2", 2, "`in.csv` uses `|` as its delimiter", "commas, semicolons or tabs"),
     "a folder": (lambda: None, f"{RUN.replace('in.csv', '.')} --k 2", 2, "`.` is a folder", "file"),
     "ragged": (ragged, f"{RUN} --k 2", 2, "data row 1 has 5 cells", "every row"),
     "missing column": (lambda: without("where"), f"{RUN} --k 2", 2, "no column `where`", "did you mean"),
@@ -200,7 +200,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "hierarchy without a column": (csv, f"{RUN} --k 2 --hierarchy x", 2, "without a column", "COLUMN=HOW"),
     "hierarchy of another": (csv, f"{RUN} --k 2 --hierarchy x=suppression", 2, "`x`", "quasi"),
     "intervals of text": (csv, f"{RUN} --k 9 --hierarchy where=intervals:5", 3, "8 different people", ""),
-    "no calendar file": (csv, f"{RUN} --k 2 --calendar no.toml", 2, "no file `no.toml`", "spelt"),
+    "no calendar file": (csv, f"{RUN} --k 2 --calendar no.toml", 2, "no file `no.toml`", "spelling"),
     "both drops": (csv, f"{RUN} --k 2 --drop x --drop-rest", 2, "--drop-rest", ""),
 }
 

@@ -45,7 +45,7 @@ def refused(cli: Cli, line: str, message: str) -> None:
         ('in = "visits.csv"\nout = "a\\u0000b"\nrespondent = "a"\ntime = "b"\nk = 2', "zero byte"),
         (
             'in = "../../../../../../../../../../etc/passwd"\nout = "o"\nrespondent = "a"\ntime = "b"\nk = 2',
-            "neither CSV nor",
+            "does not end like",
         ),
     ],
 )

@@ -156,7 +156,7 @@ def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:
     said = cli(f"{BASKETS.replace('baskets.csv', 'nobody.csv')} --k 2 --min-support 2")
     assert said.code == 2
     assert "column `basket` has 1 null, the first in data row 2" in said.err
-    assert "leave those rows out before reading" in said.err
+    assert "remove those rows before reading" in said.err
     assert "--nulls" not in said.err
 
 
@@ -179,7 +179,7 @@ WRONG = {
     "twice": (
         "sanitize-patterns twice.csv --out out --respondent who --item what --k 2 --min-support 2",
         2,
-        "again",
+        "repeats an item",
     ),
     "alike": (
         "sanitize-patterns alike.csv --out out --respondent who --item what --k 2 --min-support 2",

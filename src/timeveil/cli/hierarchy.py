@@ -63,7 +63,9 @@ def hierarchy(
 
 def _values(table: str, column: str) -> Any:
     """The distinct values of a column, nulls aside."""
-    from timeveil.reading.fitting import listed
+    import pyarrow as pa
+
+    from timeveil.domain.wording import listed
     from timeveil.reading.sources import open_source
 
     source = open_source(table)
@@ -73,7 +75,8 @@ def _values(table: str, column: str) -> Any:
             hint=f"the table has {listed(source.names)}",
             code="column-missing",
         )
-    return source.table([column]).column(0).unique().drop_null()
+    values = pa.concat_tables(source.batches([column])).column(0)
+    return values.unique().drop_null()
 
 
 def _as_csv(rule: Hierarchy, values: Any, *, numbers: bool) -> str:

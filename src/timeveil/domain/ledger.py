@@ -1,4 +1,4 @@
-"""What must stay in the building."""
+"""The private half of a result: what must never be published."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from timeveil.domain.stored import Stored
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Who went where. Private: it identifies people.
+    """Which input row went into which group. Private: it identifies people.
 
-    `table` has one row per input row, in input order; for the time model `row` and `group` (null where
-    the row was withheld). `original` is the relation that was read. `mappings` holds, per generalised
-    quasi-identifier, a table `value`, `published`. `facts` are plain numbers about the run.
+    `table` has one row per input row, in input order; for the time model `row` and `group` (null where the
+    row was withheld). `original` is the relation that was read. `mappings` has a table `value`, `published`
+    for each generalised quasi-identifier. `facts` are plain numbers about the run.
     """
 
     model: str
@@ -34,7 +34,7 @@ class Ledger:
 
     @property
     def virtual(self) -> pa.Table | None:
-        """Of patterns: the virtual people that were added, `pattern` and `copies`; None for other models."""
+        """The virtual people added to patterns, `pattern` and `copies`; None for other models."""
         return self.mappings.get("virtual")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How long work tells how far it is."""
+"""How long-running work reports its progress."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called with what is being done and the share of all work that is behind."""
+    """Called with the current step and the share of the work that is done."""
 
     def __call__(self, doing: str, share: float, /) -> None:
-        """Take note."""
+        """Report the step and the share."""
 
 
 def silent(doing: str, share: float, /) -> None:
-    """Nobody is looking."""
+    """Report nothing."""

@@ -1,4 +1,4 @@
-"""The data as it came in, typed and with its roles."""
+"""The data as read, typed and with its roles."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """How the time column is to be understood.
+    """How the time column is read.
 
-    `civil`: dates or timestamps without a zone, taken as they are. `zoned`: instants, read on the
-    clocks of one `zone`. `relative`: whole numbers of `unit` since some start of each row's own.
-    `type` is the Arrow type that the published start and end of a granule have, too.
+    `civil`: dates or timestamps without a zone, taken as they are. `zoned`: instants, read on the clocks of
+    one `zone`. `relative`: whole numbers of `unit` since a start that each row has for itself. `type` is the
+    Arrow type of the column, and of the published start and end of a granule.
     """
 
     kind: Literal["civil", "zoned", "relative"]
@@ -34,8 +34,8 @@ class TimeAxis:
 class Relation:
     """A table of events with the roles of its columns; made by `read`, never by hand.
 
-    `data` holds the role columns only, in the order of `roles.columns`, then derived quasi-identifiers.
-    It is an Arrow table, or a `Stored` one when it is too large for memory. Rows are in input order.
+    `data` has the role columns only, in the order of `roles.columns`, then derived quasi-identifiers. It is
+    an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order.
     """
 
     roles: Roles
@@ -46,22 +46,22 @@ class Relation:
 
     @property
     def respondent(self) -> str:
-        """The column that says whom a row is about."""
-        return self._needed(self.roles.respondent, "respondent")
+        """The column of the person a row is about."""
+        return self.needed(self.roles.respondent, "respondent")
 
     @property
     def time(self) -> str:
-        """The column that says when it happened."""
-        return self._needed(self.roles.time, "time")
+        """The time column."""
+        return self.needed(self.roles.time, "time")
 
     @property
     def clock(self) -> TimeAxis:
-        """How that column is to be understood."""
-        return self._needed(self.axis, "time")
+        """How the time column is read."""
+        return self.needed(self.axis, "time")
 
     @property
     def rows(self) -> int:
-        """How many rows came in."""
+        """How many rows were read."""
         return int(self.data.num_rows)
 
     @property
@@ -75,12 +75,13 @@ class Relation:
             return self.data.to_batches(columns)
         return iter(self.data.select(columns).to_batches())
 
-    def _needed(self, found: T | None, role: str) -> T:
-        if found is None:
+    def needed(self, column: T | None, role: str) -> T:
+        """The column, or an error if the role has none."""
+        if column is None:
             raise RolesError(
-                f"no column has the role `{role}`", hint=f"name one with {role}=...", code="role-missing"
+                f"no column has the role `{role}`", hint=f"name one with {{{role}}}", code="role-missing"
             )
-        return found
+        return column
 
     def __repr__(self) -> str:
         return f"<Relation {self.rows} rows, columns {', '.join(self.data.schema.names)}>"

@@ -1,4 +1,4 @@
-"""What may leave the building."""
+"""The public half of a result: what may be published."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from timeveil.domain.stored import Stored
 
 
 def decode_dictionaries(table: pa.Table) -> pa.Table:
-    """The table without dictionaries, which may hold values that no row has, and without metadata.
+    """The table without dictionaries, which may contain values that no row has, and without metadata.
 
-    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["shown", "withheld"]))
+    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["published", "withheld"]))
     >>> decode_dictionaries(pa.table({"a": coded}))["a"].type
     DataType(string)
     """
@@ -25,13 +25,13 @@ def decode_dictionaries(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
 
-def _apart(table: pa.Table) -> pa.Table:
-    """The rows in memory of their own: a slice would take the whole of its buffers along."""
+def _copied(table: pa.Table) -> pa.Table:
+    """The rows in new buffers: a slice would take all rows of its buffers along."""
     return decode_dictionaries(table.take(pa.array(np.arange(table.num_rows))))
 
 
 class Deferred:
-    """A table made when first looked at, then kept."""
+    """A table that is made when it is first read."""
 
     def __init__(self, make: Callable[[], pa.Table]) -> None:
         self._make = make
@@ -41,8 +41,8 @@ class Deferred:
         return self._make()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is copied or pickled is the table; what it is made of stays."""
-        return _made, (_apart(self._table),)
+        """Copy or pickle the table, and nothing that it is made from."""
+        return _deferred, (_copied(self._table),)
 
     def read(self) -> pa.Table:
         """The table."""
@@ -53,7 +53,7 @@ class Deferred:
         return iter(self._table.to_batches())
 
 
-def _made(table: pa.Table) -> Deferred:
+def _deferred(table: pa.Table) -> Deferred:
     return Deferred(lambda: table)
 
 
@@ -61,8 +61,8 @@ def _made(table: pa.Table) -> Deferred:
 class Release:
     """Tables to publish, the promise they keep, and a manifest that describes them.
 
-    Rows stand in an order that follows from the published values alone. No respondent, no dropped
-    column and no original time is in it.
+    The order of the rows follows from the published values alone. There is no respondent, no dropped column
+    and no original time in it.
     """
 
     guarantee: Guarantee
@@ -84,8 +84,8 @@ class Release:
         return iter(self.parts[name].to_batches())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or what is pickled: the rows alone, and nothing of what they were made of."""
-        tables = {name: _apart(table) for name, table in self.tables.items()}
+        """Copy or pickle the rows, and nothing that they were made from."""
+        tables = {name: _copied(table) for name, table in self.tables.items()}
         return Release, (self.guarantee, self.manifest, tables)
 
     def _read(self, name: str) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Which column plays which part."""
+"""Which column has which role."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Derived:
     name: str
 
     def column(self, time: str) -> str:
-        """Name of the column it becomes.
+        """The name of the column it becomes.
 
         >>> Derived("weekday").column("taken_at")
         'taken_at_weekday'
@@ -28,12 +28,11 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What each column means. A column that no role names is refused unless it is dropped.
+    """What each column means. A column without a role is refused unless it is dropped.
 
-    `respondent` is the person a row is about; it never reaches a release. `time` is when it happened.
-    `quasi` is what an outsider may know of a person. `sensitive` is what they must not learn, `keep`
-    everything else to publish. `drop` lists columns to leave out; `drop="rest"` leaves out every column
-    that no role names.
+    `respondent` is the person a row is about; it never reaches a release. `time` is when it happened. `quasi`
+    is what an outsider may know about a person, `sensitive` what they must not learn, `keep` everything else
+    to publish. `drop` lists columns to leave out; `drop="rest"` leaves out every column without a role.
 
     >>> Roles(respondent="patient", time="taken_at", quasi=["zip"], sensitive=["result"]).published
     ('zip', 'result')
@@ -58,19 +57,19 @@ class Roles:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that a role other than `drop` names, in role order."""
-        single = [c for c in (self.respondent, self.time, self.value, self.item) if c is not None]
-        plain_quasi = [q for q in self.quasi if isinstance(q, str)]
-        return (*single, *plain_quasi, *self.sensitive, *self.keep, *self.series)
+        """The columns of the table with a role other than `drop`, in role order."""
+        single = [name for name in (self.respondent, self.time, self.value, self.item) if name is not None]
+        quasi = [name for name in self.quasi if isinstance(name, str)]
+        return (*single, *quasi, *self.sensitive, *self.keep, *self.series)
 
     @property
     def quasi_columns(self) -> tuple[str, ...]:
-        """Names of the quasi-identifiers, derived ones by the column they become."""
+        """The names of the quasi-identifiers; of derived ones, the column they become."""
         return tuple(q if isinstance(q, str) else q.column(self.time or "time") for q in self.quasi)
 
     @property
     def published(self) -> tuple[str, ...]:
-        """The columns that pass into a release as they are or generalised, time aside."""
+        """The columns that a release publishes as they are or generalised, without the time."""
         return (*self.quasi_columns, *self.keep, *self.sensitive)
 
     def _refuse_twice(self) -> None:
@@ -86,13 +85,11 @@ class Roles:
             seen.add(column)
 
 
-def _names(role: str, given: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str | Derived):
+def _names(role: str, columns: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:
+    if isinstance(columns, str | Derived):
         raise RolesError(
             f"`{role}` takes a list of columns, not one name",
             hint=f"write {role}=[...]",
             code="bad-parameter",
         )
-    return tuple(given)
+    return tuple(columns or ())

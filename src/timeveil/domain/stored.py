@@ -1,4 +1,4 @@
-"""A table that lives in a private file instead of in memory."""
+"""A table in a private file instead of in memory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PREFIX = "timeveil-"
 
 
 class PrivateFolder:
-    """A temporary folder only its owner may enter; it goes when the last holder lets go of it.
+    """A temporary folder that only its owner may enter, removed with the last reference to it.
 
-    Those that a killed process left behind go when the next one is made.
+    Folders that a killed process left behind are removed when the next one is made.
     """
 
     def __init__(self) -> None:
@@ -31,27 +31,27 @@ class PrivateFolder:
         while lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
             lock = hold(self.path / LOCK)
-        self._remove = weakref.finalize(self, _let_go, self.path, lock, os.getpid())
+        self._remove = weakref.finalize(self, _release, self.path, lock, os.getpid())
 
     def close(self) -> None:
         """Remove it now."""
         self._remove()
 
 
-def _let_go(path: Path, lock: int, owner: int) -> None:
-    """A forked process has a copy of the holder, but the folder is not its own to remove."""
+def _release(path: Path, lock: int, owner: int) -> None:
+    """Remove the folder, unless this is a forked process, which only has a copy of the reference."""
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
     os.close(lock)
 
 
 def private_file(path: Path) -> BinaryIO:
-    """A new file that only its owner may read, whatever the umask says."""
+    """A new file that only its owner may read, whatever the umask is."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 class Stored:
-    """A Parquet file read in batches. Holds its private folder, if any, alive."""
+    """A Parquet file read in batches. Keeps its private folder, if any, alive."""
 
     def __init__(self, path: Path, folder: PrivateFolder | None = None) -> None:
         self.path = path

@@ -1,6 +1,10 @@
-"""Numbers with their nouns, in messages and reports."""
+"""Numbers with their nouns, and lists of names, in messages and reports."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+_LONGEST_NAME = 60
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -18,3 +22,17 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return noun + ("es" if noun.endswith("s") else "s")
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names of columns, long ones cut short and at most a few of them.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
+    ('`a`, `b`', '`a`, `b` and 1 more')
+    """
+    quoted = ", ".join(f"`{_shortened(str(name))}`" for name in names[:most])
+    return quoted if len(names) <= most else f"{quoted} and {len(names) - most} more"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

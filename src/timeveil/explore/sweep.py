@@ -256,7 +256,7 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
         return table
     source = open_source(table)
     wanted = [name for name in source.names if roles.drop != REST or name in roles.columns]
-    data: pa.Table = source.table(wanted)
+    data: pa.Table = pa.concat_tables(source.batches(wanted))
     if data.num_rows == 0:
         raise InputError(
             f"{'the table' if source.name is None else f'`{source.name}`'} has no rows, so there is nothing "

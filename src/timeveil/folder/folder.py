@@ -16,7 +16,6 @@ from timeveil.domain.release import Release
 from timeveil.domain.verdict import Violation
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, instead_of
-from timeveil.folder.form import oddity
 from timeveil.folder.manifest_file import MANIFEST, read_manifest
 from timeveil.folder.naming import SLOTS, folder_name
 from timeveil.folder.slots import joined, slot_folders
@@ -114,8 +113,7 @@ def _table_damage(place: Path, name: str, manifest: Mapping[str, Any]) -> Violat
         return Violation("file-missing", f"the file `{file.name}` is not there")
     if digest(file) != entry["sha256"]:
         return Violation("file-changed", f"the file `{file.name}` was changed since it was written")
-    odd = oddity(_table(place, name, entry, manifest))
-    return None if odd is None else Violation("file-form", odd)
+    return None
 
 
 def _text_damage(place: Path, manifest: Mapping[str, Any]) -> list[Violation]:

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.domain.stored import BATCH_ROWS, Stored
+from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, instead_of
 from timeveil.folder import text
 from timeveil.folder.rows import Sum, blocks, in_written_types
-from timeveil.reading.parquet_file import FAILURES, SafeParquet
+from timeveil.reading.parquet_file import FAILURES, ParquetRows
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
@@ -88,8 +88,8 @@ class Table(Stored):
 
     def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
-        with SafeParquet(self.path, wanted.names, given=self.schema.names) as file:
-            for batch in file.batches(BATCH_ROWS):
+        with ParquetRows(self.path, wanted.names, expected=self.schema.names) as file:
+            for batch in file.batches():
                 batch.validate(full=True)
                 yield batch.cast(wanted)
 

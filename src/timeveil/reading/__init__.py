@@ -1,5 +1,5 @@
-"""The door: tables of any kind come in, typed Arrow relations with roles go on."""
+"""Every way in: tables of any kind become typed Arrow relations with roles."""
 
-from timeveil.reading.door import read
+from timeveil.reading.table import read
 
 __all__ = ["read"]

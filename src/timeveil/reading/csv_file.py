@@ -1,212 +1,225 @@
-"""CSV files.
+"""CSV files, read once and in blocks.
 
-Every cell is text exactly as it stands, so that the zip code 01234 keeps its zero; a cell with nothing in
-it, not even quotes, is null. UTF-8, with or without a byte order mark. The separator is a comma, or, where
-a comma would leave one column, a semicolon or tab; for `.tsv` a tab.
+Every cell is text exactly as written, so that the zip code 01234 keeps its zero; an empty cell without quotes
+is null. The text is UTF-8, with or without a byte order mark. The delimiter is a comma, or a semicolon or tab
+where a comma would give a single column; in `.tsv` files it is a tab.
+
+The bytes go straight into pyarrow, which can hang or abort when it reads from a Python object that fails.
+What pyarrow accepts but we do not (zero bytes, a quote that never closes) is noticed in the cells it returns.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from timeveil.domain.wording import counted
-from timeveil.errors import InputError, instead_of
-from timeveil.reading.limits import limits, refuse_columns, too_large
-from timeveil.reading.refusals import (
-    long_header,
-    long_row,
-    no_header,
-    not_csv,
-    not_text,
-    other_separator,
-    unreadable,
-    zero_bytes,
-)
+from timeveil.errors import ErrorCode, InputError, raising, raising_each
+from timeveil.reading.limits import limits, refuse_columns, too_large, unreadable
 
-HEAD_BYTES = 1 << 21
-"""Bytes of the header line, at most."""
-BLOCK_BYTES = 1 << 21  # some tens of these are in memory at once; no row is longer
-
-T = TypeVar("T")
+HEADER_BYTES = 1 << 21
+BLOCK_BYTES = 1 << 21
+"""No row is longer; some tens of blocks are in memory at a time."""
+_FAILURES = (pa.ArrowInvalid, KeyError, OSError)
+_LAST_BREAK = ord("\r")
 
 
 class CsvFile:
-    """A CSV file, plain or packed."""
+    """A CSV file, plain or gzip."""
 
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
-        head, self._is_cut = _head(path)
+        self._is_packed = path.name.lower().endswith(".gz")
         self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        self.names, self._header_only = self._header(head)
-        for mark in (";", "\t"):
-            if len(self.names) == 1 and mark in self.names[0]:
-                self._delimiter = mark
-                self.names, self._header_only = self._header(head)
+        head = self._head()
+        self.names, self._is_empty = self._header(head)
+        for delimiter in ";\t":
+            if len(self.names) == 1 and delimiter in self.names[0]:
+                self._delimiter = delimiter
+                self.names, self._is_empty = self._header(head)
         if len(self.names) == 1 and "|" in self.names[0]:
-            raise other_separator(path.name)
-
-    def table(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns, whole."""
-        if self._header_only:
-            return _texts(columns).empty_table()
-        self._look_through()
-        with _opened(self._path) as stream:
-            return self._guarded(lambda: self._read(pcsv.read_csv, stream, columns))
+            raise self._refused(
+                f"`{path.name}` uses `|` as its delimiter", "use commas, semicolons or tabs, or Parquet"
+            )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Some columns, a batch at a time."""
-        if self._header_only:
-            yield _texts(columns).empty_table()
+        """The rows of some columns, in order."""
+        yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
+        if self._is_empty:
             return
-        self._look_through()
-        with _opened(self._path) as stream:
-            reader = self._guarded(lambda: self._read(pcsv.open_csv, stream, columns))
-            while (batch := self._guarded(lambda: next(reader, None))) is not None:
-                yield pa.Table.from_batches([batch])
+        left, has_line_breaks = self._allowance(), False
+        with self._open() as stream:
+            with raising(self._refusal, on=_FAILURES):
+                reader = self._reader(stream, columns)
+            for batch in raising_each(reader, self._refusal, on=_FAILURES):
+                left -= batch.nbytes
+                if left < 0:
+                    raise self._unpacks_too_far()
+                has_line_breaks |= self._check_bytes(batch)
+                yield pa.Table.from_batches([batch]).select(list(columns))
+        if has_line_breaks:
+            self._refuse_open_quote()
+
+    def _head(self) -> str:
+        """The beginning of the file as text, with surrogates for bytes that are not UTF-8."""
+        with raising(self._malformed(), on=(pa.ArrowException, OSError)), self._open() as stream:
+            head = stream.read(HEADER_BYTES)
+        if b"\0" in head:
+            raise self._zero_bytes()
+        self._is_cut = len(head) == HEADER_BYTES
+        return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
 
     def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
-        """The names in the first line, and whether that is all there is."""
+        """The names in the first line, and whether nothing follows it."""
         lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=self._delimiter)
-        names = instead_of(csv.Error, self._odd_header, lambda: next((row for row in reader if row), None))
+        with raising(self._bad_header, on=csv.Error):
+            names = next((row for row in reader if row), None)
         if names is None:
-            raise no_header(self._path.name)
+            raise self._refused(f"`{self.name}` is empty", "name the columns in the first line")
         refuse_columns(self._path.name, len(names))
-        rest = lines.read()
-        if self._is_cut and not rest:
-            raise long_header(self._path.name, HEAD_BYTES)
+        remainder = lines.read()
+        if self._is_cut and not remainder:
+            raise self._long_header(HEADER_BYTES)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
-            raise not_text(self._path.name)
-        return tuple(names), not rest.strip("\r\n")
+            raise self._not_utf8()
+        return tuple(names), not remainder.strip("\r\n")
 
-    def _odd_header(self, cause: Exception) -> InputError:
-        name, most = self._path.name, csv.field_size_limit()
-        return long_header(name, most) if "field larger" in str(cause) else not_csv(name)
+    def _open(self) -> Any:
+        return pa.input_stream(str(self._path), compression="gzip" if self._is_packed else None)
 
-    def _look_through(self) -> None:
-        """Refuse zero bytes, a packed file that goes too far, and a quote that never closes.
+    def _allowance(self) -> int:
+        """Bytes that may be read; a gzip file states at its end how many there are, modulo 4 GB."""
+        size = self._path.stat().st_size
+        if not self._is_packed:
+            return 1 << 62
+        with self._path.open("rb") as file:
+            file.seek(-min(size, 4), io.SEEK_END)
+            stated = int.from_bytes(file.read(4), "little")
+        allowed = limits().allowance(size)
+        if stated > allowed:
+            raise self._unpacks_too_far()
+        return allowed
 
-        That makes one cell of all rows after it, and pyarrow does not mind. It is done before pyarrow reads,
-        and not on the way: where pyarrow reads from an object of Python and fails, it can hang or abort.
-        """
-        quotes = self._guarded(lambda: _quotes(self._path))
-        if quotes % 2 == 0:
-            return
-        row, open_quote = 0, False
-        try:
-            with _opened(self._path) as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
-                for _ in csv.reader(text, delimiter=self._delimiter, strict=True):
-                    row += 1
-        except csv.Error:
-            open_quote = True
-        if open_quote:
-            raise not_csv(self._path.name, f": data row {row:,} has a quote that does not close")
-
-    def _read(self, reader: Callable[..., T], file: Any, columns: Sequence[str], ragged: Any = None) -> T:
-        return reader(
-            file,
-            pcsv.ReadOptions(use_threads=ragged is None, block_size=BLOCK_BYTES),
-            pcsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=ragged),
+    def _reader(self, stream: Any, columns: Sequence[str], on_ragged: Any = None) -> Any:
+        # The last column is always read, as bytes: a quote that never closes hides all later rows in it.
+        types = {self.names[-1]: pa.binary()} | dict.fromkeys(columns, pa.string())
+        return pcsv.open_csv(
+            stream,
+            pcsv.ReadOptions(use_threads=on_ragged is None, block_size=BLOCK_BYTES),
+            pcsv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=on_ragged
+            ),
             pcsv.ConvertOptions(
-                include_columns=list(columns),
-                column_types=_texts(columns),
+                include_columns=list(types),
+                column_types=types,
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
         )
 
-    def _guarded(self, take: Callable[[], T]) -> T:
-        return instead_of((pa.ArrowInvalid, KeyError, OSError), self._refusal, take)
+    def _check_bytes(self, batch: pa.RecordBatch) -> bool:
+        """Refuse zero bytes; return whether a cell has a line break in it."""
+        has_line_breaks = False
+        for column in batch.columns:
+            _, offsets, letters = column.buffers()
+            if letters is None or not len(column):
+                continue
+            ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+            marks = np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]]
+            lowest = marks.min(initial=255)
+            if lowest == 0:
+                raise self._zero_bytes()
+            if lowest <= _LAST_BREAK:
+                has_line_breaks |= bool(((marks == ord("\n")) | (marks == _LAST_BREAK)).any())
+        return has_line_breaks
+
+    def _refuse_open_quote(self) -> None:
+        """Read once more, slowly, if the quotes do not pair up: rows may have gone into a cell."""
+        with self._open() as stream:
+            quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK_BYTES), b""))
+        if quotes % 2 == 0:
+            return
+        row = 0
+        where = "a quote does not close"
+        with (
+            raising(lambda _: self._malformed(f": data row {row:,}: {where}"), on=csv.Error),
+            self._open() as stream,
+            io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text,
+        ):
+            for _ in csv.reader(text, delimiter=self._delimiter, strict=True):
+                row += 1
 
     def _refusal(self, cause: Exception) -> InputError:
         if isinstance(cause, OSError):
             return unreadable(self._path.name, cause)
         if "straddling" in str(cause):
-            return long_row(self._path.name, BLOCK_BYTES)
-        return not_text(self._path.name) if "UTF8" in str(cause) else self._ragged()
+            return self._refused(
+                f"`{self.name}` has a row of more than {BLOCK_BYTES:,} bytes",
+                "check that lines end and quotes close; longer texts are read from Parquet",
+                "too-large",
+            )
+        return self._not_utf8() if "UTF8" in str(cause) else self._ragged()
 
     def _ragged(self) -> InputError:
-        """Read once more, slowly, to say in which row it went wrong."""
-        found: list[Any] = []
+        """Read again without threads, which lose count, to learn which row does not fit."""
+        rows: list[Any] = []
 
         def note(row: Any) -> str:
-            found.append(row)
+            rows.append(row)
             return "error"
 
         try:
-            with _opened(self._path) as stream:
-                for _ in self._read(pcsv.open_csv, stream, self.names[:1], note):
+            with self._open() as stream:
+                for _ in self._reader(stream, self.names[:1], note):
                     continue
         except (pa.ArrowException, OSError, KeyError):
-            if found:
-                row = found[0]
-                cells = f"data row {row.number - 1:,} has {counted(row.actual_columns, 'cell')}"
-                return not_csv(self._path.name, f": {cells}, the header {row.expected_columns}")
-        return not_csv(self._path.name)
+            if rows:
+                cells = f"data row {rows[0].number - 1:,} has {counted(rows[0].actual_columns, 'cell')}"
+                return self._malformed(f": {cells}, the header {rows[0].expected_columns}")
+        return self._malformed()
 
+    def _refused(self, message: str, hint: str, code: ErrorCode = "file-unreadable") -> InputError:
+        return InputError(message, hint=hint, code=code)
 
-def _quotes(path: Path) -> int:
-    """How many quotes a file holds, read no further than a packed one may go."""
-    allowed, read, quotes = _allowed(path), 0, 0
-    with _opened(path) as stream:
-        while block := stream.read(BLOCK_BYTES):
-            read += len(block)
-            quotes += block.count(b'"')
-            if allowed is not None and read > allowed:
-                raise _too_much(path.name, allowed)
-            if b"\0" in block:
-                raise zero_bytes(path.name)
-    return quotes
+    def _malformed(self, detail: str = "") -> InputError:
+        return self._refused(
+            f"`{self.name}` is not a readable CSV file{detail}",
+            "check that quotes close and that every row has as many cells as the header",
+        )
 
+    def _bad_header(self, cause: Exception) -> InputError:
+        most = csv.field_size_limit()
+        return self._long_header(most) if "field larger" in str(cause) else self._malformed()
 
-def _texts(columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([pa.field(column, pa.string()) for column in columns])
+    def _long_header(self, most: int) -> InputError:
+        return self._refused(
+            f"the header of `{self.name}`, or a name in it, is longer than {most:,} bytes",
+            "check that the first line names the columns, ends, and closes its quotes",
+            "too-large",
+        )
 
+    def _not_utf8(self) -> InputError:
+        return self._refused(
+            f"`{self.name}` is not UTF-8 text", "save it as CSV in UTF-8, or as Parquet", "bad-encoding"
+        )
 
-def _is_packed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+    def _zero_bytes(self) -> InputError:
+        return self._refused(
+            f"`{self.name}` contains zero bytes: it is UTF-16, not text, or damaged",
+            "save it as CSV in UTF-8, or as Parquet",
+            "bad-encoding",
+        )
 
-
-def _allowed(path: Path) -> int | None:
-    """Bytes that may be read, if the file is packed; at its end it says how many there are."""
-    if not _is_packed(path):
-        return None
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(-min(size, 4), io.SEEK_END)
-        told = int.from_bytes(file.read(4), "little")
-    allowed = limits().allowance(size)
-    if told > allowed:
-        raise _too_much(path.name, allowed)
-    return allowed
-
-
-def _too_much(name: str, allowed: int) -> InputError:
-    return too_large(name, f"unpacks to more than the {allowed:,} bytes that are allowed", "unpacked")
-
-
-def _opened(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
-
-
-def _first_bytes(path: Path) -> bytes:
-    with _opened(path) as stream:
-        first: bytes = stream.read(HEAD_BYTES)
-    return first
-
-
-def _head(path: Path) -> tuple[str, bool]:
-    """The beginning of the file as text, bytes that are not UTF-8 as surrogates; whether there is more."""
-    head = instead_of((pa.ArrowException, OSError), lambda _: not_csv(path.name), lambda: _first_bytes(path))
-    if b"\0" in head:
-        raise zero_bytes(path.name)
-    return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff"), len(head) == HEAD_BYTES
+    def _unpacks_too_far(self) -> InputError:
+        allowed = limits().allowance(self._path.stat().st_size)
+        return too_large(self._path.name, f"unpacks to more than the {allowed:,} bytes allowed", "unpacked")

@@ -1,13 +1,14 @@
-"""How much a file may claim, looked at before it is read.
+"""How much a file may claim, checked before it is read.
 
-A small file can ask for terabytes: packed zeros, a long text that every row repeats by its number
-in a dictionary, a header with a million names, keys nested in each other. Limits are wide enough for honest
-files. `TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
+A small file can ask for terabytes: compressed zeros, a long text that every row repeats by its number in a
+dictionary, a header with a million names, deeply nested keys. The limits are wide enough for honest files.
+`TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
 `unpacked=8GB,columns=500000`; a job file cannot.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -18,7 +19,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from timeveil.errors import InputError, ParameterError
-from timeveil.reading.refusals import unreadable
 
 VARIABLE = "TIMEVEIL_LIMITS"
 _ENTRY = re.compile(r"\s*([a-z]+)\s*=\s*([1-9][0-9]{0,17})\s*(|KB|MB|GB|TB)\s*", re.ASCII)
@@ -27,7 +27,7 @@ _SIZES = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is taken from a file.
+    """The most that is read from a file.
 
     >>> Limits().allowance(10)
     1073741824
@@ -36,34 +36,34 @@ class Limits:
     columns: int = 100_000
     """Columns of a table."""
     unpacked: int = 1 << 30
-    """Bytes that any packed file (gzip, Parquet) may unpack to."""
+    """Bytes that any compressed file (gzip, Parquet) may unpack to."""
     ratio: int = 100
-    """A large packed file may unpack to more: to so many times its own size."""
+    """A large compressed file may unpack to more: this many times its own size."""
     description: int = 16 << 20
-    """Bytes of `release.json`, or of the end of a Parquet file that describes the rest of it."""
+    """Bytes of `release.json`, or of the footer that describes a Parquet file."""
     settings: int = 1 << 20
     """Bytes of a job or calendar file."""
 
     def allowance(self, size: int) -> int:
-        """Bytes that a packed file of this size may unpack to."""
+        """Bytes that a compressed file of this size may unpack to."""
         return max(self.unpacked, self.ratio * size)
 
 
-_OWN: ContextVar[bool] = ContextVar("own files", default=False)
+UNLIMITED = 1 << 60
+_IS_UNLIMITED: ContextVar[bool] = ContextVar("unlimited", default=False)
 _NAMES = tuple(field.name for field in fields(Limits))
 
 
 def limits() -> Limits:
-    """The limits as they are set now.
+    """The limits in force.
 
     >>> limits().columns
     100000
     """
-    if _OWN.get():
-        return Limits(**dict.fromkeys(_NAMES, 1 << 60))
-    told = os.environ.get(VARIABLE, "")
-    found = {}
-    for entry in filter(None, told.split(",")):
+    if _IS_UNLIMITED.get():
+        return Limits(**dict.fromkeys(_NAMES, UNLIMITED))
+    overrides = {}
+    for entry in filter(None, os.environ.get(VARIABLE, "").split(",")):
         match = _ENTRY.fullmatch(entry)
         if match is None or match[1] not in _NAMES:
             raise ParameterError(
@@ -71,62 +71,77 @@ def limits() -> Limits:
                 hint=f"write it like {VARIABLE}=unpacked=8GB,columns=500000; there are {', '.join(_NAMES)}",
                 code="bad-parameter",
             )
-        found[match[1]] = int(match[2]) * _SIZES[match[3]]
-    return replace(Limits(), **found)
+        overrides[match[1]] = int(match[2]) * _SIZES[match[3]]
+    return replace(Limits(), **overrides)
 
 
 @contextmanager
 def own_files() -> Iterator[None]:
-    """What this process has just written is read back whatever it claims."""
-    token = _OWN.set(True)
+    """A block without limits, for reading back what this process has just written."""
+    token = _IS_UNLIMITED.set(True)
     try:
         yield
     finally:
-        _OWN.reset(token)
+        _IS_UNLIMITED.reset(token)
 
 
-def too_large(name: str, what: str, limit: str) -> InputError:
-    """A file claims more than a limit allows; `what` says what, `limit` which one to raise."""
+def too_large(name: str, claim: str, limit: str) -> InputError:
+    """The error for a file that claims more than the limit of this name allows."""
     return InputError(
-        f"`{name}` {what}",
-        hint=f"see that it is the right file; if it is, raise the limit with {VARIABLE}={limit}=...",
+        f"`{name}` {claim}",
+        hint=f"check that it is the right file; if it is, raise the limit with {VARIABLE}={limit}=...",
         code="too-large",
         facts={"limit": limit},
     )
 
 
-def refuse_irregular(path: Path) -> int:
-    """The size of a file; a device or a pipe, which has no end or never answers, is refused."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
+def refuse_columns(name: str, count: int) -> None:
+    """Refuse a table with too many columns."""
+    most = limits().columns
+    if count > most:
+        raise too_large(name, f"has {count:,} columns; at most {most:,} are read", "columns")
+
+
+def file_size(path: Path) -> int:
+    """The size of an ordinary file; devices and pipes, which may never end or answer, are refused."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise InputError(
             f"`{path.name}` is not an ordinary file",
-            hint="write what it gives to a file first, and name that",
+            hint="write its content to a file first, and name that file",
             code="file-unreadable",
         )
-    return found.st_size
+    return status.st_size
 
 
 def small_text(path: Path, what: str) -> str:
-    """The text of a file that a person writes, which is never long."""
-    size, most = refuse_irregular(path), limits().settings
+    """The text of a file written by hand; `what` names its kind in the message about one too long."""
+    size, most = file_size(path), limits().settings
     if size > most:
         raise too_large(path.name, f"has {size:,} bytes, and {what} at most {most:,}", "settings")
     with path.open(encoding="utf-8") as file:
         return file.read(most + 1)
 
 
-def refuse_columns(name: str, count: int) -> None:
-    """A table has a bounded number of columns."""
-    most = limits().columns
-    if count > most:
-        raise too_large(name, f"has {count:,} columns, and at most {most:,} are read", "columns")
-
-
 def no_file(name: str, cause: Exception) -> InputError:
-    """Why a file cannot be had."""
+    """The error for a file that could not be opened."""
     if isinstance(cause, FileNotFoundError | ValueError):
         return InputError(
-            f"there is no file `{name}`", hint="see that the path is spelt right", code="file-missing"
+            f"there is no file `{name}`", hint="check the spelling of the path", code="file-missing"
         )
     return unreadable(name, cause)
+
+
+def unreadable(name: str, cause: Exception) -> InputError:
+    """The error for a file that the operating system did not read."""
+    if getattr(cause, "errno", None) in (errno.EACCES, errno.EPERM):
+        return InputError(
+            f"no permission to read `{name}`",
+            hint="ask its owner for permission to read it",
+            code="no-permission",
+        )
+    return InputError(
+        f"`{name}` could not be read",
+        hint="check that the disk is mounted and healthy",
+        code="file-unreadable",
+    )

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.reading.limits import refuse_irregular
+from timeveil.reading.limits import file_size
 
 STAR = "*"
 MOST_LEVELS = 100
@@ -167,7 +167,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.Array:
 
 def _first_line(file: Path) -> str:
     try:
-        refuse_irregular(file)
+        file_size(file)
         with file.open(encoding="utf-8") as lines:
             return lines.readline(LONGEST_LINE)
     except (OSError, ValueError):

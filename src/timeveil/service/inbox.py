@@ -10,7 +10,7 @@ from pathlib import Path
 
 from timeveil.errors import BundleError, InputError, TimeveilError
 from timeveil.folder.folder import digest
-from timeveil.reading.files import CSV_SUFFIXES, PARQUET_SUFFIXES
+from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.trouble import said_plainly
 
 QUARANTINE = "quarantine"

@@ -94,7 +94,7 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
             hint="leave l out and raise p, or drop the column",
             code="bad-parameter",
         )
-    lacking = int(np.count_nonzero(found.missing)) + found.strange
+    lacking = int(np.count_nonzero(found.missing)) + found.not_finite
     if lacking:
         raise InputError(
             f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all",

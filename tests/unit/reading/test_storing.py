@@ -18,7 +18,8 @@ from timeveil.domain.leftovers import LOCK
 from timeveil.domain.roles import Derived, Roles
 from timeveil.domain.stored import Stored
 from timeveil.errors import EngineError, TimeveilError
-from timeveil.reading import csv_file, read, sources, storing
+from timeveil.reading import csv_file, read
+from timeveil.reading import table as table_module
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip", Derived("weekday")])
 TIMES = st.sampled_from(
@@ -48,7 +49,7 @@ def outcome(table, roles, **named):
 )
 def test_stored_and_in_memory_agree(tmp_path, monkeypatch, rows, zone, unit, nulls, derived, as_csv):
     """The same rows, or the same error with the same numbers, however small the batches are."""
-    monkeypatch.setattr(sources, "BATCH_ROWS", 3)
+    monkeypatch.setattr(table_module, "BATCH_ROWS", 3)
     monkeypatch.setattr(csv_file, "BLOCK_BYTES", 40)
     who, at, zipcode = zip(*rows, strict=True) if rows else ((), (), ())
     table = pa.table(
@@ -119,8 +120,8 @@ def test_batches_pass_one_at_a_time(monkeypatch):
         held.append(pa.total_allocated_bytes() - base)
         write(self, rows)
 
-    write = storing.Sink.write
-    monkeypatch.setattr(storing.Sink, "write", watched)
+    write = table_module.Sink.write
+    monkeypatch.setattr(table_module.Sink, "write", watched)
 
     def batches():
         for number in range(count):

@@ -186,34 +186,6 @@ def test_paths_that_no_system_has(path):
     assert caught.value.code in ("file-missing", "file-unreadable")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("caf\u00e9", "cafe\u0301"), ("name", "n\u0430me"), ("a", "a\u200b"), ("a b", "a\u00a0b"), ("x", " x")],
-)
-def test_names_that_look_the_same(one, other):
-    """Whoever drops one would believe to have dropped the other."""
-    table = pa.table({"who": ["a"], "at": ["2024-01-01"], one: ["x"], other: [CANARY]})
-    with pytest.raises(RolesError) as caught:
-        read(table, Roles(respondent="who", time="at", quasi=[one], drop=[other]))
-    assert caught.value.code == "column-twice"
-    assert all(name.encode("unicode_escape").decode() in caught.value.message for name in (one, other))
-
-
-def test_a_name_that_looks_like_the_one_asked_for():
-    table = pa.table({"who": ["a"], "at": ["2024-01-01"], "cafe\u0301": ["x"]})
-    with pytest.raises(RolesError) as caught:
-        read(table, Roles(respondent="who", time="at", quasi=["caf\u00e9"]))
-    assert "`caf\\xe9`" in caught.value.hint
-    assert "`cafe\\u0301`" in caught.value.hint
-
-
-def test_names_that_differ_to_the_eye_are_fine():
-    table = pa.table(
-        {"who": ["a"], "at": ["2024-01-01"], "Zip": ["x"], "zip": ["y"], "m2": ["z"], "m²": ["u"]}
-    )
-    assert read(table, Roles(respondent="who", time="at", quasi=["Zip", "zip", "m2", "m²"])).rows == 1
-
-
 def test_a_long_name_is_cut_in_messages():
     table = pa.table({"who": ["a"], "at": ["2024-01-01"], "n" * 100_000: ["x"]})
     with pytest.raises(RolesError) as caught:

@@ -12,8 +12,8 @@ import pytest
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.reading.door import read
-from timeveil.reading.spellings import Spellings, plainly
+from timeveil.reading import read
+from timeveil.reading.columns import Spellings, plain_spelling
 
 TWINS = {
     "blank after": ("canary", "canary "),
@@ -47,7 +47,7 @@ def visits(names: Any) -> pa.Table:
 def test_two_spellings_of_one_person_are_refused(pair: tuple[str, str], stored: bool) -> None:
     for names in ([*pair, "other"], [*pair[::-1], pair[0]], pa.array(pair).dictionary_encode()):
         with pytest.raises(
-            InputError, match="column `who` spells somebody in more than one way, 1 time:"
+            InputError, match="column `who` spells people in more than one way, 1 time:"
         ) as it:
             read(visits(names), ROLES, stored=stored)
         assert (it.value.code, it.value.facts) == ("person-twice", {"column": "who", "count": 1})
@@ -84,7 +84,7 @@ def test_only_the_rows_of_a_slice_are_looked_at() -> None:
 def test_plain_is_plain_already() -> None:
     """Every letter that is let through unseen is as it would be written."""
     plain = [chr(n) for n in (*range(0x21, 0x7F), *range(0xC0, 0x250), *range(0x400, 0x500), 0x4E00, 0xAC01)]
-    told = plainly(pa.array([f"a{letter}" for letter in plain], pa.large_string())).to_pylist()
+    told = plain_spelling(pa.array([f"a{letter}" for letter in plain], pa.large_string())).to_pylist()
 
     assert told == [unicodedata.normalize("NFKC", f"a{letter}") for letter in plain]
 
@@ -105,5 +105,5 @@ def test_every_model_refuses(tmp_path: Any) -> None:
         ),
     ]
     for call in calls:
-        with pytest.raises(InputError, match="spells somebody"):
+        with pytest.raises(InputError, match="spells people"):
             call()

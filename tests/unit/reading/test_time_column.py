@@ -15,7 +15,7 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.reading import read
-from timeveil.reading.texts import parse
+from timeveil.reading.time_texts import parse
 
 ROLES = Roles(respondent="who", time="t")
 BERLIN = "Europe/Berlin"
@@ -257,7 +257,7 @@ def test_zone_and_unit_must_fit_the_column():
     refused(InputError, "unit-missing", [1, 2])
     refused(InputError, "unit-missing", ["1", "2"])
     for naive in (["2024-01-01"], pa.array([0], MS)):
-        assert "leave `zone` out" in refused(ParameterError, "bad-parameter", naive, zone=BERLIN).hint
+        assert "remove zone" in refused(ParameterError, "bad-parameter", naive, zone=BERLIN).hint
     for times in (["2024-01-01"], pa.array([0], MS), aware):
         refused(ParameterError, "bad-parameter", times, unit="day")
     refused(ParameterError, "bad-parameter", [1], unit="day", zone=BERLIN)
