@@ -31,7 +31,7 @@ def judged(folder: Path, ledger: Ledger | None = None) -> tuple[Release | None, 
             require_matching_ledger(release, ledger)  # a mistake of who asks; the release is sound
             strange = () if found else (NOT_ITS_LEDGER,)
     except BundleError as error:
-        if error.code != "folder-damaged" or not found:
+        if error.code != "folder-damaged":
             raise
         scope = "recipient" if ledger is None else "with ledger"
         return None, Verdict(scope, (FILES,), (*found, Violation("file-unreadable", error.message)))

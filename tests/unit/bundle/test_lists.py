@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.folder.form import oddity
 from timeveil.folder.rows import Sum
 from timeveil.folder.tables import Table, write_table
 from timeveil.folder.text import FORMULA
@@ -39,7 +38,6 @@ def written(folder: Path, lists: pa.Array, form: Any) -> tuple[Table, Sum]:
 def test_lists_come_back(tmp_path: Path, lists: pa.Array, form: str) -> None:
     table, meant = written(tmp_path, lists, form)
     assert table.read()["a"].to_pylist() == lists.to_pylist()
-    assert oddity(table) is None
     found = Sum()
     for batch in table.to_batches():
         found.add(batch)
@@ -54,20 +52,6 @@ def test_no_cell_of_a_list_is_run_by_a_spreadsheet(tmp_path: Path) -> None:
         with table.path.open(newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if re.match(FORMULA, cell) and not cell.startswith("'")]
-
-
-@pytest.mark.parametrize(
-    ("form", "old", "new"),
-    [(NUMBERS, "3 4", "3  4"), (NUMBERS, "3 4", "03 4"), (NUMBERS, "3 4", "3 4 "), (NUMBERS, "3 4", "3 x"),
-     (TEXTS, '"",""', '"", ""'), (TEXTS, '[""3', "[ 3"), (TEXTS, '[""3', "[[[[")],
-)  # fmt: skip
-def test_another_spelling_is_noticed(tmp_path: Path, form: pa.DataType, old: str, new: str) -> None:
-    lists = pa.array([[3, 4]], NUMBERS).cast(form)
-    table, _ = written(tmp_path, lists, "csv")
-    content = table.path.read_text()
-    assert old in content
-    table.path.write_text(content.replace(old, new))
-    assert oddity(table) is not None
 
 
 @given(st.lists(st.none() | st.lists(st.integers(-9, 9), max_size=3), min_size=1, max_size=6), st.data())
