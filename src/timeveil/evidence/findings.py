@@ -53,8 +53,8 @@ class Findings:
         """Note a violation unless the expectation holds; numbers and column names fill its sentence."""
         if not holds:
             sentence = self.sentences.get(name) or SHARED[name]
-            shown = {key: _Number(n) if isinstance(n, Integral) else n for key, n in numbers.items()}
-            self.violations.append(Violation(name.partition(":")[0], sentence.format(**shown)))
+            fields = {key: _Number(n) if isinstance(n, Integral) else n for key, n in numbers.items()}
+            self.violations.append(Violation(name.partition(":")[0], sentence.format(**fields)))
         return bool(holds)
 
     def open_ledger(self) -> None:

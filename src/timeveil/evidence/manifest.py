@@ -90,12 +90,12 @@ def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
     """Expect a manifest with every section of its model, and nothing else."""
     findings.check("the manifest has every section, and nothing else")
     remaining = faults(release.manifest, shape)
-    shown = list(islice(remaining, _SHOWN_FAULTS))
-    for fault in shown:
+    listed = list(islice(remaining, _SHOWN_FAULTS))
+    for fault in listed:
         findings.expect("manifest", False, fault=fault)
     hidden = sum(1 for _ in remaining)
     findings.expect("manifest", not hidden, fault=f"{counted(hidden, 'more fault')} in the manifest")
-    return not shown
+    return not listed
 
 
 def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:

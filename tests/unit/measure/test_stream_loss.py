@@ -27,8 +27,8 @@ from timeveil.models.stream.judges.alternatives import (
     estimates,
     largest_level,
     merged,
+    publication,
     relative_errors,
-    shown,
     suppress_only,
 )
 from timeveil.models.stream.judges.measure import StreamLoss, information_loss, move_costs
@@ -283,7 +283,7 @@ def test_windows_are_estimated_as_answer_would(pair):
     zips = ledger.original.table["zip"].dictionary_encode().combine_chunks()
     group = place * 1000 + journeys.bucket[there]
     quasi = (zips.indices.to_numpy()[there],)
-    ours = shown(place, place + 1, group, journeys.value.codes[there], quasi)
+    ours = publication(place, place + 1, group, journeys.value.codes[there], quasi)
     chance = np.random.default_rng(2)
     number = 30
     windows = Windows(
@@ -300,7 +300,7 @@ def test_windows_are_estimated_as_answer_would(pair):
         if windows.value[n] >= 0:
             where["ill"] = journeys.value.values[int(windows.value[n])].as_py()
         if windows.column[n] == 0:
-            where["zip"] = zips.dictionary[int(windows.known[n])].as_py()
+            where["zip"] = zips.dictionary[int(windows.quasi[n])].as_py()
         query = WindowCount(between=tuple(labels.to_pylist()), where=where)
         assert guess[n] == pytest.approx(answer(release, query).value)
 
@@ -309,7 +309,7 @@ def test_small_counts_are_judged_by_the_sanity_bound():
     """One record where there is none is an error of 1, not of infinity."""
     nothing = np.zeros(0, np.int64)
     one = np.array([0])
-    empty, single = shown(*[nothing] * 4, ()), shown(one, one + 1, one - 1, one, ())
+    empty, single = publication(*[nothing] * 4, ()), publication(one, one + 1, one - 1, one, ())
     windows = Windows(1, np.array([0]), np.array([-1]), np.array([-1]), np.array([-1]))
     assert relative_errors(empty, single, windows, 1).tolist() == [1.0]
     assert pa.types.is_int64(pa.array(windows.first).type)

@@ -1,7 +1,7 @@
 """Everything that judges of timestamped rows read: the release, its ledger, and the link between the two.
 
 Each part is computed when first needed, and once. Where an original row was published follows from the
-published intervals and values, not from the group that the ledger notes for it.
+published intervals and values, not from the group that the ledger lists for it.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ class People:
 class Linked:
     """Original rows and the class that each was published in.
 
-    `known` numbers the original quasi-identifiers of a row, `shown` those it was published with, `granule` is
-    the index of its granule. `published` rows are in the release; `kept` rows are not listed as withheld.
-    `group` numbers the classes of the published rows from 0 to `groups` - 1.
+    `quasi` numbers the original quasi-identifiers of a row, `labels` those it was published with, `granule`
+    is the index of its granule. `published` rows are in the release; `retained` rows are not listed as
+    withheld. `group` numbers the classes of the published rows from 0 to `groups` - 1.
     """
 
     people: People
     granules: Granules
-    known: Integers
-    shown: Integers
+    quasi: Integers
+    labels: Integers
     granule: Integers
-    kept: Mask
+    retained: Mask
     published: Mask
     group: Integers
     groups: int
@@ -159,13 +159,13 @@ class Evidence:
         return people_of(self.private.original)
 
     @cached_property
-    def kept(self) -> Mask:
+    def retained(self) -> Mask:
         """The original rows that the ledger does not list as withheld."""
         return np.asarray(self.private.table.column("group").is_valid())
 
     @cached_property
     def ledger_group(self) -> Integers:
-        """The group that the ledger notes for each original row; 0 for withheld rows."""
+        """The group that the ledger lists for each original row; 0 for withheld rows."""
         return np.asarray(pc.fill_null(self.private.table.column("group").cast(pa.int64()), 0))
 
     @cached_property
@@ -178,14 +178,14 @@ class Evidence:
         return encode(column_of(self.private.original.data, name))
 
     @cached_property
-    def known(self) -> dict[str, Coded]:
+    def quasi(self) -> dict[str, Coded]:
         """The quasi-identifiers of the original rows."""
         return {name: self.original(name) for name in self.columns("quasi")}
 
     @cached_property
-    def shown(self) -> dict[str, Coded]:
+    def labels(self) -> dict[str, Coded]:
         """The quasi-identifiers that the original rows are published with, by the ledger's mappings."""
-        return {name: self._mapped(name, values) for name, values in self.known.items()}
+        return {name: self._mapped(name, values) for name, values in self.quasi.items()}
 
     def _mapped(self, name: str, original: Coded) -> Coded:
         mapping = self.private.mappings.get(name)
@@ -196,30 +196,30 @@ class Evidence:
         entry = pc.index_in(original.values.cast(value.type), value_set=value)
         unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
         # A value that only withheld rows have was never published, so no mapping is needed.
-        missing = int(unmapped[distinct(original.codes[self.kept])].sum()) if unmapped.any() else 0
+        missing = int(unmapped[distinct(original.codes[self.retained])].sum()) if unmapped.any() else 0
         if missing:
             raise mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
-        labels = encode(published.take(entry))
-        return Coded(labels.codes[original.codes], labels.values)
+        mapped = encode(published.take(entry))
+        return Coded(mapped.codes[original.codes], mapped.values)
 
     @cached_property
     def linked(self) -> Linked:
         """Original rows and their classes; a ledger of another release is refused."""
         self._refuse_other_ledger()
         rows, people, granules = self.private.original.rows, self.people, self.granules
-        known, shown = (
+        quasi, labels = (
             fold([(coded.codes, coded.size) for coded in columns.values()], rows)[0]
-            for columns in (self.known, self.shown)
+            for columns in (self.quasi, self.labels)
         )
-        published = self.kept & (self.granule >= 0)
+        published = self.retained & (self.granule >= 0)
         count, stated = int(published.sum()), self.release.manifest["counts"]["rows"]
         if count != stated:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
-        sizes = (int(shown.max(initial=0)) + 1, len(granules.start))
+        sizes = (int(labels.max(initial=0)) + 1, len(granules.start))
         group, groups = fold(
-            [(shown[published], sizes[0]), (self.granule[published], sizes[1])], int(published.sum())
+            [(labels[published], sizes[0]), (self.granule[published], sizes[1])], int(published.sum())
         )
-        return Linked(people, granules, known, shown, self.granule, self.kept, published, group, groups)
+        return Linked(people, granules, quasi, labels, self.granule, self.retained, published, group, groups)
 
     def _refuse_other_ledger(self) -> None:
         """A ledger with other columns or another number of rows belongs to another release."""

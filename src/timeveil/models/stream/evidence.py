@@ -68,7 +68,7 @@ class Journeys:
 
     `origin` is the slot of its time and `noted` the origin that the ledger lists; `slot` is where it was
     published. Each is `NOWHERE` where there is none; `bucket` is -1 there. `value` is the sensitive value,
-    `known` numbers the quasi-identifiers and `person` the respondents: each record is a person of its own
+    `quasi` numbers the quasi-identifiers and `person` the respondents: each record is a person of its own
     where there is no such column.
     """
 
@@ -78,7 +78,7 @@ class Journeys:
     slot: Integers
     bucket: Integers
     value: Coded
-    known: Integers
+    quasi: Integers
     person: Integers
     named: Mask
 
@@ -156,13 +156,13 @@ class Evidence:
         entries, classes = self.release.parts["sensitive"], classes_of(self.release, [SLOT, BUCKET])
         listed, slot = len(column := column_of(entries, SLOT)), self.line.numbers(column)
         slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
-        number = np.concatenate([whole(column_of(entries, BUCKET)), whole(classes.column(1))])
+        number = np.concatenate([whole_numbers(column_of(entries, BUCKET)), whole_numbers(classes.column(1))])
         slots, numbers = np.unique(slot, return_inverse=True), np.unique(number, return_inverse=True)
         columns = [(codes.ravel(), len(values)) for values, codes in (slots, numbers)]
         owner, count = fold(columns, len(slot))
         example = np.zeros(count, dtype=np.int64)
         example[owner] = np.arange(len(slot))
-        often = whole(column_of(entries, COUNT))
+        often = whole_numbers(column_of(entries, COUNT))
         return Buckets(
             slot[example],
             number[example],
@@ -210,7 +210,7 @@ class Evidence:
         times = column_of(data, str(roles.time))
         line = line_of(self.release, times.type)
         bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
-        quasi = [self.original(name) for name in roles.quasi_columns]
+        columns = [self.original(name) for name in roles.quasi_columns]
         person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
         if roles.respondent is not None:
             respondent = column_of(data, roles.respondent)
@@ -220,9 +220,9 @@ class Evidence:
             origin=line.origins(times),
             noted=line.numbers(entries.column("origin")),
             slot=line.numbers(entries.column(SLOT)),
-            bucket=whole(bucket),
+            bucket=whole_numbers(bucket),
             value=encode_values(column_of(data, roles.sensitive[0])),
-            known=fold([(coded.codes, coded.size) for coded in quasi], len(times))[0],
+            quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
             person=person,
             named=named,
         )
@@ -233,7 +233,7 @@ class Evidence:
         if PACKET not in self.private.entries.schema.names:
             return None
         column = self.private.table.column(PACKET)
-        return whole(column) if pa.types.is_integer(column.type) else None
+        return whole_numbers(column) if pa.types.is_integer(column.type) else None
 
     @cached_property
     def lacks_ledger_column(self) -> bool:
@@ -292,7 +292,7 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
     return index, size, most
 
 
-def whole(column: pa.ChunkedArray | pa.Array) -> Integers:
+def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
     """Whole numbers; -1 for a missing one."""
     return np.asarray(pc.fill_null(column.cast(pa.int64()), -1)).astype(np.int64, copy=False)
 

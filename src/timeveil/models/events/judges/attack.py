@@ -189,10 +189,10 @@ class _Scene:
         linked = evidence.linked
         self.linked, self.tolerance = linked, adversary.reach(linked.people.axis)
         complete = np.flatnonzero(linked.people.complete)
-        known, person = linked.known[complete], linked.people.person[complete]
+        quasi, person = linked.quasi[complete], linked.people.person[complete]
         self.moments, when = np.unique(linked.people.moment[complete], return_inverse=True)
-        sizes = (int(known.max(initial=0)) + 1, len(self.moments), linked.people.people)
-        visit, visits = fold(list(zip((known, when.ravel(), person), sizes, strict=True)), len(complete))
+        sizes = (int(quasi.max(initial=0)) + 1, len(self.moments), linked.people.people)
+        visit, visits = fold(list(zip((quasi, when.ravel(), person), sizes, strict=True)), len(complete))
         example = np.zeros(visits, dtype=np.int64)
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
@@ -202,27 +202,27 @@ class _Scene:
     @cached_property
     def original(self) -> Crowd:
         """People by original quasi-identifiers and time."""
-        return Crowd(self.linked.known[self.row], self.when, self.person, len(self.moments))
+        return Crowd(self.linked.quasi[self.row], self.when, self.person, len(self.moments))
 
     @cached_property
     def released(self) -> Crowd:
         """People by published quasi-identifiers and granule."""
         row, granules = self.row[self.published], len(self.linked.granules.start)
-        return Crowd(self.linked.shown[row], self.linked.granule[row], self.person[self.published], granules)
+        return Crowd(self.linked.labels[row], self.linked.granule[row], self.person[self.published], granules)
 
     def in_original(self, visit: Integers) -> tuple[Integers, Integers]:
         """The range of `original` whose people fit each visit."""
-        when, known = self.when[visit], self.linked.known[self.row[visit]]
+        when, quasi = self.when[visit], self.linked.quasi[self.row[visit]]
         low = np.searchsorted(self.moments, self.moments - self.tolerance, side="left")[when]
         high = np.searchsorted(self.moments, self.moments + self.tolerance, side="right")[when]
-        return self.original.ranges(known, low, high)
+        return self.original.ranges(quasi, low, high)
 
     def in_release(self, visit: Integers) -> tuple[Integers, Integers]:
         """The range of `released` whose people are in a class that each visit may be published in."""
-        when, shown, granules = self.when[visit], self.linked.shown[self.row[visit]], self.linked.granules
+        when, labels, granules = self.when[visit], self.linked.labels[self.row[visit]], self.linked.granules
         low = np.searchsorted(granules.end, self.moments - self.tolerance, side="right")[when]
         high = np.searchsorted(granules.reach, self.moments + self.tolerance, side="right")[when]
-        return self.released.ranges(shown, low, high)
+        return self.released.ranges(labels, low, high)
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:

@@ -38,19 +38,19 @@ def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integ
 
 
 class Crowd:
-    """People sorted by (what is known of them, when)."""
+    """People sorted by (key, when); a key is what is known of a person."""
 
-    def __init__(self, known: Integers, when: Integers, person: Integers, ticks: int) -> None:
+    def __init__(self, key: Integers, when: Integers, person: Integers, ticks: int) -> None:
         self._ticks = ticks + 1
-        keys = known * self._ticks + when
+        keys = key * self._ticks + when
         order = np.argsort(keys, kind="stable")
         self._keys, self._person = keys[order], person[order]
         self._people = int(person.max(initial=0)) + 1
 
-    def ranges(self, known: Integers, low: Integers, high: Integers) -> tuple[Integers, Integers]:
-        """The rows of people with these `known` values at a time in [low, high)."""
-        first = np.searchsorted(self._keys, known * self._ticks + low)
-        return first, np.maximum(np.searchsorted(self._keys, known * self._ticks + high), first)
+    def ranges(self, key: Integers, low: Integers, high: Integers) -> tuple[Integers, Integers]:
+        """The rows of people with this key at a time in [low, high)."""
+        first = np.searchsorted(self._keys, key * self._ticks + low)
+        return first, np.maximum(np.searchsorted(self._keys, key * self._ticks + high), first)
 
     def in_each(self, first: Integers, last: Integers) -> Integers:
         """The number of different people in each range.

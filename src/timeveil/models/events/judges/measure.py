@@ -9,7 +9,6 @@ second window also asks for a value of one quasi-identifier, taken from a random
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -81,7 +80,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     return Loss(
         rows=len(linked.group),
         groups=groups,
-        suppressed=int((~linked.kept).sum()),
+        suppressed=int((~linked.retained).sum()),
         people=everyone,
         suppressed_people=everyone - len(distinct(people.person[published])),
         rows_per_group=len(linked.group) / groups if groups else 0.0,
@@ -145,28 +144,24 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
     complete, start = np.flatnonzero(people.complete), evidence.bounds[0]
     granule, rows = np.searchsorted(evidence.granules.start, start), np.asarray(evidence.classes["rows"])
     truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
-
-    @cache
-    def expected(low: int, high: int) -> Floats:
-        return shares(evidence.granules, low, high)[0]
-
     for column in np.unique(windows.column):
         cases = np.flatnonzero(windows.column == column)
         original, released = np.zeros(len(people.person), np.int64), np.zeros(len(rows), np.int64)
         if column >= 0:
-            shown, classes = evidence.shown[names[column]], encode(evidence.classes.column(int(column)))
-            original, released = (coded.codes for coded in align(shown, classes))
+            labels, released_labels = evidence.labels[names[column]], evidence.classes.column(int(column))
+            original, released = (coded.codes for coded in align(labels, encode(released_labels)))
         value = original[windows.example[cases]]
         # Rows and classes sorted by value, so that each window looks only at the ones with its value.
         order = complete[np.lexsort((people.moment[complete], original[complete]))]
+        moments = people.moment[order]
         slices = zip(*_slices(original[order], value), strict=True)
         by_value = np.argsort(released, kind="stable")
         class_slices = zip(*_slices(released[by_value], value), strict=True)
         for case, (a, b), (c, d) in zip(cases, slices, class_slices, strict=True):
             low, high = int(windows.low[case]), int(windows.high[case])
-            moments, classes_of_value = people.moment[order[a:b]], by_value[c:d]
-            truth[case] = np.searchsorted(moments, high) - np.searchsorted(moments, low)
-            guess[case] = expected(low, high)[granule[classes_of_value]] @ rows[classes_of_value]
+            classes = by_value[c:d]
+            truth[case] = np.searchsorted(moments[a:b], high) - np.searchsorted(moments[a:b], low)
+            guess[case] = shares(evidence.granules, low, high)[0][granule[classes]] @ rows[classes]
     return truth, guess
 
 

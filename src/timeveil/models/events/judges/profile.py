@@ -88,9 +88,9 @@ def profile(
     people = people_of(relation)
     complete = np.flatnonzero(people.complete)
     quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
-    known, kinds = fold([(coded.codes[complete], coded.size) for coded in quasi], len(complete))
+    quasi_codes, kinds = fold([(coded.codes[complete], coded.size) for coded in quasi], len(complete))
     person = people.person[complete]
-    rows = _Rows(k, known, kinds, *fold([(person, int(person.max(initial=0)) + 1)], len(person)))
+    rows = _Rows(k, quasi_codes, kinds, *fold([(person, int(person.max(initial=0)) + 1)], len(person)))
     time = encode(column_of(relation.data, str(relation.roles.time)))
     stands = rows.risk(AS_IT_STANDS, *fold([(time.codes[complete], time.size)], len(complete)))
     levels = resolve(granularities, people.axis, definitions)
@@ -119,22 +119,22 @@ def _levels(rows: _Rows, people: People, levels: tuple[Granularity, ...]) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Person and known values of each row, numbered from 0 without holes."""
+    """Person and quasi-identifiers of each row, numbered from 0 without holes."""
 
     k: int
-    known: Integers
+    quasi: Integers
     kinds: int
     person: Integers
     people: int
 
     def risk(self, name: str, granule: Integers, granules: int) -> GranularityRisk:
-        """Group by (known, granule) and count; -1 is a gap."""
+        """Group by (quasi-identifiers, granule) and count; -1 is a gap."""
         inside = np.flatnonzero(granule >= 0)
         gaps = len(granule) - len(inside)
-        known, person = self.known, self.person
+        quasi, person = self.quasi, self.person
         if gaps:
-            known, person, granule = known[inside], person[inside], granule[inside]
-        group, groups = fold([(known, self.kinds), (granule, granules)], len(known))
+            quasi, person, granule = quasi[inside], person[inside], granule[inside]
+        group, groups = fold([(quasi, self.kinds), (granule, granules)], len(quasi))
         pairs = distinct(group * max(self.people, 1) + person)
         member, owner = np.divmod(pairs, max(self.people, 1))
         people = np.bincount(member, minlength=groups)

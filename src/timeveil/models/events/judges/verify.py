@@ -171,7 +171,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
     try:
-        placed = _place(evidence, findings)
+        placed = _assign(evidence, findings)
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
@@ -207,7 +207,7 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     numbers = np.asarray(table.column("row"))
     findings.expect("ledger-rows", np.array_equal(numbers, np.arange(rows)), listed=len(numbers), rows=rows)
     findings.expect("counts:read", counts["rows_read"] == rows, stated=counts["rows_read"], rows=rows)
-    withheld = int((~evidence.kept).sum())
+    withheld = int((~evidence.retained).sum())
     findings.expect("withheld", withheld == counts["withheld"], withheld=withheld, stated=counts["withheld"])
     return len(numbers) == rows
 
@@ -224,17 +224,17 @@ class _Placed:
     classes: int
 
 
-def _place(evidence: Evidence, findings: Findings) -> _Placed:
+def _assign(evidence: Evidence, findings: Findings) -> _Placed:
     """The class of every row in the original and in the release."""
     findings.check("every row that was not withheld is in a published group")
-    people, kept = evidence.people, evidence.kept
-    incomplete = int((kept & ~people.complete).sum())
+    people, retained = evidence.people, evidence.retained
+    incomplete = int((retained & ~people.complete).sum())
     findings.expect("incomplete-rows", not incomplete, rows=incomplete)
-    rows = np.flatnonzero(kept & (evidence.granule >= 0))
-    homeless = int((kept & people.complete).sum()) - len(rows)
+    rows = np.flatnonzero(retained & (evidence.granule >= 0))
+    homeless = int((retained & people.complete).sum()) - len(rows)
     findings.expect("no-class:granule", not homeless, rows=homeless)
     columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
-    columns += [_aligned(evidence, name, shown, rows) for name, shown in evidence.shown.items()]
+    columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
     original, released, classes = fold_both(columns)
     return _Placed(rows, people.person[rows], evidence.ledger_group[rows], original, released, classes)
 

@@ -142,17 +142,17 @@ def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Slots [first, first + length); `value`, and `known` of `column`, are asked for; -1 for nothing."""
+    """Slots [first, first + length); `value`, and `quasi` of `column`, are asked for; -1 for nothing."""
 
     length: int
     first: Integers
     value: Integers
     column: Integers
-    known: Integers
+    quasi: Integers
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Publication:
     """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
 
     `group` is the bucket that publishes its values, or -1 where each record shows its own.
@@ -165,30 +165,32 @@ class Shown:
     quasi: tuple[Integers, ...]
 
 
-def shown(
+def publication(
     begin: Integers, end: Integers, group: Integers, value: Integers, quasi: tuple[Integers, ...]
-) -> Shown:
+) -> Publication:
     """The records, sorted."""
     order = np.lexsort((group, begin))
     columns = tuple(codes[order] for codes in quasi)
-    return Shown(begin[order], end[order], group[order], value[order], columns)
+    return Publication(begin[order], end[order], group[order], value[order], columns)
 
 
-def draw_windows(truth: Shown, slots: int, length: int, number: int, rng: np.random.Generator) -> Windows:
+def draw_windows(
+    truth: Publication, slots: int, length: int, number: int, rng: np.random.Generator
+) -> Windows:
     """Random windows of one length over slots 0 to `slots` - 1."""
     span, columns = min(length, slots), len(truth.quasi)
     first = rng.integers(0, slots - span + 1, number)
     record, question = rng.integers(0, len(truth.value), number), rng.integers(0, 4, number)
     column = rng.integers(0, columns, number) if columns else np.full(number, -1)
     column = np.where(question >= 2, column, -1)
-    known = np.full(number, -1)
-    for index, codes in enumerate(truth.quasi):
-        known = np.where(column == index, codes[record], known)
+    codes = np.full(number, -1)
+    for index, values in enumerate(truth.quasi):
+        codes = np.where(column == index, values[record], codes)
     value = np.where(question % 2 == 1, truth.value[record], -1)
-    return Windows(span, first, value, column, known)
+    return Windows(span, first, value, column, codes)
 
 
-def estimates(published: Shown, windows: Windows) -> Floats:
+def estimates(published: Publication, windows: Windows) -> Floats:
     """The estimate of each window count; records shown over several slots are spread evenly."""
     widest = int((published.end - published.begin).max(initial=1))
     low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
@@ -198,12 +200,12 @@ def estimates(published: Shown, windows: Windows) -> Floats:
     )
 
 
-def _estimate(published: Shown, windows: Windows, case: int, near: slice) -> float:
+def _estimate(published: Publication, windows: Windows, case: int, near: slice) -> float:
     begin, end = published.begin[near], published.end[near]
     first, last = windows.first[case], windows.first[case] + windows.length
     weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
     column, value = windows.column[case], windows.value[case]
-    fits = weight * (published.quasi[column][near] == windows.known[case]) if column >= 0 else weight
+    fits = weight * (published.quasi[column][near] == windows.quasi[case]) if column >= 0 else weight
     if value < 0:
         return float(fits.sum())
     group, holds = published.group[near], published.value[near] == value
@@ -214,7 +216,7 @@ def _estimate(published: Shown, windows: Windows, case: int, near: slice) -> flo
     return float((fits * share[bucket]).sum())
 
 
-def relative_errors(truth: Shown, published: Shown, windows: Windows, slots: int) -> Floats:
+def relative_errors(truth: Publication, published: Publication, windows: Windows, slots: int) -> Floats:
     """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
     true = estimates(truth, windows)
     least = max(1.0, _LEAST_SHARE * len(truth.value) * windows.length / max(slots, 1))

@@ -149,12 +149,12 @@ class _Scene:
         rows = np.flatnonzero(journeys.complete)
         self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
         self.values = journeys.value.size
-        self.known, self.origin = journeys.known[rows], journeys.origin[rows]
+        self.quasi, self.origin = journeys.quasi[rows], journeys.origin[rows]
         self.slot, self.bucket = journeys.slot[rows], journeys.bucket[rows]
         self.published = journeys.published[rows]
         packets = None if evidence.true_slot is None else evidence.packets
         self.packet = None if packets is None else packets[rows]
-        self.original = within(_groups(self.origin, self.known), self.value, self.values)
+        self.original = within(_groups(self.origin, self.quasi), self.value, self.values)
 
     def by_published_slot(self) -> Outcome:
         published = self.published
@@ -192,7 +192,7 @@ class _Scene:
     def _through_buckets(self) -> Floats:
         """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""
         published = self.published
-        candidates = _groups(self.slot[published], self.known[published])
+        candidates = _groups(self.slot[published], self.quasi[published])
         if self.exact:
             return within(candidates, self.value[published], self.values)
         bucket = self._bucket_of_each()
@@ -236,7 +236,7 @@ class _Scene:
 
     def _bucket_of_each(self) -> Integers:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
-        second = self.known if self.exact else self.bucket
+        second = self.quasi if self.exact else self.bucket
         return _groups(self.slot[self.published], second[self.published])
 
     def _values_in(self, bucket: Integers, number: Integers) -> tuple[Integers, Integers, Floats]:

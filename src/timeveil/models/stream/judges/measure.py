@@ -14,15 +14,15 @@ from timeveil.evidence.published import mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, commonest, least_packet_sizes
 from timeveil.models.stream.judges.alternatives import (
-    Shown,
+    Publication,
     Snapshots,
     Windows,
     bucket_numbers,
     draw_windows,
     merged,
     once_each,
+    publication,
     relative_errors,
-    shown,
     suppress_only,
 )
 
@@ -148,27 +148,27 @@ class _Ways:
         slot, value = journeys.origin[rows] - first, self._value[rows]
         self.slots = int(slot.max(initial=-1)) + 1
         self.snapshots = Snapshots(slot, value, self.slots, journeys.value.size)
-        self.truth = self._shown(rows, slot, slot + 1, None)
+        self.truth = self._publication(rows, slot, slot + 1, None)
         # Nothing moves: each person once in a slot, and no value too often.
         once = once_each(slot, journeys.person[rows], rng)
         single = Snapshots(slot[once], value[once], self.slots, self.snapshots.values)
         stay = np.flatnonzero(once)[suppress_only(single, l, rng)]
         bucket = bucket_numbers(slot[stay], value[stay], l, rng)
-        self.suppressing = self._shown(rows[stay], slot[stay], slot[stay] + 1, bucket)
+        self.suppressing = self._publication(rows[stay], slot[stay], slot[stay] + 1, bucket)
         # Nothing is withheld: neighbouring slots are merged.
         begins, ends = merged(self.snapshots, l)
-        self.merging: Shown | None = None
+        self.merging: Publication | None = None
         self.merge_width = float((ends - begins).mean()) if len(begins) else 0.0
         if len(begins):
             merge = np.searchsorted(begins, slot, side="right") - 1
             bucket = bucket_numbers(merge, value, l, rng)
-            self.merging = self._shown(rows, begins[merge], ends[merge], bucket)
+            self.merging = self._publication(rows, begins[merge], ends[merge], bucket)
         published = np.flatnonzero(journeys.published)
         slot, columns = journeys.slot[published] - first, []
         for numbers in (slot, journeys.bucket[published]):
             values, codes = np.unique(numbers, return_inverse=True)
             columns.append((codes.ravel(), len(values)))
-        self.release = self._shown(published, slot, slot + 1, fold(columns, len(published))[0])
+        self.release = self._publication(published, slot, slot + 1, fold(columns, len(published))[0])
 
     def errors(self, length: int, number: int, rng: np.random.Generator) -> WindowError:
         """Errors of random windows of one length."""
@@ -179,13 +179,15 @@ class _Ways:
         merging = (None, None) if self.merging is None else self._error(self.merging, windows)
         return WindowError(length, number, *release, *suppressing, *merging)
 
-    def _error(self, way: Shown, windows: Windows) -> tuple[float, float]:
+    def _error(self, way: Publication, windows: Windows) -> tuple[float, float]:
         error = relative_errors(self.truth, way, windows, self.slots)
         return float(error.mean()), float(np.median(error))
 
-    def _shown(self, rows: Integers, begin: Integers, end: Integers, bucket: Integers | None) -> Shown:
+    def _publication(
+        self, rows: Integers, begin: Integers, end: Integers, bucket: Integers | None
+    ) -> Publication:
         group = np.full(len(rows), -1) if self._exact or bucket is None else bucket
-        return shown(begin, end, group, self._value[rows], tuple(codes[rows] for codes in self._quasi))
+        return publication(begin, end, group, self._value[rows], tuple(codes[rows] for codes in self._quasi))
 
 
 def information_loss(evidence: Evidence) -> float:

@@ -22,7 +22,7 @@ from timeveil.domain.estimate import Estimate
 from timeveil.evidence.codes import Integers, plain_type
 from timeveil.evidence.published import check_conditions, classes_of, mask_of, matches
 from timeveil.evidence.window import Moment, WindowCount, check_forward, check_pair, instant_of, unreadable
-from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole
+from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 QUERIES = (WindowCount,)
@@ -48,7 +48,7 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
         rows = float(pc.sum(classes_of(release, [], among=among)["rows"]).as_py() or 0)
         return Estimate(rows, low=rows, high=rows)
     classes, buckets = classes_of(release, [SLOT, BUCKET], among=among), evidence.buckets
-    index = buckets.index(evidence.line.numbers(classes.column(0)), whole(classes.column(1)))
+    index = buckets.index(evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1)))
     sought = np.asarray(matches(secret, buckets.value.values, query.where[secret]))[buckets.value.codes]
     holders = np.bincount(buckets.owner[sought], weights=buckets.often[sought], minlength=len(buckets.size))
     # A bucket that only the table `data` has, in a damaged release, holds nobody.

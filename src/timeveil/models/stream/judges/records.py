@@ -27,7 +27,7 @@ from timeveil.models.stream.evidence import (
     Mask,
     commonest,
     least_packet_sizes,
-    whole,
+    whole_numbers,
 )
 from timeveil.models.stream.judges.manifest import PACKET_PARAMETERS
 
@@ -205,7 +205,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     journeys, published = evidence.journeys, evidence.journeys.published
     columns = [_numbers(journeys.slot[published], evidence.released_slot)]
     if evidence.bucketed:
-        released_bucket = whole(column_of(evidence.release.parts["data"], BUCKET))
+        released_bucket = whole_numbers(column_of(evidence.release.parts["data"], BUCKET))
         columns.append(_numbers(journeys.bucket[published], released_bucket))
     for name in evidence.columns("quasi", "keep", "sensitive"):
         original, released = align(_only(evidence.original(name), published), evidence.released(name))

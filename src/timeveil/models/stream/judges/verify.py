@@ -172,10 +172,10 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     buckets, counts = evidence.buckets, evidence.release.manifest["counts"]
     _check_row_count(int(buckets.rows.sum()), counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
-    held = buckets.rows > 0
-    apart, number = int((held != buckets.listed).sum()), int(buckets.listed.sum())
+    in_data = buckets.rows > 0
+    apart, number = int((in_data != buckets.listed).sum()), int(buckets.listed.sum())
     findings.expect("tables-disagree:apart", not apart, buckets=apart)
-    unequal = int((held & buckets.listed & (buckets.rows != buckets.size)).sum())
+    unequal = int((in_data & buckets.listed & (buckets.rows != buckets.size)).sum())
     findings.expect("tables-disagree:sizes", not unequal, buckets=unequal)
     findings.expect("counts:buckets", number == counts["buckets"], buckets=number, stated=counts["buckets"])
     findings.check("buckets are numbered from 0 within each slot")
