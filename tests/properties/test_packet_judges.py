@@ -144,15 +144,6 @@ def test_a_packet_withheld_in_part_is_noticed(pair):
     )
 
 
-def test_a_ledger_without_packets_is_refused(pair):
-    release, ledger = pair
-    less = replace(ledger, entries=ledger.table.drop_columns(["packet"]))
-    assert codes(release, less) == {"packet"}
-    assert "lacks the packets" in messages(release, less)
-    text = ledger.table["packet"].cast(pa.string())
-    assert codes(release, replace(less, entries=less.table.append_column("packet", text))) == {"packet"}
-
-
 def restated(release, true_slot=None, **parameters):
     """The manifest with another promise to whoever knows the true slot; `...` leaves a key out."""
     manifest = dict(release.manifest)
@@ -161,25 +152,6 @@ def restated(release, true_slot=None, **parameters):
     manifest["guarantee"] = promise.as_dict()
     manifest["parameters"] = {name: value for name, value in stated.items() if value is not ...}
     return tv.Release(promise, manifest, release.parts)
-
-
-def test_another_promise_in_the_manifest_is_noticed():
-    release, ledger = published(1, l=5, protect=3)
-    assert codes(restated(release, 4)) == {"guarantee"}
-    assert codes(restated(release, 3, protect_slot=4)) == {"guarantee"}
-    bold = restated(release, 4, protect_slot=4)
-    assert codes(bold) == set()
-    assert codes(bold, ledger) == {"parameters"}
-    as_bold = replace(ledger, facts={**ledger.facts, "parameters": bold.manifest["parameters"]})
-    assert codes(bold, as_bold) == {"packet-size"}
-
-
-def test_a_promise_left_out_of_the_manifest_is_noticed():
-    release, ledger = published(1)
-    assert codes(restated(release)) == {"guarantee"}
-    silent = restated(release, protect_slot=..., spread=..., fillers=...)
-    assert codes(silent) == set()
-    assert codes(silent, ledger) == {"parameters"}
 
 
 @pytest.mark.parametrize(

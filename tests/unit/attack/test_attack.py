@@ -8,9 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.effort import some
 from tests.oracles import judges as oracle
 
 from timeveil.errors import InputError, ParameterError
@@ -18,7 +15,6 @@ from timeveil.evidence.risk import Risk
 from timeveil.judging.attack import attack
 from timeveil.models.events.judges import attack as judge
 from timeveil.models.events.judges.attack import Adversary
-from timeveil.models.events.judges.candidates import Crowd, people_in_ranges
 
 
 def rows(*visits):
@@ -137,37 +133,6 @@ def test_a_ledger_that_does_not_fit_is_refused():
 def test_quantiles_weigh_people():
     risk = Risk(np.array([1, 9]), np.array([1.0, 3.0]))
     assert [risk.quantile(share) for share in (0, 0.25, 0.26, 1)] == [1, 1, 9, 9]
-
-
-@settings(max_examples=some(150), deadline=None)
-@given(st.data())
-def test_people_in_ranges_counts_sets(data):
-    person = data.draw(st.lists(st.integers(0, 4), max_size=15))
-    bounds = st.lists(st.integers(0, len(person)), min_size=6, max_size=6).map(sorted)
-    first, last = data.draw(bounds), data.draw(bounds)
-    first = [min(pair) for pair in zip(first, last, strict=True)]
-    found = people_in_ranges(*(np.array(a, dtype=np.int64) for a in (person, first, last)))
-    assert found.tolist() == [len(set(person[a:b])) for a, b in zip(first, last, strict=True)]
-
-
-@settings(max_examples=some(150), deadline=None)
-@given(st.data())
-def test_people_in_all_ranges_are_intersections(data):
-    row = st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 4))
-    known, when, person = (
-        np.array(c, dtype=np.int64) for c in zip(*data.draw(st.lists(row, min_size=1)), strict=True)
-    )
-    width = data.draw(st.integers(0, 6))
-    asked = [
-        (data.draw(st.integers(0, 2)), a, a + width)
-        for a in data.draw(st.tuples(*[st.integers(0, 6 - width)] * 6))
-    ]
-    crowd = Crowd(known, when, person, 6)
-    first, last = crowd.ranges(*(np.array(c, dtype=np.int64) for c in zip(*asked, strict=True)))
-    sets = [set(person[(known == q) & (when >= a) & (when < b)].tolist()) for q, a, b in asked]
-    assert crowd.in_each(first, last).tolist() == [len(s) for s in sets]
-    both = crowd.in_all(first.reshape(3, 2), last.reshape(3, 2))
-    assert both.tolist() == [len(sets[n] & sets[n + 1]) for n in (0, 2, 4)]
 
 
 def test_a_ledger_of_another_table_is_refused_by_what_differs():

@@ -25,13 +25,12 @@ from timeveil.models.stream.judges.alternatives import (
     Windows,
     bucket_numbers,
     estimates,
-    largest_level,
     merged,
     publication,
     relative_errors,
     suppress_only,
 )
-from timeveil.models.stream.judges.measure import StreamLoss, information_loss, move_costs
+from timeveil.models.stream.judges.measure import StreamLoss, information_loss
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):
@@ -207,11 +206,6 @@ def test_the_loss_is_the_one_that_the_method_counted(tmp_path, withhold_cost, ji
     assert measure(release, opened, windows=5).information_loss == found
 
 
-def test_a_list_of_costs_goes_on_with_its_last_step():
-    assert move_costs([0, 1, 3], 5).tolist() == [0, 1, 3, 5, 7, 9]
-    assert move_costs([0, 1, 3, 9], 2).tolist() == [0, 1, 3, 9]
-
-
 def test_a_ledger_of_another_release_is_refused(pair):
     release, ledger = pair
     for wrong in (
@@ -236,13 +230,6 @@ def test_a_ledger_that_goes_back_is_refused(pair):
     other = replace(ledger, original=oracle.relation(oracle.Case(later)))
     with pytest.raises(InputError, match="before its slot"):
         measure(release, other)
-
-
-@settings(max_examples=some(150), deadline=None)
-@given(st.lists(st.integers(0, 9), max_size=6), st.integers(2, 5))
-def test_the_largest_level_is_found_by_trying_all(often, promise):
-    counts = Counter(dict(enumerate(often)))
-    assert largest_level(np.array(often, np.int64), promise) == oracle.level(counts, promise)
 
 
 @settings(max_examples=some(100), deadline=None)

@@ -6,10 +6,12 @@ import gc
 import stat
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import timeveil as tv
 from timeveil.domain.estimate import Estimate
 from timeveil.domain.guarantee import KAnonymity, guarantee_from
 from timeveil.domain.ledger import Ledger
@@ -178,3 +180,16 @@ def test_errors_say_what_happened_then_what_to_do():
 def test_silence_is_a_progress():
     """Nobody need listen."""
     assert silent("reading", 0.5) is None
+
+
+def test_numbers_of_a_promise_may_be_of_numpy():
+    """Each is held as a plain int."""
+    number = np.int64(3)
+    promises = (
+        tv.KAnonymity(number),
+        tv.LDiversity(np.int64(4), number),
+        tv.KPAnonymity(number, number, number),
+        tv.NoInferenceChannel(number),
+    )
+    for promise in promises:
+        assert {type(value) for value in promise.as_dict().values()} == {str, int}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeveil.errors import InputError
-from timeveil.evidence.codes import align, dense, distinct, encode, fold
+from timeveil.evidence.codes import align, encode, fold
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
 
@@ -74,10 +74,3 @@ def test_folding_numbers_combinations_in_order(rows):
     order = {row: place for place, row in enumerate(sorted(set(rows)))}
     assert codes.tolist() == [order[row] for row in rows]
     assert count == len(order)
-
-
-def test_distinct_and_dense():
-    assert distinct(np.array([3, 1, 3])).tolist() == [1, 3]
-    assert distinct(np.zeros(0, dtype=np.int64)).tolist() == []
-    codes, count = dense(np.array([2**50, 7, 2**50]), 2**51)
-    assert (codes.tolist(), count) == ([1, 0, 1], 2)

@@ -102,7 +102,7 @@ def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
         (SERIES_MANIFEST, "parameters.round_outward", 1, 15),
         (SERIES_MANIFEST, "parameters.shape_weight", 0, 1_000_000),
         (SERIES_MANIFEST, "parameters.effort", 0, 1_000),
-        (MANIFEST, "parameters.window", 0, 10_000),
+        (MANIFEST, "parameters.window", 1, 10_000),
         (MANIFEST, "parameters.jitter", 0, 10_000),
         (PATTERN_MANIFEST, "parameters.max_len", 1, 1_000_000),
         (PATTERN_MANIFEST, "patterns.symbols", 2, 52),

@@ -1,0 +1,72 @@
+"""One evidence serves all judges of a release: it is read and linked once."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+import timeveil as tv
+from timeveil.judging.gather import gather
+from timeveil.models.events import evidence as events
+from timeveil.models.stream import evidence as stream
+
+
+def visits():
+    table = pa.table(
+        {
+            "who": [f"p{n % 7}" for n in range(42)],
+            "when": [dt.date(2024, 1, 1 + n % 28) for n in range(42)],
+            "zip": [str(n % 2) for n in range(42)],
+        }
+    )
+    return tv.generalize_time(table, tv.Roles(respondent="who", time="when", quasi=["zip"]), k=3)
+
+
+def cases():
+    table = pa.table(
+        {"day": [n // 6 for n in range(60)], "sex": ["f", "m"] * 30, "ill": [f"v{n % 5}" for n in range(60)]}
+    )
+    return tv.publish_stream(
+        table, tv.Roles(time="day", quasi=["sex"], sensitive=["ill"]), l=2, window=3, seed=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("publish", "owner", "name"),
+    [(visits, events, "people_of"), (cases, stream.Evidence, "_journeys")],
+    ids=["time", "stream"],
+)
+def test_every_judge_of_one_evidence_links_once(monkeypatch, publish, owner, name):
+    release, ledger = publish()
+    linked, link = [], getattr(owner, name)
+
+    def counted(argument):
+        linked.append(name)
+        return link(argument)
+
+    monkeypatch.setattr(owner, name, counted)
+    evidence = gather(release, ledger)
+    verdict, loss, breach = tv.verify(evidence), tv.measure(evidence), tv.attack(evidence)
+    assert linked == [name]
+    assert verdict == tv.verify(release, ledger)
+    assert loss == tv.measure(release, ledger)
+    assert breach.as_dict() == tv.attack(release, ledger).as_dict()
+    assert tv.answer(evidence, tv.WindowCount()) == tv.answer(release, tv.WindowCount())
+
+
+def test_evidence_without_a_ledger_cannot_be_measured():
+    release, _ = visits()
+    with pytest.raises(tv.ParameterError, match="`ledger` is a `NoneType`"):
+        tv.measure(gather(release))
+
+
+def test_a_verdict_knows_when_only_the_ledger_disagrees():
+    release, ledger = visits()
+    other = tv.Ledger(ledger.model, ledger.entries.slice(1), ledger.original)
+    verdict = tv.verify(release, other)
+    assert not verdict
+    assert verdict.ledger_only
+    cut = tv.Release(release.guarantee, release.manifest, {"data": release.table.slice(1)})
+    assert not tv.verify(cut, ledger).ledger_only
