@@ -91,49 +91,49 @@ Surface = Literal["python", "command", "job"]
 _PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
 
 
-def spell(hint: str, surface: Surface = "python") -> str:
+def spell(hint: str, surface: Surface = "python", options: Mapping[str, str] | None = None) -> str:
     """The hint with its parameters as they are typed in Python, on the command line or in a job file.
+
+    `options` are those that are not typed `--their-name`.
 
     >>> spell('withhold them with {nulls="withhold"}')
     'withhold them with nulls="withhold"'
     >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "command")
     'withhold them with --nulls withhold, or use --force'
+    >>> spell("use {fill_empty=False} or {round_outward=None}", "command", {"fill_empty": "--keep-empty"})
+    'use --keep-empty or --round-outward off'
     >>> spell("raise {min_support}, or set {max_len=3}", "job")
     'raise min_support, or set max_len = 3'
     """
-    return _PARAMETER.sub(lambda match: _SPELLINGS[surface](match[1], match[2]), hint)
+
+    def spelt(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        if surface == "command":
+            return _option(name, value, options or {})
+        equals = "=" if surface == "python" else " = "
+        return name if value is None else f"{name}{equals}{value}"
+
+    return _PARAMETER.sub(spelt, hint)
 
 
-def _python(name: str, value: str | None) -> str:
-    return name if value is None else f"{name}={value}"
-
-
-def _option(name: str, value: str | None) -> str:
-    option = f"--{name.replace('_', '-')}"
+def _option(name: str, value: str | None, options: Mapping[str, str]) -> str:
+    """An option and its value as words; Python's True, False, None and lists have words of their own."""
+    option = options.get(name, f"--{name.replace('_', '-')}")
     if (name, value) == ("drop", '"rest"'):
         return "--drop-rest"
     match value:
         case None | "True":
             return option
         case "False":
-            return f"--no-{option[2:]}"
+            return option if name in options else f"--no-{option[2:]}"
+        case "None":
+            return f"{option} off"
     try:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         literal = value
     items = literal if isinstance(literal, list | tuple) else [literal]
     return f"{option} {','.join(str(item) for item in items)}"
-
-
-def _key(name: str, value: str | None) -> str:
-    return name if value is None else f"{name} = {value}"
-
-
-_SPELLINGS: Mapping[Surface, Callable[[str, str | None], str]] = {
-    "python": _python,
-    "command": _option,
-    "job": _key,
-}
 
 
 class TimeveilError(Exception):

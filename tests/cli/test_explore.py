@@ -130,15 +130,15 @@ WRONG = {
         "--k 2,5,10",
     ),
     "backward": (f"{VISITS} --k 9..2", "ends below its start", "--k 2..9"),
-    "no k": (VISITS, "`--k` is missing, which `generalize-time` needs", "generalize-time --help"),
-    "no window": (f"{CASES} --l 2..4", "`--window` is missing, which `publish-stream` needs", "--help"),
-    "another model's": (f"{VISITS} --k 2,3 --slot day", "`--slot` is not about `generalize-time`", "leave"),
+    "no k": (VISITS, "`k` is missing, which `generalize-time` needs", "generalize-time --help"),
+    "no window": (f"{CASES} --l 2..4", "`window` is missing, which `publish-stream` needs", "--help"),
+    "another model's": (f"{VISITS} --k 2,3 --slot day", "`slot` does not apply to", "leave"),
     "two sensitive": (
         f"{CASES} --sensitive sex --l 2,3 --window 3",
         "a stream has one sensitive column",
         "--sensitive",
     ),
-    "knows": (f"{VISITS} --k 2,3 --knows true-slot", "`--knows` is about a stream", "leave --knows out"),
+    "knows": (f"{VISITS} --k 2,3 --knows true-slot", "applies to streams only", "leave --knows out"),
     "loss": (f"{VISITS} --k 2,3 --loss moved", "no such `loss`", "window_error, withheld"),
     "limit": (f"{VISITS} --k 2,3 --max-loss=-1", "`max_loss` must be", "--max-loss 0.1"),
     "limit word": (f"{VISITS} --k 2,3 --max-loss few", "`--max-loss` is not a number", "--max-loss 0.2"),
@@ -150,8 +150,8 @@ WRONG = {
     "picture": (f"{VISITS} --k 2,3 --picture visits.csv", "", ""),
     "empty": (f"{VISITS} --k 2,3".replace("visits", "empty"), "`empty.csv` has no rows", "right file"),
     "all wrong": (f"{VISITS} --k 0,1", "`k` must be a whole number of at least 2", "--k 5"),
-    "beside a job": ("explore job.toml --k 2,3 --quasi zip", "`--quasi` is given beside a saved job", "job"),
-    "of another job": ("explore job.toml --l 2,3", "`--l` is not about `generalize-time`", "leave"),
+    "beside a job": ("explore job.toml --k 2,3 --quasi zip", "`quasi` is stated by the saved job", "job"),
+    "of another job": ("explore job.toml --l 2,3", "`l` does not apply to `generalize-time`", "leave"),
 }
 
 

@@ -24,7 +24,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("timeveil.jobs.perform.carry_out", fail)
+    monkeypatch.setattr("timeveil.jobs.publish.publish", fail)
 
 
 def test_a_bug_of_ours_is_told_without_its_text(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_a_bug_of_ours_is_told_without_its_text(cli: Cli, monkeypatch: pytest.Mo
     said = cli(RUN)
     assert said.code == 70
     assert said.out == ""
-    assert said.err.startswith("error: timeveil made a mistake: ValueError at timeveil/jobs/perform.py:")
+    assert said.err.startswith("error: timeveil made a mistake: ValueError at timeveil/cli/publishing.py:")
     assert "please report it" in said.err
     assert MARK not in said.err
     assert "Traceback" not in said.err

@@ -22,7 +22,7 @@ RUN = f"generalize-time visits.csv --out out {ROLES}"
 def test_a_run_explains_itself(cli: Cli) -> None:
     said = cli(f"{RUN} --k 3 --granularity week --granularity month --ledger ledger")
     assert said.code == 0
-    assert said.err == "The ledger `ledger` says who is in which group: keep it to yourself.\n"
+    assert said.err == "The ledger `ledger` identifies people: keep it private.\n"
     checks = f"{len(verify(open_release('out'), open_ledger('ledger')).checks)} checks passed;"
     command = "visits.csv --out out --respondent who --time day --quasi zip --sensitive result --k 3"
     assert said.out == dedent(
@@ -179,7 +179,7 @@ def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.verdict import Verdict, Violation
 
     broken = Verdict("with ledger", ("people",), (Violation("people-below-k", "1 group below 2 people"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging.verify_names"], "verify", lambda *_: broken)
+    monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)
     said = cli(f"{RUN} --k 2 --ledger ledger")
     assert said.code == 1
     assert said.out == (

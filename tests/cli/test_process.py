@@ -36,7 +36,7 @@ def test_results_and_words_go_different_ways(here: Path) -> None:
     )
     assert done.returncode == 0
     assert done.stdout.startswith("visits.csv -> 2-anonymous by time, in `out`\n")
-    assert done.stderr == "The ledger `ledger` says who is in which group: keep it to yourself.\n"
+    assert done.stderr == "The ledger `ledger` identifies people: keep it private.\n"
 
 
 def test_a_reader_who_leaves_changes_nothing(here: Path) -> None:

@@ -64,7 +64,7 @@ def test_the_command_to_do_it_again_names_it(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ("--protect-slot 3", "use 2"),
+        ("--protect-slot 3", "use --protect-slot 2"),
         ("--protect-slot 2 --jitter 1", "--spread"),
         ("--protect-slot 2 --filler always", "--fillers"),
         ("--spread 2", "--protect-slot"),

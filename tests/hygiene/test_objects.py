@@ -15,7 +15,8 @@ from tests.hygiene.canaries import MARK, SEED, TABLES, TOLD, baskets, cases, cur
 from tests.hygiene.test_python import EVENTS, METHODS, WIDE, patterns, rows_of, stream
 
 import timeveil as tv
-from timeveil.models.stream.words.run import StreamRun
+from timeveil.domain.run import Run
+from timeveil.models.stream.parameters import StreamParameters
 from timeveil.report import explain
 from timeveil.service import Parameters, Service
 
@@ -38,7 +39,7 @@ def objects() -> Iterator[Any]:
             yield explain(release, ledger, verdict=tv.verify(release, ledger))
     publisher, slots = pushed()
     yield from (publisher, publisher._settings, publisher._stream, *slots, *publisher.close())
-    yield StreamRun("in.csv", EVENTS, out="out", l=2, window=3, seed=SEED)
+    yield Run(StreamParameters, "in.csv", EVENTS, {"l": 2, "window": 3, "seed": SEED}, out="out")
     yield Parameters(EVENTS, {"l": 2, "window": 3}, None, "csv")
 
 

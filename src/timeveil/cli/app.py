@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from timeveil.cli.anonymize_series import anonymize_series
 from timeveil.cli.attack import attack
 from timeveil.cli.compare import compare
 from timeveil.cli.demo import demo
 from timeveil.cli.explore import explore
-from timeveil.cli.generalize_time import generalize_time
 from timeveil.cli.granularities import granularities
 from timeveil.cli.hierarchy import hierarchy
 from timeveil.cli.measure import measure
 from timeveil.cli.plot import plot
 from timeveil.cli.profile import profile
-from timeveil.cli.publish_stream import publish_stream
+from timeveil.cli.publishing import publishing_command, run
 from timeveil.cli.query import query
 from timeveil.cli.report import report
-from timeveil.cli.run import run
-from timeveil.cli.sanitize_patterns import sanitize_patterns
 from timeveil.cli.stream_status import stream_status
 from timeveil.cli.verify import verify
+from timeveil.jobs.request import tables
 
 app = typer.Typer(
     name="timeveil",
@@ -56,13 +54,10 @@ def _timeveil(
         raise typer.Exit
 
 
-for command in (
+commands: tuple[Callable[..., int], ...] = (
     profile,
-    generalize_time,
-    publish_stream,
+    *map(publishing_command, tables().values()),
     stream_status,
-    anonymize_series,
-    sanitize_patterns,
     explore,
     verify,
     measure,
@@ -75,6 +70,7 @@ for command in (
     granularities,
     hierarchy,
     demo,
-):
-    first = str(command.__doc__).split("\n", 1)[0]
-    app.command(name=command.__name__.replace("_", "-"), short_help=first)(command)
+)
+for command in commands:
+    name, first = command.__name__.replace("_", "-"), str(command.__doc__).split("\n", 1)[0]
+    app.command(name=name, short_help=first)(command)

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from timeveil.domain.roles import Roles
+
 if TYPE_CHECKING:
-    from timeveil.jobs.perform import Outcome
+    from timeveil.domain.run import Run
+    from timeveil.jobs.publish import Outcome
     from timeveil.models.events.judges.attack import Breach
-    from timeveil.models.events.words.run import Run
 
 K = 5
+ROLES = Roles(
+    respondent="patient", time="taken_at", quasi=("zip",), sensitive=("result",), keep=("exam",), drop="rest"
+)
 SHOWN = frozenset({"minute", "hour", "day", "week", "month", "quarter", "year"})
 BAR = 24
 
@@ -31,7 +36,7 @@ def demo(
     from timeveil.cli import streams
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
-    from timeveil.jobs.perform import carry_out
+    from timeveil.jobs.publish import publish
     from timeveil.judging.attack import attack
     from timeveil.models.events.judges.attack import Adversary
     from timeveil.models.events.words.picture import breach_svg
@@ -41,7 +46,7 @@ def demo(
     try:
         run = _make_up(folder)
         output.print(_risk(run))
-        outcome = carry_out(run)
+        outcome = publish(run)
         breach = attack(open_release(run.out), outcome.ledger, Adversary())
         (folder / "attack.svg").write_text(breach_svg(breach), encoding="utf-8")
     except BaseException:
@@ -68,24 +73,16 @@ def _make_up(folder: Path) -> Run:
     import pyarrow.csv
 
     from timeveil.datasets import clinic_visits
-    from timeveil.domain.roles import Roles
-    from timeveil.models.events.words.run import Run
+    from timeveil.domain.run import Run
+    from timeveil.models.events.parameters import EventParameters
 
     pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), folder / "visits.csv")
-    roles = Roles(
-        respondent="patient",
-        time="taken_at",
-        quasi=("zip",),
-        sensitive=("result",),
-        keep=("exam",),
-        drop="rest",
-    )
     return Run(
+        EventParameters,
         str(folder / "visits.csv"),
-        roles,
-        k=K,
+        ROLES,
+        {"k": K, "suppress": 0.01},
         out=str(folder / "release"),
-        suppress=0.01,
         ledger=str(folder / "visits.ledger"),
     )
 
@@ -96,7 +93,7 @@ def _risk(run: Run) -> str:
     from timeveil.page.wording import people
     from timeveil.reading import read
 
-    found = profile(read(run.source, run.roles), K)
+    found = profile(read(run.source, ROLES), K)
     alone = found.as_it_stands.people_unique
     lines = [
         "A clinic wants to publish a year of exams:",
@@ -119,7 +116,7 @@ def _published(outcome: Outcome, width: int) -> str:
     rows = [names, *([str(row[name]) for name in names] for row in sample)]
     lines = [
         f"Published so that every zip code and time is shared by {K} people, withholding at most 1 %:",
-        *outcome.explanation.numbered(width),
+        *(outcome.explanation.numbered(width) if outcome.explanation else []),
         "",
         "What a recipient sees:",
         *(f"  {line}" for line in aligned(rows, left=len(names))),

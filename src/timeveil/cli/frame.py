@@ -89,8 +89,15 @@ def _command() -> Any:
 
 def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
     """The error with its hint as it is typed: options, or the keys of a job file."""
+    from timeveil.jobs.request import tables
+
     job = arguments[:1] == ["run"]
-    hint = (in_keys if job else in_options)(spell(error.template, "job" if job else "command"))
+    options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
+    hint = (
+        in_keys(spell(error.template, "job"))
+        if job
+        else in_options(spell(error.template, "command", options))
+    )
     return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
 
 

@@ -1,144 +1,118 @@
-"""Options that several commands share. Every help text has an example."""
+"""Options of commands: made from the tables of parameters, and a few that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import Annotated, Any
 
 import typer
 
-from timeveil.domain.roles import REST, Derived, Roles
-from timeveil.errors import ParameterError, TimeveilError
+from timeveil.domain.parameter import Parameter
+from timeveil.domain.run import Columns, option_words
+from timeveil.errors import spell
+
+_TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool}
+
+
+def argument(declared: Parameter, *, required: bool = False, ranges: bool = False) -> Argument:
+    """The argument of a command function that takes a parameter; with `ranges`, several settings of it."""
+    several = declared.kind in ("names", "list", "mapping")
+    kind = list[str] if several else _TYPES.get(declared.kind, float if declared.read is float else str)
+    default: Any = None if declared.default == () else declared.default
+    if declared.kind == "flag":
+        default = False
+    elif declared.can_be_off or ranges:
+        kind, default = str, None if ranges else str(default)
+    needed = required or (declared.required and not ranges)
+    form = typer.Option(
+        *names_of(declared),
+        metavar=None if declared.kind == "flag" else metavar(declared, ranges=ranges),
+        help=help_text(declared),
+        show_default=default not in (None, False) and not several,
+    )
+    annotation = kind if needed else kind | None
+    return Argument(
+        declared.name,
+        Argument.KEYWORD_ONLY,
+        annotation=Annotated[annotation, form],
+        default=Argument.empty if needed else default,
+    )
+
+
+def names_of(declared: Parameter) -> list[str]:
+    """How it is typed: `--k` and `-k`, or just `--min-support`."""
+    return [declared.typed, *([f"-{declared.name}"] if len(declared.name) == 1 else [])]
+
+
+def metavar(declared: Parameter, *, ranges: bool = False) -> str:
+    """What help writes for a value.
+
+    >>> metavar(Parameter("filler", "choice", "", choices=("never", "always")))
+    'never|always'
+    """
+    usual = {"whole": "N", "number": "X", "names": "C,C,...", "list": "NAME"}
+    text = declared.metavar or "|".join(declared.choices) or usual.get(declared.kind, "TEXT")
+    if ranges:
+        return f"{text}..{text}"
+    return f"{text}|off" if declared.can_be_off else text
+
+
+def help_text(declared: Parameter) -> str:
+    """What it means, with an example to type.
+
+    >>> help_text(Parameter("max_len", "whole", "Largest number of items.", example=4))
+    'Largest number of items: --max-len 4'
+    """
+    meaning = spell((declared.off or declared.meaning).rstrip("."), "command")
+    return f"{meaning}: {' '.join(option_words(declared, declared.example))}"
+
+
+def takes(command: Any, arguments: list[Argument]) -> Callable[..., int]:
+    """The command function with these arguments as its signature."""
+    command.__signature__ = Signature(arguments, return_annotation=int)
+    command.__annotations__ = {a.name: a.annotation for a in arguments} | {"return": int}
+    taking: Callable[..., int] = command
+    return taking
+
 
 Table = Annotated[
     str, typer.Argument(metavar="IN", help="Table to read: CSV, TSV or Parquet, such as visits.csv.")
 ]
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Release folder, such as published.")]
-Respondent = Annotated[
-    str,
-    typer.Option(
-        metavar="C", help="Column of the person a row is about; never published: --respondent patient"
-    ),
-]
-Time = Annotated[str, typer.Option(metavar="C", help="Column of when it happened: --time taken_at")]
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option(metavar="C", help="Column that an outsider may know; repeat it: --quasi zip --quasi sex"),
-]
-Sensitive = Annotated[
-    list[str] | None,
-    typer.Option(metavar="C", help="Column that nobody must learn of a person: --sensitive result"),
-]
-Keep = Annotated[
-    list[str] | None, typer.Option(metavar="C", help="Further column to publish as it is: --keep exam")
-]
-Drop = Annotated[list[str] | None, typer.Option(metavar="C", help="Column to leave out: --drop name")]
-DropRest = Annotated[
-    bool, typer.Option("--drop-rest", help="Leave out every column that has no role: --drop-rest")
-]
-Cyclic = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Publish the weekday, hour-of-day or month-of-year, and count it as known: --cyclic weekday",
-    ),
-]
-K = Annotated[
-    int,
-    typer.Option(
-        "--k", "-k", metavar="N", help="How many different people must share every published value: --k 5"
-    ),
-]
-Granularities = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--granularity",
-        metavar="NAME",
-        help="Granularity that may be chosen; repeat it: --granularity week --granularity month",
-    ),
-]
 Calendar = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE", help="TOML file that defines granularities of your own: --calendar clinic.toml"
-    ),
-]
-Zone = Annotated[
-    str | None,
-    typer.Option(metavar="Z", help="Clocks on which times with an offset are read: --zone Europe/Berlin"),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(metavar="UNIT", help="What whole numbers in the time column count: --unit minute"),
-]
-Nulls = Annotated[
-    str,
-    typer.Option(
-        metavar="error|withhold", help="Rows without a person or a time: refuse, or --nulls withhold them"
-    ),
+    typer.Option(metavar="FILE", help="TOML file that defines further granularities: --calendar clinic.toml"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON: --json")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only: --quiet")]
 LedgerIn = Annotated[
     str,
     typer.Option(
-        "--ledger",
-        metavar="PATH",
-        help="The private ledger that was made with the release: --ledger NAME.ledger",
+        "--ledger", metavar="PATH", help="Private ledger that was made with the release: --ledger NAME.ledger"
     ),
 ]
 
 
-def roles_from(
-    respondent: str | None,
-    time: str | None,
-    *,
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    keep: Sequence[str] | None = None,
-    cyclic: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-    drop_rest: bool = False,
-) -> Roles:
-    """Roles from what the options, or a job file, name."""
-    from timeveil.calendar.axis import CYCLIC
-
-    for name in cyclic or ():
-        if name not in CYCLIC:
-            raise ParameterError(
-                f"`{name}` cannot be derived from a time",
-                hint=f"use one of {', '.join(CYCLIC)}",
-                code="bad-parameter",
-            )
-    if drop and drop_rest:
-        raise ParameterError(
-            "both columns to drop and --drop-rest are given",
-            hint="--drop-rest alone leaves out every column without a role",
-            code="bad-parameter",
-        )
-    return Roles(
-        respondent=respondent,
-        time=time,
-        quasi=(*(quasi or ()), *(Derived(name) for name in cyclic or ())),
-        sensitive=tuple(sensitive or ()),
-        keep=tuple(keep or ()),
-        drop=REST if drop_rest else tuple(drop or ()),
-    )
+NO_DEFAULT = Argument.empty
 
 
-def lists_hint(error: TimeveilError, given: Mapping[str, Sequence[str] | None]) -> TimeveilError:
-    """The error, with a better hint where an option was given a list that should have been repeated.
+def switch(name: str, kind: Any, default: Any = False) -> Argument:
+    """An argument with one of the annotations above."""
+    return Argument(name, Argument.KEYWORD_ONLY, annotation=kind, default=default)
 
-    >>> wrong = ParameterError("the table has no column `a,b`", hint="see", code="column-missing")
-    >>> lists_hint(wrong, {"--quasi": ["a,b"]}).hint
-    'an option takes one name; repeat it: --quasi a --quasi b'
-    """
-    if error.code not in ("column-missing", "unknown-granularity"):
-        return error
-    for option, values in given.items():
-        for value in values or ():
-            if "," in value and f"`{value}`" in error.message:
-                repeated = " ".join(f"{option} {part.strip()}" for part in value.split(","))
-                hint = f"an option takes one name; repeat it: {repeated}"
-                return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
-    return error
+
+DROP_REST = switch(
+    "drop_rest",
+    Annotated[bool, typer.Option("--drop-rest", help="Leave out every column that has no role: --drop-rest")],
+)
+SPEECH = [switch("as_json", Json), switch("quiet", Quiet)]
+"""How every command speaks."""
+
+
+def columns(names: Iterable[str], required: Iterable[str] = ()) -> list[Argument]:
+    """The arguments for roles of columns."""
+    table = Columns.table()
+    arguments = [argument(table[name], required=name in required) for name in names]
+    return [*arguments, DROP_REST] if "drop" in names else arguments

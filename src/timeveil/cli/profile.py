@@ -3,72 +3,66 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from timeveil.cli import options as given
+from timeveil.cli import options
+from timeveil.domain.roles import REST
 from timeveil.errors import TimeveilError
+from timeveil.models.events.parameters import EventParameters
 
 if TYPE_CHECKING:
     from timeveil.models.events.judges.profile import Profile
 
 
-def profile(
-    table: given.Table,
-    respondent: given.Respondent,
-    time: given.Time,
-    k: given.K,
-    quasi: given.Quasi = None,
-    cyclic: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Count the weekday, hour-of-day or month-of-year as known too: --cyclic weekday",
-        ),
-    ] = None,
-    granularity: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Look at this granularity only; repeat it: --granularity week"),
-    ] = None,
-    calendar: given.Calendar = None,
-    zone: given.Zone = None,
-    unit: given.Unit = None,
-    nulls: given.Nulls = "error",
-    as_json: given.Json = False,
-    quiet: given.Quiet = False,
-) -> int:
+def profile(**given: Any) -> int:
     """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
 
-    Per granularity: how many people would be alone or with fewer than k, and what a count of rows would
-    claim. Only the columns named matter; no other is read.
+    Per granularity: how many people would be alone or with fewer than k others, and what a count of rows
+    would claim. Only the columns named matter; no other is read.
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
     from timeveil.calendar.definitions import from_toml
     from timeveil.cli.output import Output
-    from timeveil.domain.guarantee import KAnonymity
-    from timeveil.jobs.perform import refuse_empty
+    from timeveil.jobs.columns import lists_hint, plain_roles
+    from timeveil.jobs.publish import refuse_empty
     from timeveil.jobs.toml import calendar_file
     from timeveil.models.events.judges.profile import profile as look
     from timeveil.reading import read
 
-    output = Output(as_json=as_json, quiet=quiet)
-    KAnonymity(k)
-    own = None if calendar is None else from_toml(calendar_file(Path(calendar)))
-    roles = given.roles_from(respondent, time, quasi=quasi, cyclic=cyclic, drop_rest=True)
+    output = Output(as_json=given["as_json"], quiet=given["quiet"])
+    chosen = {name: given[name] for name in _TAKEN if given[name] is not None}
+    parameters = EventParameters(**chosen)
+    definitions = parameters.definitions
+    own = None if definitions is None else from_toml(calendar_file(Path(definitions)))
+    columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
+    roles = plain_roles({**columns, "drop": REST})
     try:
         with output.progress() as progress:
             progress("reading", 0.0)
-            relation = read(table, roles, zone=zone, unit=unit, nulls=nulls)  # type: ignore[arg-type]
+            zone, unit, nulls = parameters.zone, parameters.unit, parameters.nulls
+            relation = read(given["source"], roles, zone=zone, unit=unit, nulls=nulls)
             refuse_empty(relation)
             progress("counting people", 0.5)
-            found = look(relation, k, granularity, own)
+            risk = look(relation, parameters.k, parameters.granularities, own)
     except TimeveilError as error:
-        raise given.lists_hint(error, {"--quasi": quasi, "--granularity": granularity}) from None
-    known = [*roles.quasi_columns, time]
-    output.result("\n".join(described(found, relation.source or table, known, output.width)), found.as_dict())
-    return 0 if found.already_anonymous else 1
+        raise lists_hint(error, given) from None
+    columns_known = [*roles.quasi_columns, given["time"]]
+    source = relation.source or given["source"]
+    output.result("\n".join(described(risk, source, columns_known, output.width)), risk.as_dict())
+    return 0 if risk.already_anonymous else 1
+
+
+_TAKEN = ("k", "granularities", "definitions", "zone", "unit", "nulls")
+options.takes(
+    profile,
+    [
+        options.switch("source", options.Table, options.NO_DEFAULT),
+        *options.columns(("respondent", "time", "quasi", "cyclic"), ("respondent", "time")),
+        *(options.argument(EventParameters.table()[name]) for name in _TAKEN),
+        *options.SPEECH,
+    ],
+)
 
 
 def described(found: Profile, source: str, known: list[str], width: int) -> list[str]:

@@ -13,6 +13,9 @@ from timeveil.errors import ParameterError
 def usage_error(cause: Any, commands: Sequence[str], asked: Sequence[str]) -> ParameterError:
     """An exception of the option parser as one of ours; `asked` is the command line."""
     context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
+    removal = _removal(cause, context)
+    if removal is not None:
+        return removal
     message, hint = _worded(cause, commands, context)
     if hint is None and parameter is not None:
         hint = _meaning(parameter)
@@ -38,6 +41,15 @@ def _worded(cause: Any, commands: Sequence[str], context: Any) -> tuple[str, str
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
         return f"there is no command `{found[1]}`", hint
     return said, None
+
+
+def _removal(cause: Any, context: Any) -> ParameterError | None:
+    """What is said of an option that earlier versions had, whichever way it switched."""
+    from timeveil.jobs.request import tables
+
+    table = tables().get(context.command.name) if context is not None else None
+    name = getattr(cause, "option_name", "").removeprefix("--").removeprefix("no-").replace("-", "_")
+    return table.removal(name) if table is not None and name in table.removed else None
 
 
 def _name(parameter: Any) -> str:

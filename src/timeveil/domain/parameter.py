@@ -98,6 +98,24 @@ class Parameter:
     metavar: str | None = None
     private: bool = False
     read: Callable[[str], Any] | None = None
+    opened: str | None = None
+    methods: tuple[str, ...] = ()
+    off: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is called in a job file: a path as its option is."""
+        return self.option[2:] if self.opened and self.option else self.name
+
+    @property
+    def typed(self) -> str:
+        """The option it is on the command line; one that is on by default has an option to switch it off.
+
+        >>> Parameter("structural", "flag", "", default=True).typed, Parameter("max_len", "whole", "").typed
+        ('--no-structural', '--max-len')
+        """
+        prefix = "--no-" if self.kind == "flag" and self.default is True else "--"
+        return self.option or prefix + self.name.replace("_", "-")
 
     @property
     def required(self) -> bool:
@@ -105,12 +123,17 @@ class Parameter:
         return self.default is REQUIRED
 
     @property
+    def can_be_off(self) -> bool:
+        """Whether None has to be typed because it is not the default."""
+        return self.optional and self.default is not None
+
+    @property
     def takes(self) -> str:
         """The values it takes, in words."""
         match self.kind:
             case "whole" | "number":
                 noun = "a whole number" if self.kind == "whole" else "a number"
-                return f"{noun} {self.range}".rstrip()
+                return f"{noun} {self.range}".rstrip() + (f" or {OFF}" if self.can_be_off else "")
             case "choice":
                 return f"one of {', '.join(self.choices)}"
             case "flag":
@@ -128,12 +151,13 @@ class Parameter:
             return value
         plain = _plain(self.kind, value)
         if self.kind == "choice" and plain not in self.choices:
-            raise self._refused(value, get_close_matches(str(value), self.choices, 1))
+            raise self.refused(value, get_close_matches(str(value), self.choices, 1))
         if plain is None or (self.kind in ("whole", "number") and not self.range.includes(plain)):
-            raise self._refused(value)
+            raise self.refused(value)
         return plain
 
-    def _refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
+    def refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
+        """What is said of a value that it does not take."""
         in_kind = self.kind in ("whole", "number") and _plain(self.kind, value) is not None
         got = f", got {value if in_kind else type(value).__name__}"
         if self.private or (isinstance(value, str) and self.kind == "choice"):
@@ -189,12 +213,17 @@ def parameter(
     metavar: str | None = None,
     private: bool = False,
     read: Callable[[str], Any] | None = None,
+    opened: str | None = None,
+    methods: tuple[str, ...] = (),
+    off: str = "",
 ) -> Any:
     """One line of a table.
 
     `meaning` is a plain sentence. `example` is shown in help and hints. `option` is how it is typed where
     that is not `--its-name`, `metavar` what help writes for its value, `read` how such text becomes a value
-    where the kind does not say it. What is `private` is in no release.
+    where the kind does not say it. `opened` marks a path, which Python opens with that expression. What is
+    `private` is in no release and no repr. `methods` are those that use it, if not all do. `off` is
+    what an option does that switches it off.
     """
     declared = {
         "meaning": meaning,
@@ -204,6 +233,9 @@ def parameter(
         "metavar": metavar,
         "private": private,
         "read": read,
+        "opened": opened,
+        "methods": methods,
+        "off": off,
     }
     default = MISSING if default is REQUIRED else default
     return field(default=default, metadata=declared, repr=not private)
@@ -252,6 +284,10 @@ class Parameters:
     """Further roles that may be named."""
     removed: ClassVar[Mapping[str, str]] = {}
     """Parameters of earlier versions, each with what to do instead."""
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Parameters whose value is in no text that a run prints."""
+    repeating: ClassVar[Mapping[str, str]] = {}
+    """What differs when a run is repeated, by the parameter that is set; under "" where none of them is."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
@@ -295,11 +331,6 @@ class Parameters:
         return ParameterError(
             f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name], code="bad-parameter"
         )
-
-    def changed(self) -> dict[str, Any]:
-        """The values that differ from their defaults, required ones included."""
-        table = type(self).table().values()
-        return {p.name: getattr(self, p.name) for p in table if getattr(self, p.name) != p.default}
 
     def as_arguments(self) -> dict[str, Any]:
         """All values by name."""

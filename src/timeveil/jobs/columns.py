@@ -1,30 +1,145 @@
-"""Lists of columns as they are typed: `q01,q02`, `q01..q10`, or both."""
+"""From the columns that options or a job file name to `Roles`.
+
+Lists of columns are typed `q01,q02`, `q01..q10`, or both. A table of series is wide, a row per series, or
+long, a row per reading; patterns also come from transactions or from a series release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
-from timeveil.errors import RolesError
+from timeveil.domain.parameter import Parameters
+from timeveil.domain.roles import Derived, Roles
+from timeveil.errors import ParameterError, RolesError, TimeveilError
 
 TO = ".."
+Instants = Callable[[Sequence[str]], tuple[str, ...]]
+"""How lists of instants are read."""
+
+_WIDE_OR_LONG = "wide: {series} of columns; long: {respondent}, {time} and {value}"
+_ITEMS_OR_SERIES = "transactions: {respondent} and {item}; series: {series} of columns"
+
+
+def roles_from(
+    table: type[Parameters], source: str, columns: Mapping[str, Any]
+) -> tuple[Roles | None, Instants]:
+    """Roles of the columns named, None for a release folder, and how lists of its instants are read."""
+    if "item" in table.roles:
+        if Path(source).is_dir():
+            return None, _of_release(source, columns)
+        _transactions_or_series(columns)
+    if "series" in table.roles and "item" not in columns:
+        return _series_roles(source, columns)
+    return plain_roles(columns), tuple
+
+
+def plain_roles(columns: Mapping[str, Any]) -> Roles:
+    """Roles of the columns named, whose derived ones are checked."""
+    from timeveil.calendar.axis import CYCLIC
+
+    derived = columns.get("cyclic", ())
+    for name in derived:
+        if name not in CYCLIC:
+            raise ParameterError(
+                f"`{name}` cannot be derived from a time",
+                hint=f"use one of {', '.join(CYCLIC)}",
+                code="bad-parameter",
+            )
+    plain = {name: value for name, value in columns.items() if name != "cyclic"}
+    plain["quasi"] = (*columns.get("quasi", ()), *map(Derived, derived))
+    return Roles(**plain)
+
+
+def _series_roles(source: str, columns: Mapping[str, Any]) -> tuple[Roles, Instants]:
+    """Roles of a wide or a long table of series."""
+    from timeveil.reading.sources import open_source
+
+    _wide_or_long(columns)
+    names = open_source(source).names if "series" in columns else ()
+    series = listed(columns.get("series", ()), names)
+    return plain_roles({**columns, "series": series}), lambda texts: listed(texts, series)
+
+
+def _wide_or_long(columns: Mapping[str, Any]) -> None:
+    wide, long = "series" in columns, [name for name in ("time", "value") if name in columns]
+    if wide and long:
+        raise ParameterError(
+            f"both `series` and `{long[0]}` are set; a table is wide or long, not both",
+            hint=_WIDE_OR_LONG,
+            code="bad-parameter",
+        )
+    missing = [name for name in ("respondent", "time", "value") if name not in columns]
+    if wide or not missing:
+        return
+    if not long:
+        raise ParameterError(
+            "neither `series` nor `time` and `value` are set", hint=_WIDE_OR_LONG, code="role-missing"
+        )
+    listing = " and ".join(f"`{name}`" for name in missing)
+    raise ParameterError(
+        f"{listing} {'is' if len(missing) == 1 else 'are'} missing for a long table",
+        hint="a long table has a row per reading: set {respondent}, {time} and {value}",
+        code="role-missing",
+    )
+
+
+def _transactions_or_series(columns: Mapping[str, Any]) -> None:
+    series = [name for name in ("series", "time", "value") if name in columns]
+    if "item" in columns and series:
+        raise ParameterError(
+            f"both `item` and `{series[0]}` are set; a table holds transactions or series",
+            hint=_ITEMS_OR_SERIES,
+            code="bad-parameter",
+        )
+    if "item" not in columns and not series:
+        raise ParameterError(
+            "neither `item` nor `series` nor `time` and `value` are set",
+            hint=_ITEMS_OR_SERIES,
+            code="role-missing",
+        )
+
+
+def _of_release(folder: str, columns: Mapping[str, Any]) -> Instants:
+    if columns:
+        raise ParameterError(
+            f"`{next(iter(columns))}` is set, but a release folder states its columns",
+            hint="leave columns out for a release folder",
+            code="bad-parameter",
+        )
+    instants = instants_of(Path(folder))
+    return lambda texts: listed(texts, instants)
+
+
+def instants_of(folder: Path) -> list[str]:
+    """The instants of a series release; none for any other folder."""
+    from timeveil.folder.manifest_file import read_manifest
+
+    try:
+        manifest = read_manifest(folder)
+        instants = manifest["series"]["instants"] if manifest["model"] == "series" else []
+    except (OSError, ValueError, KeyError, TypeError, TimeveilError):
+        return []
+    return instants if isinstance(instants, list) else []
 
 
 def listed(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that texts name, in the order given; a range takes all that stand between in the table.
+    """The columns that texts name, in their order; a range takes all between its ends in the table.
 
-    A text that is a column's own name is that column, whatever marks are in it.
+    A text that is a column's name is that column, whatever characters are in it.
 
     >>> listed(["q01..q03", "s"], ["id", "q01", "q02", "q03", "s"])
     ('q01', 'q02', 'q03', 's')
     >>> listed(["a,b"], ["a,b", "a", "b"])
     ('a,b',)
     """
-    found: list[str] = []
+    columns: list[str] = []
     for text in texts:
-        for part in [text] if text in names else text.split(","):
-            found += [part] if part in names else _range(part.strip(), names)
-    return tuple(found)
+        for name in [text] if text in names else text.split(","):
+            columns += [name] if name in names else _range(name.strip(), names)
+    return tuple(columns)
 
 
 def _range(text: str, names: Sequence[str]) -> list[str]:
@@ -35,18 +150,17 @@ def _range(text: str, names: Sequence[str]) -> list[str]:
     for end in (first, last):
         if end not in names:
             near = get_close_matches(end, names, 1)
+            form = "a range is written FIRST..LAST, such as q01..q10"
             raise RolesError(
                 f"the table has no column `{end}`",
-                hint=f"did you mean `{near[0]}`?"
-                if near
-                else "a range is written FIRST..LAST, such as q01..q10",
+                hint=f"did you mean `{near[0]}`?" if near else form,
                 code="column-missing",
                 facts={"missing": [end], "near": near},
             )
     low, high = names.index(first), names.index(last)
     if high < low:
         raise RolesError(
-            f"`{last}` stands before `{first}` in the table",
+            f"`{last}` comes before `{first}` in the table",
             hint=f"write the range as {last}..{first}",
             code="bad-parameter",
         )
@@ -54,13 +168,32 @@ def _range(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _refuse_dash(text: str, names: Sequence[str]) -> None:
-    """Two columns with a dash or colon between are meant as a range."""
+    """Two columns joined by a dash or colon are meant as a range."""
     for mark in ("-", ":"):
-        first, found, last = text.partition(mark)
-        if found and first in names and last in names:
+        first, dash, last = text.partition(mark)
+        if dash and first in names and last in names:
             raise RolesError(
                 f"the table has no column `{text}`",
                 hint=f"a range is written with two dots: {first}{TO}{last}",
                 code="column-missing",
                 facts={"missing": [text], "near": [first, last]},
             )
+
+
+def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilError:
+    """The error, with a better hint where one name holds a list.
+
+    >>> wrong = ParameterError("the table has no column `a,b`", hint="see", code="column-missing")
+    >>> lists_hint(wrong, {"quasi": ["a,b"]}).hint
+    'name one column at a time: quasi="a" quasi="b"'
+    """
+    if error.code not in ("column-missing", "unknown-granularity"):
+        return error
+    for name, texts in columns.items():
+        for text in texts if isinstance(texts, list) else ():
+            if isinstance(text, str) and "," in text and f"`{text}`" in error.message:
+                repeated = " ".join(f'{{{name}="{part.strip()}"}}' for part in text.split(","))
+                kind = "granularity" if name == "granularities" else "column"
+                hint = f"name one {kind} at a time: {repeated}"
+                return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
+    return error

@@ -2,8 +2,7 @@
 
 from timeveil.models.events.words.explanation import Explanation, explain
 from timeveil.models.events.words.exposure import Exposure, exposure
-from timeveil.models.events.words.run import Run
 from timeveil.page.tree import Report
 from timeveil.report.filing import report
 
-__all__ = ["Explanation", "Exposure", "Report", "Run", "explain", "exposure", "report"]
+__all__ = ["Explanation", "Exposure", "Report", "explain", "exposure", "report"]

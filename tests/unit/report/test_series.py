@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import shlex
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from timeveil.datasets import load_curves
 from timeveil.domain.roles import Roles
@@ -20,7 +16,6 @@ from timeveil.jobs.columns import listed
 from timeveil.models.events.words.explanation import Explanation
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.words.report import explain_series
-from timeveil.models.series.words.run import SeriesRun
 
 INSTANTS = [f"h{place:02}" for place in range(6)]
 ROLES = Roles(respondent="household", series=INSTANTS, sensitive=["tariff"])
@@ -148,39 +143,6 @@ def test_the_verdict_is_told() -> None:
     bad = Verdict("recipient", ("one", "two"), (Violation("x", "y"),))
     told = explain_series(release, ledger, verdict=bad)
     assert any("2 checks found 1 violation" in sentence for sentence in told.sentences)
-
-
-def test_only_what_differs_from_the_defaults() -> None:
-    run = SeriesRun("in.csv", ROLES, 10, 5, "out", shape_weight=50.0, effort=1)
-    assert run.given() == {}
-    more = SeriesRun(
-        *("in.csv", ROLES, 10, 5, "out"),
-        adoption=False,
-        exact=True,
-        round_outward=None,
-        columns=("h00..h05",),
-    )
-    assert more.command() == (
-        "timeveil anonymize-series in.csv --out out --respondent household --sensitive tariff "
-        "--series h00..h05 --k 10 --p 5 --round-outward off --exact --no-adoption"
-    )
-    assert "round_outward=None, exact=True, adoption=False" in more.python()
-
-
-names = st.text(min_size=1, max_size=8)
-
-
-@given(source=names, columns=st.lists(names, unique=True, min_size=3, max_size=5))
-def test_any_name_survives_the_shell_and_python(source: str, columns: list[str]) -> None:
-    what, *series = columns
-    run = SeriesRun(source, Roles(series=series, sensitive=[what]), 2, 2, "out")
-    words = shlex.split(run.command())
-    assert words[:3] == ["timeveil", "anonymize-series", source]
-    given = [words[place + 1] for place, word in enumerate(words) if word == "--series" and place > 2]
-    if what != "--series":
-        assert listed(given, columns) == tuple(series)
-    literals = {node.value for node in ast.walk(ast.parse(run.python())) if isinstance(node, ast.Constant)}
-    assert {source, *columns} <= literals
 
 
 def test_ranges_of_columns() -> None:

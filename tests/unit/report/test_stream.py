@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import ast
-import shlex
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from timeveil.datasets import daily_cases
 from timeveil.domain.roles import Roles
+from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict, Violation
 from timeveil.judging.attack import attack
 from timeveil.models.events.words.explanation import Explanation
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
+from timeveil.models.stream.parameters import StreamParameters
 from timeveil.models.stream.words import report as stream_report
 from timeveil.models.stream.words.breach import described
 from timeveil.models.stream.words.report import explain_stream
-from timeveil.models.stream.words.run import StreamRun
 
 ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
 
@@ -136,25 +133,11 @@ def test_what_is_not_protected_comes_with_numbers_where_they_are_cheap(
 
 def test_the_verdict_is_told_and_the_seed_is_not() -> None:
     release, ledger = publish_stream(cases(), ROLES, l=2, window=3, seed=987654)
-    run = StreamRun("cases.csv", ROLES, 2, 3, "out", seed=987654)
+    run = Run(StreamParameters, "cases.csv", ROLES, {"l": 2, "window": 3, "seed": 987654}, out="out")
     bad = Verdict("recipient", ("one", "two"), (Violation("x", "y"),))
     told = explain_stream(release, ledger, verdict=bad, run=run)
     assert told.sentences[-1].endswith("by what a recipient sees: 2 checks found 1 violation.")
     assert "987654" not in told.text() + str(told.as_dict()) + repr(run)
-
-
-names = st.text(min_size=1, max_size=8)
-
-
-@given(source=names, columns=st.lists(names, unique=True, min_size=3, max_size=5))
-def test_any_name_survives_the_shell_and_python(source: str, columns: list[str]) -> None:
-    when, what, *quasi = columns
-    run = StreamRun(source, Roles(time=when, quasi=quasi, sensitive=[what]), 2, 7, "out")
-    words = shlex.split(run.command())
-    assert words[:3] == ["timeveil", "publish-stream", source]
-    assert words[words.index("--time") + 1] == when
-    literals = {node.value for node in ast.walk(ast.parse(run.python())) if isinstance(node, ast.Constant)}
-    assert {source, *columns} <= literals
 
 
 def test_people_are_whole_and_shared_between_lines() -> None:

@@ -36,7 +36,7 @@ class EventParameters(Parameters):
     )
     levels: Mapping[str, int] | None = parameter(
         "Level at which a column with a hierarchy is held; 0 is the value itself.",
-        default=None, example={"age": 1}, option="--level", metavar="C=N"
+        default=None, example={"age": 1}, option="--level", metavar="C=N", read=int
     )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Rows in a gap of the calendar: refuse, skip that granularity, withhold, or take the next granule.",
@@ -54,7 +54,8 @@ class EventParameters(Parameters):
     )
     definitions: Any = parameter(
         "TOML file that defines further granularities.",
-        default=None, example="clinic.toml", option="--calendar", metavar="FILE"
+        default=None, example="clinic.toml", option="--calendar", metavar="FILE",
+        opened='tomllib.loads(Path({}).read_text())["granularity"]'
     )
     engine: Literal["memory", "duckdb"] = parameter(
         "Where people are counted; duckdb takes files larger than memory.", default="memory", example="duckdb"

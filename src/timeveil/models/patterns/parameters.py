@@ -29,8 +29,8 @@ class PatternParameters(Parameters):
         default=6, at_least=2, at_most=MOST_SYMBOLS, example=4
     )
     structural: bool = parameter(
-        "Series: count on the reader knowing that each person has exactly one symbol per instant.",
-        default=True
+        "Series: whether readers are taken to know that each person has exactly one symbol per instant.",
+        default=True, off="Series: ignore that each person has exactly one symbol per instant."
     )
     center: Literal["mean", "median"] = parameter(
         "Series: centre that symbols are measured from.", default="mean", example="median"
@@ -60,8 +60,9 @@ class PatternParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     beside: Any = parameter(
-        "Series release of the same people, if there is one; refused without force.",
-        default=None, example="published-series", metavar="DIR", private=True
+        "Series release of the same people, if there is one; refused without {force}.",
+        default=None, example="published-series", metavar="DIR", private=True,
+        opened="tv.open_release({})"
     )
     force: bool = parameter("Publish even though a series release shows the same people.", default=False)
 

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 
+WEIGHING = ("adaptive", "representative")
+"""Methods that use `shape_weight` and `effort`."""
 LEAST_REPRESENTED = 3
 """Someone who knows all but one of a subgroup comes close to the last from a representative."""
 MOST_SYMBOLS = 52
@@ -20,6 +22,7 @@ class SeriesParameters(Parameters):
     model = "series"
     command = "anonymize-series"
     roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
+    repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {
         "adoption": 'leave it out; {method="adaptive"} loses less than adoption did',
         "exact": "leave it out; groups of kapra are formed the same way without it",
@@ -32,10 +35,11 @@ class SeriesParameters(Parameters):
     )
     shape_weight: float = parameter(
         "Weight of the pattern against the values: 2 for narrow envelopes, 10 for both, 50 and up for shape.",
-        default=50, at_least=0, at_most=1_000_000, example=10
+        default=50, at_least=0, at_most=1_000_000, example=10, methods=WEIGHING
     )
     effort: int = parameter(
-        "How long groups are improved; 0 is fastest.", default=1, at_least=0, at_most=1_000, example=2
+        "How long groups are improved; 0 is fastest.",
+        default=1, at_least=0, at_most=1_000, example=2, methods=WEIGHING
     )
     max_level: int = parameter(
         "Largest number of symbols a pattern may have.",
@@ -45,7 +49,7 @@ class SeriesParameters(Parameters):
         "Centre that patterns are measured from.", default="mean", example="median"
     )
     round_outward: int | None = parameter(
-        "Significant digits that envelopes are widened to, so that few bounds are a person's own value.",
+        "Significant digits that envelopes are widened to; off keeps them exact, as people's own values.",
         default=3, at_least=1, at_most=MOST_DIGITS, example=2
     )
     l: int | None = parameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError
@@ -37,6 +37,11 @@ class StreamParameters(Parameters):
     command = "publish-stream"
     needs = ("time", "sensitive")
     roles = ("quasi", "keep", "respondent", "drop")
+    secret = ("seed",)
+    repeating: ClassVar = {
+        "seed": "add the --seed you used, to move the same records",
+        "": "a new seed is drawn, so other records may move",
+    }
 
     l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
     window: int = parameter(
@@ -59,7 +64,8 @@ class StreamParameters(Parameters):
         "How the first window is filled: slot by slot, or solved exactly.", default="grow", example="exact"
     )
     fill_empty: bool = parameter(
-        "Whether an empty slot may receive records of earlier ones.", default=True, option="--keep-empty"
+        "Whether an empty slot may receive records of earlier ones.",
+        default=True, option="--keep-empty", off="Move no record into a slot that had none."
     )
     filler: Literal["never", "last_chance", "always"] = parameter(
         "When to move records that their slot can spare as well, so that fewer are withheld.",
@@ -74,11 +80,11 @@ class StreamParameters(Parameters):
         default=None, at_least=2, example=2
     )
     spread: int = parameter(
-        "With protect_slot: later slots over which held packets are spread at random.",
+        "With {protect_slot}: later slots over which held packets are spread at random.",
         default=1, at_least=1, at_most=MOST_SLOTS, example=6
     )
     fillers: int = parameter(
-        "With protect_slot: packets that may wait for the sake of others.",
+        "With {protect_slot}: packets that may wait for the sake of others.",
         default=0, at_least=0, at_most=MOST_SLOTS, example=8
     )
     buckets: Literal["anatomy", "none"] = parameter(
@@ -180,7 +186,7 @@ class ServiceParameters(Parameters):
     )
     follow: bool = parameter("In service: keep watching the inbox.", default=False)
     poll: float | None = parameter(
-        "With follow: seconds between looks at the inbox; 5 if not set.",
+        "With {follow}: seconds between looks at the inbox; 5 if not set.",
         default=None, above=0, at_most=86_400, example=60, metavar="SECONDS"
     )
     close: bool = parameter("In service: publish the rest of the window and end the stream.", default=False)

@@ -11,15 +11,12 @@ from typing import Any
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import promised
 from timeveil.models.events.words.choice import chosen, considered, limited
 from timeveil.models.events.words.combinations import combinations
 from timeveil.models.events.words.exposure import Exposure
-from timeveil.models.events.words.run import Run
-from timeveil.models.patterns.words.run import PatternRun
-from timeveil.models.series.words.run import SeriesRun
-from timeveil.models.stream.words.run import StreamRun
 from timeveil.page.wording import WIDTH, counted, people, quoted, share, wrapped
 
 PSEUDONYM = 0.2  # share of rows above which a column is called a second name
@@ -33,7 +30,7 @@ class Explanation:
     sentences: tuple[str, ...]
     limits: tuple[str, ...]
     facts: dict[str, Any]
-    run: Run | SeriesRun | StreamRun | PatternRun | None = None
+    run: Run | None = None
 
     def text(self, width: int = WIDTH) -> str:
         """The whole as plain text. Commands are not wrapped, so that they can be copied."""
@@ -81,7 +78,7 @@ def explain(
         *_read(release, ledger),
         *considered(release, ledger),
         *chosen(release),
-        *combinations(release, () if run is None else tuple(run.hierarchies)),
+        *combinations(release, () if run is None else tuple(run.values.get("hierarchies") or ())),
         *_quasi(release),
         *_left_out(release, ledger),
         *_clock(release),

@@ -10,18 +10,19 @@ import pyarrow as pa
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import classes_of, columns_of, promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure
 from timeveil.models.events.judges.attack import Adversary, Breach
 from timeveil.models.events.judges.measure import Loss
+from timeveil.models.events.parameters import EventParameters
 from timeveil.models.events.words.breach import compared, limits, outsider
 from timeveil.models.events.words.explanation import explain, told_to_all
 from timeveil.models.events.words.exposure import exposure
 from timeveil.models.events.words.loss import described
 from timeveil.models.events.words.picture import breach_svg
-from timeveil.models.events.words.run import Run
 from timeveil.page.bars import Bar, bars_svg, by_size
 from timeveil.page.tree import Block, Numbers, Picture, Sentences
 from timeveil.page.wording import share
@@ -197,18 +198,12 @@ def _withheld(release: Release) -> str:
 
 
 def _again(release: Release, ledger: Ledger) -> str:
-    stated, original = release.manifest["parameters"], ledger.original
-    return Run(
-        "IN",
-        typed_roles(ledger),
-        k=stated["k"],
-        out="DIR",
-        granularities=None if stated["granularities"] is None else tuple(stated["granularities"]),
-        choose=stated["choose"],
-        suppress=stated["suppress"],
-        gaps=stated["gaps"],
-        nulls=stated["nulls"],
-        zone=original.clock.zone,
-        unit=original.clock.unit,
-        levels={name: found["level"] for name, found in release.manifest["levels"].items()},
-    ).command()
+    levels = {name: choice["level"] for name, choice in release.manifest["levels"].items()}
+    clock = ledger.original.clock
+    stated = {
+        **release.manifest["parameters"],
+        "zone": clock.zone,
+        "unit": clock.unit,
+        "levels": levels or None,
+    }
+    return Run.of_release(EventParameters, typed_roles(ledger), stated).command()

@@ -11,10 +11,10 @@ from typing import Any
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import promised
 from timeveil.models.events.words.explanation import Explanation
-from timeveil.models.patterns.words.run import PatternRun
 from timeveil.page.wording import counted, people, quoted, share
 
 NARROW = 5
@@ -42,7 +42,7 @@ def explain_patterns(
     ledger: Ledger,
     *,
     verdict: Verdict | None = None,
-    run: PatternRun | None = None,
+    run: Run | None = None,
 ) -> Explanation:
     """Say what a run of `sanitize_patterns` did, from what it returned."""
     warned = warnings(release, ledger)
@@ -54,7 +54,7 @@ def explain_patterns(
         *_columns(ledger),
         *([] if verdict is None else _checked(verdict)),
         *(f"Warning: {warning}" for warning in warned),
-        *(_told(ledger) if run is not None and run.told else []),
+        *(_told(ledger) if run is not None and run.explain else []),
     ]
     source, k = ledger.original.source or "the table", promised(release, "k")
     where = "" if run is None else f", in `{run.out}`"
@@ -247,7 +247,7 @@ def _limits(release: Release) -> Iterator[str]:
 
 
 def _facts(
-    release: Release, ledger: Ledger, warned: list[str], verdict: Verdict | None, run: PatternRun | None
+    release: Release, ledger: Ledger, warned: list[str], verdict: Verdict | None, run: Run | None
 ) -> dict[str, Any]:
     manifest = release.manifest
     facts: dict[str, Any] = {

@@ -9,17 +9,18 @@ import numpy as np
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.published import Patterns, published_patterns
+from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.patterns.words.breach import compared, limits
 from timeveil.models.patterns.words.loss import sentences, table
 from timeveil.models.patterns.words.picture import pattern_svg
 from timeveil.models.patterns.words.report import explain_patterns, told_to_all
-from timeveil.models.patterns.words.run import PatternRun
 from timeveil.page.bars import Bar, bars_svg
 from timeveil.page.tree import Block, Numbers, Picture, Sentences
 from timeveil.page.wording import counted, share
@@ -197,19 +198,11 @@ def _for_all(k: int) -> tuple[Block, ...]:
 
 
 def _again(release: Release, ledger: Ledger) -> str:
-    stated, original = release.manifest["parameters"], ledger.original
+    stated, original = dict(release.manifest["parameters"]), ledger.original
     released = ledger.facts.get("origin") == "release"
-    roles = None if released else typed_roles(ledger)
-    names = ("symbols", "center", "structural", "max_len", "published", "fill", "method")
     instants = release.manifest["patterns"]["instants"]
-    skipped = () if instants else ("symbols", "center", "structural")
-    partly = instants and tuple(instants) != original.roles.series
-    return PatternRun(
-        "IN",
-        roles,
-        k=stated["k"],
-        min_support=stated["min_support"],
-        out="DIR",
-        instants=tuple(instants) if partly else None,
-        **{name: stated[name] for name in names if name not in skipped},
-    ).command()
+    for name in () if instants else ("symbols", "center", "structural"):
+        stated.pop(name, None)
+    stated["instants"] = instants if instants and tuple(instants) != original.roles.series else None
+    roles = None if released else typed_roles(ledger)
+    return Run.of_release(PatternParameters, roles, stated).command()

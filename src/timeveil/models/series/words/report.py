@@ -11,11 +11,11 @@ from typing import Any
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import columns_of, promised
 from timeveil.models.events.words.explanation import Explanation
 from timeveil.models.series.words.numbers import SeriesNumbers, series_numbers
-from timeveil.models.series.words.run import SeriesRun
 from timeveil.page.wording import counted, quoted, share
 
 FEW = 5
@@ -41,7 +41,7 @@ def explain_series(
     ledger: Ledger,
     *,
     verdict: Verdict | None = None,
-    run: SeriesRun | None = None,
+    run: Run | None = None,
 ) -> Explanation:
     """Say what a run of `anonymize_series` did, from what it returned."""
     numbers = series_numbers(release, ledger)
@@ -276,7 +276,7 @@ def _facts(
     numbers: SeriesNumbers,
     warned: list[str],
     verdict: Verdict | None,
-    run: SeriesRun | None,
+    run: Run | None,
 ) -> dict[str, Any]:
     manifest = release.manifest
     facts: dict[str, Any] = {

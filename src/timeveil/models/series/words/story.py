@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
@@ -18,13 +18,13 @@ from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
 from timeveil.models.series.judges.loss import widths
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.judges.published import Published, published_series
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.series.words.attack_picture import series_svg as attack_svg
 from timeveil.models.series.words.breach import compared, limits
 from timeveil.models.series.words.groups import overview
 from timeveil.models.series.words.loss import asked, sentences, table
 from timeveil.models.series.words.report import explain_series, told_to_all
 from timeveil.models.series.words.report_picture import series_svg
-from timeveil.models.series.words.run import SeriesRun
 from timeveil.page.bars import Bar, bars_svg, by_size
 from timeveil.page.tree import Block, Numbers, Picture, Sentences
 from timeveil.page.wording import share
@@ -196,14 +196,6 @@ def _for_all(k: int, p: int) -> tuple[Block, ...]:
 
 
 def _again(release: Release, ledger: Ledger) -> str:
-    stated, original = release.manifest["parameters"], ledger.original
-    names = ("l", "method", "max_level", "center", "round_outward", "fill")
-    knobs = ("shape_weight", "effort", "adoption", "exact")
-    partly = ("publish_values", "publish_pattern")
-    given: dict[str, Any] = {name: stated[name] for name in names}
-    given |= {name: stated[name] for name in knobs if stated[name] is not None}
-    given |= {name: tuple(stated[name]) for name in partly if stated[name] is not None}
-    if original.axis is not None:
-        given |= {"zone": original.axis.zone, "unit": original.axis.unit}
-    roles = typed_roles(ledger)
-    return SeriesRun("IN", roles, k=stated["k"], p=stated["p"], out="DIR", **given).command()
+    stated, axis = release.manifest["parameters"], ledger.original.axis
+    clock = {} if axis is None else {"zone": axis.zone, "unit": axis.unit}
+    return Run.of_release(SeriesParameters, typed_roles(ledger), stated, **clock).command()

@@ -14,6 +14,7 @@ import numpy as np
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
@@ -22,7 +23,6 @@ from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.alternatives import Snapshots
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
 from timeveil.models.stream.words.packets import packet_warnings, promised_less
-from timeveil.models.stream.words.run import StreamRun
 from timeveil.page.wording import counted, quoted, share
 
 CHEAP_ROWS = 200_000
@@ -47,7 +47,7 @@ def explain_stream(
     ledger: Ledger,
     *,
     verdict: Verdict | None = None,
-    run: StreamRun | None = None,
+    run: Run | None = None,
 ) -> Explanation:
     """Say what a run of `publish_stream` did, from what it returned."""
     slots, breach = slot_counts(release, ledger), true_slot_known(release, ledger)
@@ -276,7 +276,7 @@ def _facts(
     warned: list[str],
     breach: StreamBreach | None,
     verdict: Verdict | None,
-    run: StreamRun | None,
+    run: Run | None,
 ) -> dict[str, Any]:
     manifest = release.manifest
     facts: dict[str, Any] = {

@@ -10,17 +10,18 @@ import pyarrow.compute as pc
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress
 from timeveil.domain.release import Release
+from timeveil.domain.run import Run
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.models.stream.parameters import StreamParameters
 from timeveil.models.stream.words.breach import cells
 from timeveil.models.stream.words.loss import packets, sentences, table
 from timeveil.models.stream.words.picture import stream_svg
 from timeveil.models.stream.words.report import explain_stream, told_to_all
-from timeveil.models.stream.words.run import StreamRun
 from timeveil.page.bars import Bar, bars_svg, by_size, columns_svg
 from timeveil.page.tree import Block, Numbers, Picture, Sentences
 from timeveil.page.wording import share
@@ -221,20 +222,7 @@ def _over_time(release: Release) -> list[Block]:
 
 
 def _again(release: Release, ledger: Ledger) -> str:
-    stated, original = release.manifest["parameters"], ledger.original
-    cost = stated["move_cost"]
-    names = ("first_window", "fill_empty", "filler", "jitter", "buckets", "late", "nulls")
-    packed = {name: stated[name] for name in ("protect_slot", "spread", "fillers") if name in stated}
-    return StreamRun(
-        "IN",
-        typed_roles(ledger),
-        l=stated["l"],
-        window=stated["window"],
-        out="DIR",
-        slot=stated["slot"] or "day",
-        move_cost=cost if isinstance(cost, str) else tuple(cost),
-        zone=original.clock.zone,
-        unit=original.clock.unit,
-        **{name: stated[name] for name in names},
-        **packed,
+    stated, clock = release.manifest["parameters"], ledger.original.clock
+    return Run.of_release(
+        StreamParameters, typed_roles(ledger), stated, zone=clock.zone, unit=clock.unit
     ).command()

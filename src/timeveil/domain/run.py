@@ -1,0 +1,310 @@
+"""One run of a method: a table, its roles and the parameters, and the text that does it again.
+
+The text is a command, a Python program or a job file, each made from the method's table of parameters. Paths
+are as the user wrote them. A secret seed is in none of the texts: it says which records moved.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, parameter
+from timeveil.domain.roles import REST, Derived, Roles
+
+_CYCLIC = {"weekday": "tv.weekday", "hour-of-day": "tv.hour_of_day", "month-of-year": "tv.month_of_year"}
+
+
+class Columns(Parameters):
+    """The roles of columns, as options and as keys of a job file."""
+
+    respondent: str | None = parameter(
+        "Column of the person a row is about; never published.", default=None, example="patient", metavar="C"
+    )
+    time: str | None = parameter("Time column.", default=None, example="taken_at", metavar="C")
+    value: str | None = parameter(
+        "Column of the reading, where a row is one reading.", default=None, example="kwh", metavar="C"
+    )
+    item: str | None = parameter(
+        "Column of what a person has, an item or a list of items.",
+        default=None,
+        example="product",
+        metavar="C",
+    )
+    series: tuple[str, ...] = parameter(
+        "Columns of a series in order of time, where a row is one series; a range is FIRST..LAST.",
+        default=(),
+        example=["h00..h23"],
+        metavar="C,C,...",
+    )
+    quasi: tuple[str, ...] = parameter(
+        "Column that an outsider may know.", default=(), example=["zip"], metavar="C"
+    )
+    cyclic: tuple[str, ...] = parameter(
+        "Also publish the weekday, hour-of-day or month-of-year, as something an outsider may know.",
+        default=(),
+        example=["weekday"],
+        metavar="NAME",
+    )
+    sensitive: tuple[str, ...] = parameter(
+        "Column whose value must stay secret.", default=(), example=["result"], metavar="C"
+    )
+    keep: tuple[str, ...] = parameter(
+        "Further column to publish as it is.", default=(), example=["exam"], metavar="C"
+    )
+    drop: tuple[str, ...] = parameter("Column to leave out.", default=(), example=["name"], metavar="C")
+
+
+class Files(Parameters):
+    """What a run writes."""
+
+    out: str = parameter("New folder for the release.", example="published", metavar="DIR")
+    format: Literal["parquet", "csv"] = parameter(
+        "Format of the release's tables.", default="parquet", example="csv"
+    )
+    ledger: str | None = parameter(
+        "New file for the private ledger, readable by you only.",
+        default=None,
+        example="private.ledger",
+        metavar="PATH",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A method's table of parameters with the values given, the columns, and where the release goes.
+
+    `series` is how the user named the columns of a series, ranges included. `service` holds the values of a
+    stream in service. `explain` asks for examples of small groups. `job` is the file the run was read from.
+
+    >>> from timeveil.models.stream.parameters import StreamParameters
+    >>> roles = Roles(time="day", quasi=["age group"], sensitive=["disease"])
+    >>> run = Run(StreamParameters, "cases.csv", roles, {"l": 3, "window": 7, "jitter": 1}, out="out")
+    >>> print(run.command())
+    timeveil publish-stream cases.csv --out out --time day --quasi 'age group' --sensitive disease --l 3 \
+--window 7 --jitter 1
+    >>> print(run.python())
+    import timeveil as tv
+    <BLANKLINE>
+    roles = tv.Roles(time="day", quasi=["age group"], sensitive=["disease"])
+    release, ledger = tv.publish_stream("cases.csv", roles, l=3, window=7, jitter=1)
+    assert tv.verify(release, ledger)
+    tv.write(release, "out")
+    """
+
+    table: type[Parameters]
+    source: str
+    roles: Roles | None
+    values: Mapping[str, Any] = field(repr=False)
+    out: str
+    format: str = "parquet"
+    ledger: str | None = None
+    series: tuple[str, ...] = ()
+    service: Mapping[str, Any] = field(default_factory=dict)
+    explain: bool = False
+    job: str | None = None
+
+    @classmethod
+    def of_release(
+        cls, table: type[Parameters], roles: Roles | None, stated: Mapping[str, Any], **more: Any
+    ) -> Run:
+        """The run that a manifest's parameters describe, for a table IN and a folder DIR."""
+        values = {
+            name: value
+            for name, value in {**stated, **more}.items()
+            if name in table.table() and (value is not None or table.table()[name].can_be_off)
+        }
+        return cls(table, "IN", roles, values, out="DIR")
+
+    @property
+    def model(self) -> str:
+        """The model's name in a manifest."""
+        return self.table.model
+
+    def parameters(self) -> Parameters:
+        """The values, checked."""
+        return self.table(**self.values)
+
+    def changed(self) -> Iterator[tuple[Parameter, Any]]:
+        """Parameters and values that differ from their defaults and are not secret."""
+        for declared in self.table.table().values():
+            value = self.values.get(declared.name, declared.default)
+            if value != declared.default and declared.name not in self.table.secret:
+                yield declared, value
+
+    @property
+    def again(self) -> str:
+        """What to say before the command."""
+        notes = self.table.repeating
+        note = next((n for name, n in notes.items() if self.values.get(name) is not None), notes.get(""))
+        return f"To do it again ({note}):" if note else "To do it again:"
+
+    def unused(self) -> Iterator[str]:
+        """What was set and changes nothing, and why."""
+        for declared, _ in self.changed():
+            method = self.values.get("method", "")
+            unused = declared.methods and method and method not in declared.methods
+            reason = f"the method {method} does not use it" if unused else ""
+            if declared.name in ("zone", "unit") and self.roles is not None and self.roles.series:
+                reason = "a wide table has no time column"
+            if reason:
+                yield f"`{declared.name}` changes nothing: {reason}."
+
+    def command(self) -> str:
+        """The command line, quoted for a shell."""
+        if self.job is not None:
+            return shlex.join(["timeveil", "run", self.job])
+        words = [*self._written(option_words)]
+        return shlex.join(["timeveil", self.table.command, self.source, *words])
+
+    def python(self) -> str:
+        """The same as a Python program."""
+        arguments = [f"{p.name}={_expression(p, value)}" for p, value in self.changed()]
+        lines = ["import timeveil as tv", ""]
+        if any("tomllib" in argument for argument in arguments):
+            lines = ["import tomllib", "from pathlib import Path", "", *lines]
+        if self.roles is None:
+            source = [f"tv.open_release({literal(self.source)})"]
+        else:
+            lines.append(f"roles = tv.Roles({', '.join(_role_arguments(self.roles))})")
+            source = [literal(self.source), "roles"]
+        function = self.table.command.replace("-", "_")
+        form = "" if self.format == "parquet" else f", format={literal(self.format)}"
+        lines += [
+            f"release, ledger = tv.{function}({', '.join([*source, *arguments])})",
+            "assert tv.verify(release, ledger)",
+            f"tv.write(release, {literal(self.out)}{form})",
+        ]
+        if self.ledger is not None:
+            lines.append(f"tv.write(ledger, {literal(self.ledger)})")
+        return "\n".join(lines)
+
+    def job_text(self) -> str:
+        """The same as a job file.
+
+        >>> from timeveil.models.series.parameters import SeriesParameters
+        >>> values = {"k": 10, "p": 5, "round_outward": None}
+        >>> print(Run(SeriesParameters, "in.csv", Roles(series=["a", "b"]), values, out="out").job_text())
+        command = "anonymize-series"
+        in = "in.csv"
+        out = "out"
+        series = ["a", "b"]
+        k = 10
+        p = 5
+        round_outward = "off"
+        """
+        start = [f'command = "{self.table.command}"', f"in = {_toml(self.source)}"]
+        return "\n".join([*start, *self._written(job_lines)])
+
+    def as_dict(self) -> dict[str, str]:
+        """Every way to do it again."""
+        return {"command": self.command(), "python": self.python(), "job": self.job_text()}
+
+    def _written(self, write: Any) -> Iterator[str]:
+        """Files, roles and parameters in the order they are typed, each written by `write`."""
+        columns, files = Columns.table(), Files.table()
+        yield from write(files["out"], self.out)
+        if self.roles is not None:
+            for name, value in role_values(self.roles, self.series):
+                yield from write(columns[name], value)
+        for declared, value in self.changed():
+            yield from write(declared, value)
+        for name, declared in files.items():
+            if name != "out" and getattr(self, name) != declared.default:
+                yield from write(declared, getattr(self, name))
+
+
+def role_values(roles: Roles, series: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
+    """The roles that are set, by the name of their option; `series` as the user named its columns."""
+    for name in ("respondent", "time", "value", "item"):
+        if getattr(roles, name) is not None:
+            yield name, getattr(roles, name)
+    plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived)]
+    named = tuple(series) or roles.series
+    # A column's own name may hold a comma or two dots: each of such columns is typed alone.
+    ambiguous = any("," in name for name in named) or (not series and any(".." in name for name in named))
+    lists = {
+        "series": named if ambiguous else [",".join(named)] * bool(named),
+        "quasi": plain,
+        "cyclic": [quasi.name for quasi in roles.quasi if isinstance(quasi, Derived)],
+        "keep": roles.keep,
+        "sensitive": roles.sensitive,
+        "drop": roles.drop,
+    }
+    for name, columns in lists.items():
+        if columns:
+            yield name, columns if columns == REST else list(columns)
+
+
+def option_words(declared: Parameter, value: Any) -> Iterator[str]:
+    """A parameter and its value as words of a command line."""
+    option = declared.typed
+    match declared.kind, value:
+        case "flag", _:
+            yield option
+        case _, None:
+            yield from (option, OFF)
+        case "names", str():  # drop="rest"
+            yield f"{option}-{value}"
+        case (("names" | "list"), _):
+            for entry in value:
+                yield from (option, str(getattr(entry, "name", entry)))
+        case "mapping", _:
+            for column, entry in value.items():
+                yield from (option, f"{column}={entry}")
+        case _, list() | tuple():
+            yield from (option, ",".join(f"{_short(number)}" for number in value))
+        case _:
+            yield from (option, f"{_short(value)}")
+
+
+def job_lines(declared: Parameter, value: Any) -> Iterator[str]:
+    """A parameter and its value as a line of a job file."""
+    if declared.name == "series":
+        value = [column for text in value for column in ([text] if len(value) > 1 else text.split(","))]
+    yield f"{declared.key} = {_toml(OFF if value is None else value)}"
+
+
+def _expression(declared: Parameter, value: Any) -> str:
+    """A value as Python source; a path becomes what opens it."""
+    if declared.opened is not None and isinstance(value, str):
+        return declared.opened.format(literal(value))
+    return literal(_short(value))
+
+
+def _role_arguments(roles: Roles) -> Iterator[str]:
+    for name, value in role_values(replace(roles, series=(), quasi=())):
+        if name in ("respondent", "time", "value", "item"):
+            yield f"{name}={literal(value)}"
+    if roles.quasi:
+        quasi = [_CYCLIC[q.name] if isinstance(q, Derived) else literal(q) for q in roles.quasi]
+        yield f"quasi=[{', '.join(quasi)}]"
+    for name in ("series", "keep", "sensitive", "drop"):
+        columns = getattr(roles, name)
+        if columns:
+            yield f"{name}={literal(columns if columns == REST else list(columns))}"
+
+
+def _short(value: Any) -> Any:
+    """A whole number without a point: 50.0 is typed 50."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return f"[{', '.join(map(_toml, value))}]"
+        case Mapping():
+            entries = (
+                f"{json.dumps(key, ensure_ascii=False)} = {_toml(entry)}" for key, entry in value.items()
+            )
+            return f"{{ {', '.join(entries)} }}"
+        case _:
+            return f"{_short(value)}"

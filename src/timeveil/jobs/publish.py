@@ -1,0 +1,163 @@
+"""Publishing from the table to the folder: method, verify, explain, write.
+
+Nothing is written unless the guarantee holds. Commands, the service and any other surface run jobs through
+`publish`, and show its `Outcome` their own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from timeveil.domain.progress import Progress, silent
+from timeveil.domain.run import Run
+from timeveil.errors import InfeasibleError, InputError, ParameterError, PrivateArtifactError
+from timeveil.jobs.columns import instants_of
+from timeveil.jobs.toml import granularity_tables
+from timeveil.models import part
+
+if TYPE_CHECKING:
+    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.relation import Relation
+    from timeveil.domain.release import Release
+    from timeveil.domain.verdict import Verdict
+    from timeveil.models.events.words.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to; there is no explanation and nothing was written if the verdict is bad."""
+
+    release: Release
+    ledger: Ledger
+    verdict: Verdict
+    explanation: Explanation | None
+
+
+def publish(
+    run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
+) -> Outcome:
+    """Do what a run says; `note_written` is called with each path as soon as it is complete."""
+    from timeveil.judging.verify import verify
+
+    run.parameters()
+    refuse_paths(run)
+    release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
+    if run.model == "patterns":
+        _refuse_neighbour(run, release)
+    progress("verifying", 0.7)
+    verdict = verify(release, ledger)
+    if not verdict:
+        return Outcome(release, ledger, verdict, None)
+    progress("explaining", 0.85)
+    explanation = _explained(run, release, ledger, verdict)
+    progress("writing", 0.9)
+    _write(run, release, ledger)
+    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
+    return Outcome(release, ledger, verdict, explanation)
+
+
+def arguments(run: Run) -> dict[str, Any]:
+    """The arguments of the method, with files opened."""
+    from timeveil.folder import open_release
+
+    values = dict(run.values)
+    if values.get("definitions") is not None:
+        values["definitions"] = granularity_tables(Path(values["definitions"]))
+    if values.get("beside") is not None:
+        values["beside"] = open_release(values["beside"])
+    return values
+
+
+def source_of(run: Run) -> Any:
+    """The table, or the series release where the run names no roles."""
+    from timeveil.folder import open_release
+
+    return run.source if run.roles is not None else open_release(run.source)
+
+
+def _released(run: Run, progress: Progress) -> tuple[Release, Ledger]:
+    method = getattr(part(run.model, "method"), run.table.command.replace("-", "_"))
+    try:
+        release, ledger = method(source_of(run), run.roles, **arguments(run), progress=progress)
+    except InfeasibleError as error:
+        if error.facts.get("people") == 0 and run.values.get("fill") is None:
+            raise _no_rows(Path(run.source).name) from None
+        if run.model == "series" and error.code == "too-few-people":  # a k beyond the table is a wrong option
+            raise ParameterError(
+                error.message, hint=error.template, code=error.code, facts=error.facts
+            ) from None
+        raise
+    # An empty table can be published from Python; in a saved run it is the wrong file.
+    if run.model in ("time", "stream"):
+        refuse_empty(ledger.original)
+    return release, ledger
+
+
+def refuse_empty(relation: Relation) -> None:
+    """Refuse a table without rows."""
+    if relation.rows == 0:
+        raise _no_rows(relation.source)
+
+
+def _no_rows(source: str | None) -> InputError:
+    return InputError(
+        f"`{source}` has no rows", hint="check that it is the right file", code="file-unreadable"
+    )
+
+
+def _explained(run: Run, release: Release, ledger: Ledger, verdict: Verdict) -> Explanation:
+    if run.model == "time":
+        from timeveil.models.events.words.exposure import exposure
+        from timeveil.report import explain
+
+        return explain(release, ledger, verdict=verdict, exposed=exposure(release, ledger), run=run)
+    explained = getattr(part(run.model, "words.report"), f"explain_{run.model}")
+    explanation: Explanation = explained(release, ledger, verdict=verdict, run=run)
+    return explanation
+
+
+def refuse_paths(run: Run) -> None:
+    """Refuse paths before any work is done."""
+    from timeveil.folder.private import refuse_public
+    from timeveil.folder.writing import refuse_taken, refuse_unnameable
+
+    refuse_taken(Path(run.out))
+    if run.ledger is None:
+        return
+    refuse_unnameable(Path(run.ledger))
+    if Path(run.ledger).resolve().is_relative_to(Path(run.out).resolve()):
+        raise PrivateArtifactError(
+            "the ledger would be inside the release folder; a ledger identifies people",
+            hint="write it outside the folder that is published",
+            code="ledger-in-release",
+        )
+    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
+    refuse_taken(Path(run.ledger))
+
+
+def _refuse_neighbour(run: Run, release: Release) -> None:
+    """A series release of the same instants in the same folder is taken for one of the same people."""
+    instants = release.manifest["patterns"]["instants"]
+    if run.values.get("force") or run.roles is None or instants is None:
+        return
+    for folder in sorted(Path(run.out).absolute().parent.iterdir()):
+        if set(instants) <= set(instants_of(folder)):
+            raise ParameterError(
+                f"`{folder.name}` in the same folder is a series release, it seems of the same people; "
+                "anyone who has both knows from the table who is alike, and from the counts how many",
+                hint="make the patterns from that release: give its folder as IN; or go on with {force=True}",
+                code="same-people",
+            )
+
+
+def _write(run: Run, release: Release, ledger: Ledger) -> None:
+    """The ledger, if asked for, and the release; both or neither."""
+    from timeveil.folder.writing import write, write_pair
+
+    if run.ledger is None:
+        write(release, run.out, format=run.format)  # type: ignore[arg-type]  # checked by refuse_paths
+    else:
+        write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)  # type: ignore[arg-type]

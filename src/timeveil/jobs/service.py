@@ -1,0 +1,89 @@
+"""A stream in service: an inbox folder of snapshot files, worked on once or until a signal comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from timeveil.domain.run import Run
+from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError
+from timeveil.models import part
+
+if TYPE_CHECKING:
+    from timeveil.service import Tally
+
+POLL = 5.0
+"""Seconds between two looks at the inbox."""
+
+
+def is_service(run: Run) -> bool:
+    """Whether an inbox is worked on; options that belong to the other way of publishing are refused."""
+    if run.model != "stream":
+        return False
+    is_folder = Path(run.source).is_dir()
+    if not is_folder:
+        for name in run.service:
+            raise ParameterError(
+                f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder",
+                hint=f"name that folder, or leave {{{name}}} out to publish one table at once",
+                code="bad-parameter",
+            )
+        return False
+    if "state" not in run.service:
+        raise ParameterError(
+            "IN is a folder, and `state` is missing",
+            hint='name a private state file: {state="stream.db"}',
+            code="bad-parameter",
+        )
+    if run.ledger is not None:
+        raise ParameterError(
+            "a stream in service has no ledger; its state file is what is private",
+            hint="leave {ledger} out",
+            code="bad-parameter",
+        )
+    return True
+
+
+def serve(run: Run, say: Callable[[str], None]) -> Tally:
+    """Take the files of the inbox, publish every slot that becomes final, and say what was done."""
+    from timeveil.service import Parameters, Service
+    from timeveil.service.interruption import stopped_by_signals
+
+    asked: Any = part("stream", "parameters").ServiceParameters(**run.service)
+    run.parameters()
+    values = {name: value for name, value in run.values.items() if name != "seed"}
+    parameters = Parameters(run.roles, values, asked.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
+    paths = Path(run.source), Path(run.out), Path(asked.state)
+    with Service(*paths, parameters, seed=run.values.get("seed"), max_gap=asked.max_gap, say=say) as service:
+        if asked.follow:
+            with stopped_by_signals() as stop:
+                service.follow(stop, asked.poll or POLL)
+        else:
+            service.run()
+        if asked.close:
+            service.close_streams()
+        return service.tally
+
+
+def tally_text(tally: Tally) -> str:
+    """What a service did, in words."""
+    lines = [
+        f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published"
+        + (", the stream is closed." if tally.closed else ".")
+    ]
+    files = {
+        "already processed": tally.already_taken,
+        "identical to one already processed; skipped": tally.copies,
+        "moved to quarantine": tally.quarantined,
+        "changed after being processed": tally.changed,
+        "left for the next run": tally.left,
+        "neither CSV nor Parquet by name; ignored": tally.not_snapshots,
+    }
+    lines += [f"{counted(number, 'file')} {outcome}." for outcome, number in files.items() if number]
+    if tally.held:
+        lines.append(f"{counted(tally.held, 'slot')} held back.")
+    if tally.found_published:
+        lines.append(f"{counted(tally.found_published, 'slot')} already published by an earlier run.")
+    return "\n".join(lines)

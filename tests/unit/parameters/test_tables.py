@@ -1,0 +1,122 @@
+"""A parameter is one line, and everything that shows or takes it follows from that line."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import timeveil as tv
+from timeveil.domain.parameter import Parameters, parameter
+from timeveil.domain.roles import Roles
+from timeveil.domain.run import Run
+from timeveil.errors import ParameterError
+from timeveil.jobs.request import read_job, tables
+from timeveil.models.patterns.parameters import PatternParameters
+from timeveil.models.series.parameters import SeriesParameters
+from timeveil.models.stream.parameters import StreamParameters
+
+SIGNATURES = [(table, getattr(tv, command.replace("-", "_"))) for command, table in tables().items()]
+OUTSIDE = {"table", "source", "roles", "progress"}
+STREAM: dict[str, Any] = {"l": 3, "window": 7}
+
+
+@pytest.mark.parametrize(("table", "function"), [*SIGNATURES, (StreamParameters, tv.StreamPublisher)])
+def test_a_signature_has_the_names_and_defaults_of_its_table(table: type[Parameters], function: Any) -> None:
+    arguments = inspect.signature(function).parameters
+    lines = table.table()
+    private = {"seed"} if table is SeriesParameters else set()
+    by_word = {name for name, a in arguments.items() if a.kind is not inspect.Parameter.VAR_KEYWORD}
+    assert by_word - OUTSIDE - private - set(table.removed) == set(lines) | (set(lines) & {"seed"})
+    for name, declared in lines.items():
+        if not declared.required:
+            assert arguments[name].default == declared.default, name
+
+
+@pytest.mark.parametrize("number", [3, np.int64(3), np.uint8(3)])
+def test_any_whole_number_is_one(number: Any) -> None:
+    assert StreamParameters(l=number, window=7).l == 3
+    assert tv.LDiversity(number).l == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"l": True}, "`l` must be a whole number of at least 2, got bool"),
+        ({"l": 3.0}, "`l` must be a whole number of at least 2, got float"),
+        ({"window": 0}, "`window` must be a whole number from 1 to 10,000, got 0"),
+        ({"filler": ["never"]}, "`filler` must be one of never, last_chance, always, got list"),
+        ({"fill_empty": "no"}, "`fill_empty` must be true or false, got str"),
+        ({"zone": 3}, "`zone` must be text, got int"),
+        ({"slot": 3}, "`slot` must be a granularity or the name of one, got int"),
+        ({"protect_slot": 3}, "`protect_slot` must be from 2 to l - 1 = 2, got 3"),
+        ({"spread": 2}, "`spread` applies with `protect_slot` only"),
+        ({"protect_slot": 2, "filler": "always"}, "`protect_slot` and `filler` exclude each other"),
+        ({"protect_slot": 2, "spread": 7}, "`spread` must be below `window`, which is 7, got 7"),
+    ],
+)
+def test_what_is_out_of_range_has_one_form(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        StreamParameters(**{**STREAM, **values})
+    assert refused.value.message == message
+    assert refused.value.code == "bad-parameter"
+    assert refused.value.facts
+
+
+def test_a_typo_is_recognised() -> None:
+    with pytest.raises(ParameterError, match='did you mean filler="always"') as refused:
+        StreamParameters(l=3, window=7, filler="allways")  # type: ignore[arg-type]
+    assert "allways" not in str(refused.value)
+
+
+@pytest.mark.parametrize("support", [0.5, 20, 20.0])
+def test_a_support_is_a_share_or_a_number_of_people(support: float) -> None:
+    assert PatternParameters(k=10, min_support=support).min_support == support
+
+
+@pytest.mark.parametrize("support", [0, -1, 20.5, 9, float("nan"), float("inf"), "0.1"])
+def test_other_supports_are_refused(support: Any) -> None:
+    with pytest.raises(ParameterError, match="min_support"):
+        PatternParameters(k=10, min_support=support)
+
+
+def test_a_removed_parameter_is_refused_as_such() -> None:
+    with pytest.raises(ParameterError, match="`exact` was removed from `anonymize-series`"):
+        SeriesParameters.refuse_unknown(["exact"])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'exakt'"):
+        SeriesParameters.refuse_unknown(["exakt"])
+
+
+class WithNovelty(StreamParameters):
+    novelty: int = parameter("Number of novelties.", default=0, at_least=0, at_most=9, example=4)
+
+
+def test_a_new_line_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timeveil.models.stream.parameters.PARAMETERS", WithNovelty)
+    from typer import Typer
+    from typer.testing import CliRunner
+
+    from timeveil.cli.publishing import publishing_command
+
+    app = Typer()
+    app.command()(publishing_command(tables()["publish-stream"]))
+    help_text = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
+    assert "--novelty" in help_text
+    assert "Number of novelties" in help_text
+
+    job_file = tmp_path / "job.toml"
+    job = 'command = "publish-stream"\nin = "a.csv"\nout = "out"\ntime = "day"\nsensitive = "ill"\nl = 3\n'
+    job_file.write_text(f"{job}window = 7\nnovelty = 4\n")
+    run = read_job(job_file)
+    assert run.values["novelty"] == 4
+    job_file.write_text(f"{job}window = 7\nnovelty = 10\n")
+    with pytest.raises(ParameterError, match="`novelty` must be a whole number from 0 to 9, got 10"):
+        read_job(job_file)
+
+    typed = Run(WithNovelty, "a.csv", Roles(time="day", sensitive=["ill"]), run.values, out="out")
+    assert "--novelty 4" in typed.command()
+    assert "novelty=4" in typed.python()
+    assert "novelty = 4" in typed.job_text()
