@@ -41,7 +41,7 @@ from timeveil.models.events.judges.profile import Profile, profile
 from timeveil.models.events.method import Hierarchy, generalize_time
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
-from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
+from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.method import sanitize_patterns
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
 from timeveil.models.series.judges.estimating import estimate_patterns, estimate_ranges

@@ -16,13 +16,11 @@ from tests.properties.test_odd_manifests import mutated
 import timeveil as tv
 from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.judging.verify import verify
-from timeveil.models.patterns.judges.cells import channels_of
-from timeveil.models.patterns.judges.channels import _looked
-from timeveil.models.patterns.judges.completion import known_from
-from timeveil.models.patterns.judges.counting import baskets_of, missed, supports
-from timeveil.models.patterns.judges.family import family_of
-from timeveil.models.patterns.judges.mining import mined
-from timeveil.models.patterns.judges.parts import all_parts
+from timeveil.models.patterns.evidence.boxes import channels_of
+from timeveil.models.patterns.evidence.completion import knowledge_of
+from timeveil.models.patterns.evidence.counting import baskets_of, mined, missed, supports
+from timeveil.models.patterns.evidence.family import all_parts, family_of
+from timeveil.models.patterns.judges.verify import small_cells
 
 FEW = settings(max_examples=20, deadline=None)
 SOME = settings(max_examples=60, deadline=None)
@@ -77,7 +75,7 @@ def test_channels_are_those_of_the_exhaustive_adversary(kind):
             sets = {s: max(0, n + chance.choice([0, 0, 0, 1, -1, 3])) for s, n in sets.items()}
         family, names = family_from(sets, symbols)
         every = oracle.exhaustive(sets, structural=structural)
-        small, below, least = _looked(family, k, structural=structural)
+        small, below, least = small_cells(family, k, structural=structural)
         few = [n for n in every.values() if 0 < n < k]
         assert (below > 0) == any(n < 0 for n in every.values())
         if not below:  # a sum of cells of which some are below 0 can be anything
@@ -94,16 +92,16 @@ def test_what_follows_is_what_follows_the_slow_way():
         rows, symbols = draw_rows(chance, series=True)
         case = oracle.Case(rows, least=chance.randint(2, 6), symbols=symbols)
         family, _ = family_from(case.sets, symbols)
-        known = known_from(family, structural=True)
+        known = knowledge_of(family, structural=True)
         names = {int(t[1:]) * symbols + s: (t, s) for t in case.instants for s in range(symbols)}
         told = {
             frozenset(names[i] for i in known.family.items_of(n).tolist()): int(known.family.support[n])
             for n in range(known.family.number)
         }
         assert told == case.known(case.sets) == {s: oracle.support(rows, s) for s in told}
-        assert known.off == 0
-        own = known.own >= 0
-        assert known.own[own].tolist() == list(range(family.number))
+        assert known.contradictions == 0
+        own = known.published >= 0
+        assert known.published[own].tolist() == list(range(family.number))
         assert known.family.support[own].tolist() == family.support.tolist()
         assert all((drop >= 0).all() for drop in known.family.drops)
         more += known.family.number > family.number

@@ -95,7 +95,7 @@ def counts_that_no_data_have(release, ledger, chance):
                 return Tampered(
                     _counted(release, {n: both - 1 - rows[n]["support"]}),
                     ledger,
-                    "would have fewer than no people: no data have these counts",
+                    "would have fewer than 0 people: no data have these counts",
                 )
     return None
 
@@ -109,7 +109,9 @@ def _unseen(step: int) -> Any:
             if holds(spoilt):
                 closed = release.manifest["patterns"]["published"] == "closed"
                 said = (
-                    "not as often as stated" if closed else f"1 pattern of {release.table.num_rows - 1} not"
+                    "with another support than stated"
+                    if closed
+                    else f"1 pattern of {release.table.num_rows - 1} with"
                 )
                 return Tampered(spoilt, ledger, said)
         return None
@@ -129,7 +131,7 @@ def one_person_more_than_there_are(release, ledger, chance):
     for step in (1, 2, 3, 4, 5):
         more = _counted(release, {0: step})
         if holds(more):
-            said = f"the empty pattern counts {stated + step} people where {stated} are there"
+            said = f"the empty pattern counts {stated + step} people where there are {stated}"
             return Tampered(more, ledger, said)
     return None
 
@@ -141,7 +143,9 @@ def fewer_people_than_have_a_pattern(release, ledger, chance):
     least = min(row["support"] for row in rows)
     if max(row["support"] for row in rows[1:]) == least:
         return None
-    return Tampered(_counted(release, {0: least - rows[0]["support"]}), ledger, "more people than there are")
+    return Tampered(
+        _counted(release, {0: least - rows[0]["support"]}), ledger, "more people than the empty pattern"
+    )
 
 
 @sabotage("patterns closed", "recipient", "support")
@@ -149,7 +153,7 @@ def one_pattern_with_more_people_than_there_are(release, ledger, chance):
     rows = lines(release)
     n = chance.choice(_maximal(release))
     spoilt = _counted(release, {n: rows[0]["support"] + release.guarantee.k - rows[n]["support"]})
-    return Tampered(spoilt, ledger, "more people than there are")
+    return Tampered(spoilt, ledger, "more people than the empty pattern")
 
 
 @sabotage("patterns", "recipient", "counts")
@@ -168,7 +172,7 @@ def a_pattern_removed_from_below_another(release, ledger, chance):
     inner = [(one, n) for one, n in family.items() if one and n not in _maximal(release)]
     one, n = chance.choice(inner)
     above = sum(len(other) == len(one) + 1 and one < other for other in family)
-    return Tampered(_less(release, n), ledger, f"{several(above, 'pattern')} of which a part is not there")
+    return Tampered(_less(release, n), ledger, f"{several(above, 'pattern')} of which a part is missing")
 
 
 @sabotage("patterns frequent", "recipient", "missing-part")
@@ -178,7 +182,7 @@ def a_pattern_removed_that_no_other_begins_with(release, ledger, chance):
     for one, n in family.items():
         above = [sorted(other, key=order) for other in family if len(other) == len(one) + 1 and one < other]
         if one and above and all(frozenset(other[:-1]) != one for other in above):
-            said = f"{several(len(above), 'pattern')} of which a part is not there"
+            said = f"{several(len(above), 'pattern')} of which a part is missing"
             return Tampered(_less(release, n), ledger, said)
     return None
 
@@ -205,7 +209,7 @@ def a_pattern_removed_at_the_end(release, ledger, chance):
         less = _less(release, n)
         if holds(less):
             least = release.manifest["parameters"]["min_support"]
-            return Tampered(less, ledger, f"that at least {least} people have not there")
+            return Tampered(less, ledger, f"that at least {least} people have not published")
     return None
 
 
@@ -229,7 +233,7 @@ def a_pattern_twice(release, ledger, chance):
     rows = lines(release)
     n = chance.randrange(1, len(rows))
     twice = counts(with_lines(release, [*rows[: n + 1], *rows[n:]]), patterns=1)
-    return Tampered(twice, ledger, "1 pattern that stand there twice")
+    return Tampered(twice, ledger, "1 pattern repeated")
 
 
 @sabotage("patterns", "recipient", "row-order")
@@ -279,7 +283,7 @@ def two_supports_exchanged(release, ledger, chance):
         step = rows[m]["support"] - rows[n]["support"]
         spoilt = _counted(release, {n: step, m: -step})
         if holds(spoilt):
-            return Tampered(spoilt, ledger, "not as often as stated")
+            return Tampered(spoilt, ledger, "with another support than stated")
     return None
 
 
@@ -294,7 +298,7 @@ def two_items_that_changed_names(release, ledger, chance):
         turned = [{**line, "pattern": sorted(names.get(i, i) for i in line["pattern"])} for line in rows]
         turned.sort(key=lambda line: (len(line["pattern"]), line["pattern"]))
         if turned != rows:
-            return Tampered(with_lines(release, turned), ledger, "not as often as stated")
+            return Tampered(with_lines(release, turned), ledger, "with another support than stated")
     return None
 
 
@@ -311,7 +315,7 @@ def a_pattern_that_is_not_closed(release, ledger, chance):
                 more = [*rows, {"pattern": part, "support": most}]
                 more.sort(key=lambda line: (len(line["pattern"]), [order(i) for i in line["pattern"]]))
                 spoilt = counts(with_lines(release, more), patterns=1)
-                return Tampered(spoilt, ledger, "1 pattern with no more people than one that holds it")
+                return Tampered(spoilt, ledger, "1 pattern with no more people than one that contains it")
     return None
 
 
@@ -441,7 +445,7 @@ entry(
     "patterns closed",
     "recipient",
     "missing-part",
-    lambda r: (_published(r, "frequent"), "of which a part is not there") if _has_gaps(r) else None,
+    lambda r: (_published(r, "frequent"), "of which a part is missing") if _has_gaps(r) else None,
 )
 entry(
     "patterns longer than stated",
@@ -472,7 +476,7 @@ entry(
     "patterns series",
     "recipient",
     "statements",
-    lambda r: (section(r, "patterns", instants=["h1", "h1", "h3"]), "one stands there twice"),
+    lambda r: (section(r, "patterns", instants=["h1", "h1", "h3"]), "or one twice"),
 )
 entry(
     "another kind of original",
@@ -491,7 +495,7 @@ entry(
     "columns",
     lambda r: (
         with_role(r, "support", "pattern"),
-        "does not state a pattern and a support, and nothing else",
+        "does not state the columns pattern and support alone",
     ),
 )
 entry(
@@ -501,7 +505,7 @@ entry(
     "columns",
     lambda r: (
         with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-        "the table has 3 columns, not a pattern and a support alone",
+        "the table has 3 columns, not pattern and support alone",
     ),
 )
 entry(
@@ -540,13 +544,13 @@ def a_method_that_loses_patterns_said_to_lose_none(release, ledger, chance):
     if all(sum(set(pair) <= has for has in baskets) < least or frozenset(pair) in family for pair in pairs):
         return None
     told = section(release, "parameters", method="additive")
-    return Tampered(told, ledger, f"that at least {least} people have not there")
+    return Tampered(told, ledger, f"that at least {least} people have not published")
 
 
 @sabotage("patterns series", "recipient", "guarantee")
 def a_weaker_promise_in_the_parameters_alone(release, ledger, chance):
     """The guarantee says more than the manifest says of what readers know."""
-    return Tampered(_not_structural(release), ledger, "do not say the same of what readers know")
+    return Tampered(_not_structural(release), ledger, "differ on what readers know")
 
 
 @sabotage("patterns series", "nobody")
@@ -614,7 +618,9 @@ def an_item_less_of_a_virtual_person(release, ledger, chance):
         known = [item for item in items if item in kept]
         if known:
             less = with_values(virtual, "pattern", {n: [item for item in items if item != known[0]]})
-            return Tampered(release, replace(ledger, mappings={"virtual": less}), "not as often as stated")
+            return Tampered(
+                release, replace(ledger, mappings={"virtual": less}), "with another support than stated"
+            )
     return None
 
 
@@ -627,7 +633,7 @@ def an_original_item_less(release, ledger, chance):
     n = chance.choice(rows)
     gone = sorted(kept & set(baskets[n]))[0]
     less = [item for item in baskets[n] if item != gone]
-    return Tampered(release, _with_baskets(ledger, {n: less}), "not as often as stated")
+    return Tampered(release, _with_baskets(ledger, {n: less}), "with another support than stated")
 
 
 def _with_baskets(ledger: tv.Ledger, changed: dict[int, Any]) -> tv.Ledger:
@@ -640,12 +646,12 @@ def an_original_item_twice(release, ledger, chance):
     baskets = ledger.original.table["has"].to_pylist()
     n = next(n for n, has in enumerate(baskets) if has)
     twice = _with_baskets(ledger, {n: [*baskets[n], baskets[n][0]]})
-    return Tampered(release, twice, "1 row or items of somebody who has it already")
+    return Tampered(release, twice, "1 row or items of a person who has them already")
 
 
 @sabotage("patterns", "custodian", "ledger")
 def a_ledger_of_another_model(release, ledger, chance):
-    return Tampered(release, replace(ledger, model="series"), "the ledger is not that of this release")
+    return Tampered(release, replace(ledger, model="series"), "the ledger does not belong to this release")
 
 
 @sabotage("patterns", "custodian", "ledger")

@@ -40,20 +40,21 @@ class Asked:
 def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
     """The answer in words and as data."""
     from timeveil.judging.answer import answer
-    from timeveil.models.patterns.judges.published import published_patterns
-    from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
+    from timeveil.models.patterns.evidence import Evidence
+    from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
     from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
 
     _refuse(asked)
-    known = published_patterns(release)
+    evidence = Evidence(release)
+    known = evidence.patterns
     if asked.top is not None:
-        found = answer(release, TopPatterns(asked.top, asked.longer_than or 0))
+        found = answer(evidence, TopPatterns(asked.top, asked.longer_than or 0))
         rows = [{**row, "high": _finite(row["high"])} for row in found.to_pylist()]
         return top_words(found, known), {"patterns": rows}
     if asked.items:
-        count = answer(release, PatternSupport(asked.items))
+        count = answer(evidence, PatternSupport(asked.items))
         return support_words(count, known, asked.items), _data(count)
-    part = answer(release, RuleConfidence(asked.given, asked.then))
+    part = answer(evidence, RuleConfidence(asked.given, asked.then))
     return confidence_words(part, known, [*asked.given, *asked.then]), _data(part)
 
 

@@ -12,7 +12,7 @@ from timeveil.errors import ParameterError
 from timeveil.evidence.window import WindowCount
 from timeveil.judging.gather import Evidence, gather, model_of
 from timeveil.models import part
-from timeveil.models.patterns.judges.queries import PatternQuery, TopPatterns
+from timeveil.models.patterns.judges.query import PatternQuery, TopPatterns
 from timeveil.models.series.judges.queries import SeriesQuery
 
 

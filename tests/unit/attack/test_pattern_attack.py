@@ -13,9 +13,9 @@ from tests.oracles import channels as oracle
 
 import timeveil as tv
 from timeveil.judging.attack import attack
+from timeveil.models.patterns.evidence.family import family_of
 from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
-from timeveil.models.patterns.judges.bounds import bound_attack
-from timeveil.models.patterns.judges.family import family_of
+from timeveil.models.patterns.judges.solving import bound_attack
 from timeveil.models.patterns.words.breach import described, sentence
 from timeveil.models.stream.judges.attack import StreamAdversary
 

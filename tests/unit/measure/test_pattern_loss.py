@@ -12,13 +12,12 @@ from tests.oracles import channels as oracle
 import timeveil as tv
 from timeveil.domain.release import Release
 from timeveil.judging.measure import measure
-from timeveil.models.patterns.judges import alternatives as pattern_alternatives
-from timeveil.models.patterns.judges.cells import channels_of
-from timeveil.models.patterns.judges.completion import known_from
-from timeveil.models.patterns.judges.counting import baskets_of
-from timeveil.models.patterns.judges.measure_table import table_counts
-from timeveil.models.patterns.judges.mining import mined
-from timeveil.models.patterns.judges.published import published_patterns
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence.boxes import channels_of
+from timeveil.models.patterns.evidence.completion import knowledge_of
+from timeveil.models.patterns.evidence.counting import baskets_of, mined
+from timeveil.models.patterns.judges import measure as pattern_measure
+from timeveil.models.patterns.judges.measure import table_counts
 from timeveil.models.patterns.words.loss import described
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
@@ -93,8 +92,8 @@ def test_patterns_of_series_left_out_leave_no_group():
         rows = oracle.series(chance, 40, 2, 3)
         held = baskets_of([[3 * int(t[1:]) + s for t, s in sorted(row)] for row in rows])
         before = mined(held, 6, 3, 5)
-        left = pattern_alternatives.without_patterns(before, 4, structural=True)
-        known = known_from(left, structural=True)
+        left = pattern_measure.without_patterns(before, 4, structural=True)
+        known = knowledge_of(left, structural=True)
         assert len(channels_of(known.family, 4, structural=True)) == 0
         judged += left.number < before.number
     assert judged > 10
@@ -119,7 +118,7 @@ def test_a_table_with_the_same_levels_tells_the_counts_exactly():
     chance = random.Random(1)  # noqa: S311
     case = oracle.Case(oracle.series(chance, 60, 3, 4), k=2, least=4, symbols=4)
     release = oracle.release_of(case)
-    known = published_patterns(release)
+    known = Evidence(release).patterns
     rows = ["".join(oracle.LETTERS[dict(row)[t]] for t in case.instants) for row in case.rows]
     series = {
         "instants": case.instants, "values": case.instants, "pattern": case.instants, "center": "mean",
@@ -152,20 +151,20 @@ def test_what_cannot_be_compared_is_refused():
     release, ledger = tv.sanitize_patterns(A, ITEMS, k=2, min_support=2)
     table = walks(60)
     rows, _ = tv.anonymize_series(table, tv.Roles(series=table.column_names), k=4, p=2, effort=0)
-    with pytest.raises(tv.ParameterError, match="nothing else"):
+    with pytest.raises(tv.ParameterError, match="only be compared with a release of series"):
         measure(release, ledger, against=rows)
-    with pytest.raises(tv.ParameterError, match="nothing else"):
+    with pytest.raises(tv.ParameterError, match="only be compared with a release of series"):
         measure(release, ledger, against=release)
 
 
 def test_what_would_take_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(pattern_alternatives, "MOST_PATTERNS", 3)
+    monkeypatch.setattr(pattern_measure, "MOST_PATTERNS", 3)
     loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
     assert loss.alternatives == ()
     told = "\n".join(described(loss))
     assert "Other ways" not in told
     assert "Not compared with leaving people out or leaving patterns out: more than 3 patterns." in told
-    monkeypatch.setattr(pattern_alternatives, "MOST_PATTERNS", 20_000)
-    monkeypatch.setattr(pattern_alternatives, "MOST_ROWS", 3)
+    monkeypatch.setattr(pattern_measure, "MOST_PATTERNS", 20_000)
+    monkeypatch.setattr(pattern_measure, "MOST_ROWS", 3)
     loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
     assert "Not compared with leaving people out: that would take too long." in "\n".join(described(loss))

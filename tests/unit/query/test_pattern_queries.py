@@ -12,8 +12,8 @@ from tests.oracles import channels as oracle
 
 import timeveil as tv
 from timeveil.judging.answer import answer
-from timeveil.models.patterns.judges.published import published_patterns
-from timeveil.models.patterns.judges.queries import PatternSupport, RuleConfidence, TopPatterns
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
 from timeveil.models.series.judges.queries import RangeCount
 
@@ -111,7 +111,7 @@ def test_top_patterns_are_those_with_most_people():
     ]
     assert answer(release, TopPatterns(2, longer_than=1))["pattern"].to_pylist() == [["a", "b"], ["b", "d"]]
     assert answer(release, TopPatterns(5, longer_than=3)).num_rows == 0
-    assert top_words(answer(release, TopPatterns(5, longer_than=3)), published_patterns(release)) == [
+    assert top_words(answer(release, TopPatterns(5, longer_than=3)), Evidence(release).patterns) == [
         "no pattern is that long"
     ]
 
@@ -119,8 +119,8 @@ def test_top_patterns_are_those_with_most_people():
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: PatternSupport("a"), "takes a list"),
-        (lambda: PatternSupport([1]), "takes a list"),
+        (lambda: PatternSupport("a"), "must be a list"),
+        (lambda: PatternSupport([1]), "must be a list"),
         (lambda: RuleConfidence(["a"], []), "says nothing"),
         (lambda: TopPatterns(0), "`number`"),
         (lambda: TopPatterns(True), "`number`"),
@@ -160,7 +160,7 @@ def test_words_tell_the_values_that_a_symbol_stands_for():
     release, _ = tv.sanitize_patterns(
         table, tv.Roles(series=table.column_names), k=3, min_support=30, symbols=4
     )
-    known = published_patterns(release)
+    known = Evidence(release).patterns
     assert known.range_of("t0=b") == (pytest.approx(-0.6745, abs=1e-4), 0.0)
     found = answer(release, PatternSupport(["t0=a", "t2=d"]))
     words = support_words(found, known, ["t0=a", "t2=d"])

@@ -12,7 +12,7 @@ from tests.unit.report.reports import MODELS, pair, told
 
 import timeveil as tv
 from timeveil.datasets import load_curves
-from timeveil.models.patterns.judges.breach import BoundAttack, SolveAttack
+from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.words import story as pattern_story
 from timeveil.page.tree import Numbers, Report, Sentences
 from timeveil.page.wording import share

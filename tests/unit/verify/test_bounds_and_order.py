@@ -12,7 +12,7 @@ from tests.unit.bundle.making import plain_release
 from timeveil.evidence.manifest import faults
 from timeveil.evidence.row_order import compared_rows
 from timeveil.judging.verify import is_well_formed
-from timeveil.models.patterns.judges.shape import PATTERN_MANIFEST
+from timeveil.models.patterns.judges.manifest import MANIFEST as PATTERN_MANIFEST
 from timeveil.models.series.judges.bounds import is_nearest_below, too_long
 from timeveil.models.series.judges.cells import levels_of, symbols_of
 from timeveil.models.series.judges.shape import SERIES_MANIFEST

@@ -66,7 +66,7 @@ def test_example_a_as_printed_contradicts_itself():
     """The printed algorithm leaves bd at 2, so that 9 - 7 - 6 + 2 people would have neither b nor d."""
     release, ledger = example_a("_9 a6 b7 c2 d6 ab4 ad3 bc2 bd2 cd2 bcd2", ["ab", "ab", "bd", "bd"])
     assert "unlike-any-data" in found(release)
-    assert found(release, ledger)["wrong-support"] == "1 pattern of 10 not as often as stated"
+    assert found(release, ledger)["wrong-support"] == "1 pattern of 10 with another support than stated"
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_virtual_people_have_one_symbol_at_a_time():
 
 def test_what_cannot_be_looked_at_is_not_passed(monkeypatch):
     case = oracle.Case(oracle.series(random.Random(1), 20, 2, 3), k=2, least=3, symbols=3)  # noqa: S311
-    monkeypatch.setattr("timeveil.models.patterns.judges.boxes.boxes_of.__kwdefaults__", {"most": 1})
+    monkeypatch.setattr("timeveil.models.patterns.evidence.boxes.MOST_BOXES", 1)
     assert set(found(oracle.release_of(case))) == {"too-large"}
     wide = oracle.Case([frozenset(oracle.LETTERS[:30])] * 4, published="closed")
     release = oracle.release_of(replace(wide, rows=[frozenset("a")] * 4))

@@ -1,18 +1,302 @@
-"""What an adversary finds out."""
+"""Inclusion and exclusion over everything published: which small groups can be computed, and who is in them.
+
+On the original counts this shows what a release without care would reveal; on the published ones it must find
+nothing. Of series the adversary knows that everybody has one symbol at every instant, as every reader does,
+whatever the release promises, and works out first what follows from that. All maximal groups are found by
+computing every cell of every maximal box; a group that is not maximal is a sum of such cells.
+"""
 
 from __future__ import annotations
 
-from timeveil.evidence.published import mismatch
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from timeveil.domain.plain_data import as_dict
+from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.evidence.codes import Integers
+from timeveil.evidence.risk import Risk
 from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.judges.adversary import PatternAdversary
-from timeveil.models.patterns.judges.breach import BoundAttack, PatternBreach, SmallGroup, SolveAttack
-from timeveil.models.patterns.judges.inference import attack_patterns
+from timeveil.models.patterns.evidence.boxes import Channels, TooManyBoxesError, channels_of
+from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
+from timeveil.models.patterns.evidence.counting import Bits
+from timeveil.models.patterns.evidence.family import Family
+from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
 
 __all__ = ["BoundAttack", "PatternAdversary", "PatternBreach", "SmallGroup", "SolveAttack", "attack"]
 
+EXAMPLES = 3
+SHORTENED = 200
+"""Groups that are shortened to choose examples from."""
+MOST_BITS = 1 << 37
+"""Bits to read when members of groups are looked up: some seconds' work."""
+BLOCK_WORDS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class PatternAdversary:
+    """Has the published counts, and adds and subtracts them in every way there is.
+
+    With `bounds`, also asks of small releases what the least and the most is that any data with these counts
+    can have of a group, and solves the counts of series as a system of equations: more than the promise is
+    about. Each takes `seconds` at most.
+
+    >>> PatternAdversary(bounds=False).as_dict()
+    {'bounds': False, 'seconds': 5.0}
+    """
+
+    bounds: bool = True
+    seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+        if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
+            raise ParameterError(
+                "`seconds` must be a number above 0", hint="use seconds=5", code="bad-parameter"
+            )
+
+    @property
+    def words(self) -> str:
+        """What the adversary does.
+
+        >>> PatternAdversary(bounds=False).words
+        'has the counts, and adds and subtracts them'
+        """
+        return "has the counts, and adds and subtracts them"
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGroup:
+    """`people` have all items of `present` and none of `absent`; it follows from `counts` by their signs.
+
+    Private: it is about few people. `counts` has pairs of a sign and a support. `follow` has the indexes of
+    those in `counts` that are not published, but follow from others, as everybody has one symbol at every
+    instant.
+
+    >>> SmallGroup(("t0=c",), ("t1=b",), 1, ((1, 12), (-1, 11)), (1,)).as_dict()["counts"][1]
+    {'sign': -1, 'people': 11, 'follows': True}
+    """
+
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    people: int
+    counts: tuple[tuple[int, int], ...]
+    follow: tuple[int, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The group as plain data, private as well."""
+        counts = [
+            {"sign": sign, "people": support, "follows": index in self.follow}
+            for index, (sign, support) in enumerate(self.counts)
+        ]
+        return {
+            "present": list(self.present),
+            "absent": list(self.absent),
+            "people": self.people,
+            "counts": counts,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternBreach:
+    """An attack on a pattern release, `before` the same on the counts of the original.
+
+    `channels_before` and `channels_after` are the numbers of groups of more than nobody and fewer than k
+    people that can be computed (maximal ones: all others are sums of them). For each person `before` and
+    `after` have the size of the smallest such group that the person is in, 0 where there is none; `traced` of
+    the groups were looked up in the original. `examples` are a few of those before, in as few counts as
+    possible. `beyond` is the attack by bounds, None where it was not asked for or the release is too large;
+    `solved` the attack by equations, None where it was not asked for or shows nothing more, as with baskets.
+    `broken` is whether a group follows that the promise is about: a weaker one (`counts_alone`) is not about
+    all.
+    """
+
+    KEYS: ClassVar = (
+        *("adversary", "k", "people", "patterns", "broken", "channels", "exposed", "before", "after"),
+        *("beyond as beyond_the_promise", "solved"),
+    )
+
+    adversary: PatternAdversary
+    k: int
+    people: int
+    patterns: int
+    channels_before: int
+    channels_after: int
+    traced: int
+    before: Risk
+    after: Risk
+    examples: tuple[SmallGroup, ...] = field(repr=False, default=())
+    beyond: BoundAttack | None = None
+    solved: SolveAttack | None = None
+    broken: bool = False
+
+    @property
+    def worst(self) -> float:
+        """The highest chance of naming a member of a small group that anyone is exposed to."""
+        return self.after.worst
+
+    @property
+    def mean(self) -> float:
+        """The chance of naming a member of a small group, averaged over people."""
+        return self.after.mean
+
+    @property
+    def exposed_before(self) -> float:
+        """Share of people who are in a small group that the original counts reveal."""
+        return 1.0 - self.before.out_of_reach if self.people else 0.0
+
+    @property
+    def exposed_after(self) -> float:
+        """Share of people who are in a small group that the published counts reveal."""
+        return 1.0 - self.after.out_of_reach if self.people else 0.0
+
+    @property
+    def channels(self) -> dict[str, int]:
+        """Small groups before and after."""
+        return {"before": self.channels_before, "after": self.channels_after}
+
+    @property
+    def exposed(self) -> dict[str, float]:
+        """Share of people in small groups, before and after."""
+        return {"before": self.exposed_before, "after": self.exposed_after}
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people named with a chance above `threshold`."""
+        return self.after.share_above(threshold)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The breach as plain data, without the examples."""
+        return as_dict(self)
+
 
 def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> PatternBreach:
-    """Try what the adversary can find out."""
-    if evidence.ledger is None:
-        raise mismatch("there is no ledger")
-    return attack_patterns(evidence.release, evidence.ledger, adversary or PatternAdversary())
+    """Compute small groups from the original and the published counts; the ledger shows who is in them."""
+    adversary = adversary or PatternAdversary()
+    patterns, k, people = evidence.patterns, evidence.k, len(evidence.counted)
+    original, published = evidence.original, evidence.published
+    series = bool(patterns.instants)
+    before = knowledge_of(evidence.before, structural=series)
+    groups_before = _channels(before.family, k, structural=series)
+    groups_after = _channels(evidence.knowledge.family, k, structural=series)
+    promised = groups_after
+    if patterns.structural != series:
+        promised = _channels(published, k, structural=patterns.structural)
+    bits = original.rows.bits(max(len(original.names), 1))
+    smallest_before, traced = _smallest_group(groups_before, bits, people)
+    smallest_after, _ = _smallest_group(groups_after, bits, people)
+    return PatternBreach(
+        adversary,
+        k,
+        people,
+        published.number - 1,
+        len(groups_before),
+        len(groups_after),
+        traced,
+        Risk(smallest_before, np.ones(people)),
+        Risk(smallest_after, np.ones(people)),
+        _examples(before, groups_before, k, original.names),
+        bound_attack(published, k, adversary.seconds) if adversary.bounds else None,
+        solve_attack(published, k, adversary.seconds) if adversary.bounds else None,
+        broken=len(promised) > 0,
+    )
+
+
+def _channels(family: Family, k: int, *, structural: bool) -> Channels:
+    try:
+        return channels_of(family, k, structural=structural)
+    except TooManyBoxesError:
+        raise InfeasibleError(
+            "symbols of one instant can be combined in too many ways to examine all",
+            hint="attack a release with a larger min_support, fewer symbols or fewer instants",
+            code="too-many-patterns",
+        ) from None
+
+
+def _smallest_group(channels: Channels, lines: Bits, people: int) -> tuple[Integers, int]:
+    """Per person the size of the smallest group that they are in, 0 for none; and the groups looked up."""
+    smallest: Integers = np.zeros(people, dtype=np.int64)
+    width = lines.shape[1]
+    items = max(1, channels.present.shape[1] + channels.absent.shape[1])
+    order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * width * items))]
+    step = max(1, BLOCK_WORDS // width)
+    everybody = np.full(width, 2**64 - 1, dtype=np.uint64)
+    for start in range(0, len(order), step):
+        block = order[start : start + step]
+        members = np.broadcast_to(everybody, (len(block), width)).copy()
+        for present in channels.present[block].T:
+            members &= np.where((present >= 0)[:, None], lines[present], everybody)
+        for absent in channels.absent[block].T:
+            members &= ~lines[absent]  # the last line, that of no item, excludes nobody
+        for size, bits in zip(channels.size[block].tolist(), members, strict=True):
+            who = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little", count=people))
+            smallest[who[smallest[who] == 0]] = size  # groups come by size
+    return smallest, len(order)
+
+
+Term = tuple[int, int]
+"""A sign, and the number of a set whose support is added or subtracted."""
+
+
+def _examples(
+    knowledge: Knowledge, channels: Channels, k: int, names: tuple[str, ...]
+) -> tuple[SmallGroup, ...]:
+    """A few groups, with as few absent items as still give one."""
+    family = knowledge.family
+    presents, absents = ((items >= 0).sum(axis=1) for items in (channels.present, channels.absent))
+    order = np.lexsort([presents, channels.size, absents])[:SHORTENED]
+    shortest = Channels(channels.present[order], channels.absent[order], channels.size[order])
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], SmallGroup] = {}
+    for present, every, _ in shortest.groups():
+        absent = every
+        for item in every:
+            fewer = [other for other in absent if other != item]
+            if fewer and 0 < _people(family, _terms(family, present, fewer)) < k:
+                absent = fewer
+        terms = _terms(family, present, absent)
+        group = SmallGroup(
+            tuple(names[item] for item in sorted(present)),
+            tuple(names[item] for item in sorted(absent)),
+            _people(family, terms),
+            tuple((sign, int(family.support[number])) for sign, number in terms),
+            tuple(index for index, (_, number) in enumerate(terms) if knowledge.published[number] < 0),
+        )
+        groups.setdefault((tuple(sorted(present)), tuple(sorted(absent))), group)
+    best = sorted(groups.values(), key=lambda group: (len(group.counts), group.people, len(group.present)))
+    return tuple(best[:EXAMPLES])
+
+
+def _people(family: Family, terms: list[Term]) -> int:
+    return sum(sign * int(family.support[number]) for sign, number in terms)
+
+
+def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
+    """The sets whose counts give a group, each with its sign; sets that nobody can have are left out."""
+    if not absent:
+        return _difference(family, present)
+    sets: list[list[int]] = [[]]
+    for item in absent:
+        wider = []
+        for items in sets:
+            instants = {other // family.kinds for other in (*items, *present)}
+            if family.kinds == 1 or item // family.kinds not in instants:
+                wider.append([*items, item])
+        sets += wider
+    numbers = [(len(items), family.find([*present, *items])) for items in sets]
+    return [(-1 if length % 2 else 1, number) for length, number in numbers if number is not None]
+
+
+def _difference(family: Family, items: list[int]) -> list[Term]:
+    """What a set follows from: those without one of its symbols, less those with another in its place."""
+    kinds = family.kinds
+    for item in items:
+        others = [other for other in items if other != item]
+        symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
+        numbers = [family.find(others), *(family.find([*others, symbol]) for symbol in symbols)]
+        terms = [(-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None]
+        if len(terms) == len(numbers):
+            return terms
+    return [(1, family.find(items) or 0)]

@@ -1,193 +1,141 @@
 """A pattern release against the rows that it was made from, with the ledger.
 
-Every person is counted once, or withheld where the method withholds. Each published support is how many of
-them have the pattern, and of the virtual ones as many copies as the ledger notes. Where nothing may be lost,
-every pattern that enough people have is there.
+Every person is counted once, or withheld where the method withholds. Each published support is the number of
+people with the pattern, plus as many copies of virtual ones as the ledger notes. Where nothing may be lost,
+every pattern that enough people have is published.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.findings import Findings
-from timeveil.models.patterns.judges.counting import Baskets, missed, supports
-from timeveil.models.patterns.judges.family import Family
-from timeveil.models.patterns.judges.shape import ADDING
-from timeveil.models.patterns.judges.verify_original import Rows, rows_of
-from timeveil.models.patterns.judges.verify_table import MOST, Known
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence.counting import Baskets, missed, supports
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags
+from timeveil.models.patterns.evidence.original import Original
+from timeveil.models.patterns.evidence.table import ADDING, MOST_PEOPLE, Table
 
-_NONE = -1
-Mask = npt.NDArray[np.bool_]
+Copies = list[tuple[int, Baskets]]
+"""Virtual people by the number of copies of each."""
 
 
-def check_definition(
-    release: Release, ledger: Ledger, known: Known, family: Family, findings: Findings
-) -> None:
+def check_definition(evidence: Evidence, ledger: Ledger, family: Family, findings: Findings) -> None:
     """Judge the release against the rows that it was made from."""
     if not _check_ledger(ledger, findings):
         return
     try:
-        rows = rows_of(ledger, release.manifest, known)
+        original = evidence.original
     except InputError as error:
-        findings.refuse("ledger", error.message)
+        findings.expect("ledger:original", False, problem=error.message)
         return
-    kept = _check_people(release, ledger, rows, findings)
-    virtual = _virtual(release, ledger, known, findings)
-    if kept is None or virtual is None:
+    parameters = evidence.release.manifest["parameters"]
+    counted = _check_people(ledger, original, parameters["method"], findings)
+    virtual = _virtual(ledger, evidence.release.manifest["counts"]["virtual"], evidence.table, findings)
+    if counted is None or virtual is None:
         return
-    counted_rows = rows.baskets if kept.all() else rows.baskets.chosen(kept)
-    _check_supports(release, family, counted_rows, virtual, rows.doubt, findings)
-    _check_lost(release, family, counted_rows, rows.doubt, findings)
+    rows = original.rows if counted.all() else original.rows.take(counted)
+    real = _check_supports(family, rows, virtual, original.doubtful, findings)
+    least = parameters["min_support"]
+    if parameters["method"] in ADDING:
+        findings.check(f"at least {least:,} people have every pattern, virtual ones not counted")
+        rare = int((real[1:] + original.doubtful < least).sum())
+        findings.expect("min-support:real", not rare, rare=rare, least=least)
+    if parameters["method"] != "itemset":
+        findings.check(f"no pattern that {least:,} people have is missing")
+        lost = _lost(family, rows, least + original.doubtful, parameters["max_len"])
+        findings.expect("lost", not lost, lost=lost, least=least)
 
 
 def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
     findings.check("the ledger notes every original row, in order")
-    names, roles = ledger.entries.schema.names, ledger.original.roles
+    roles = ledger.original.roles
     long = roles.respondent and roles.time and roles.value
-    if ledger.model != "patterns" or not (roles.item or roles.series or long):
-        findings.refuse("ledger", "the ledger is not that of this release")
+    known_roles = roles.item or roles.series or long
+    if not findings.expect("ledger:model", ledger.model == "patterns" and known_roles):
         return False
-    if not {"row", "transaction"} <= set(names) or "virtual" not in ledger.mappings:
-        findings.refuse("ledger", "the ledger lacks a column or a table of a pattern release's ledger")
+    columns = {"row", "transaction"} <= set(ledger.entries.schema.names)
+    if not findings.expect("ledger:columns", columns and "virtual" in ledger.mappings):
         return False
     rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
-    if not np.array_equal(numbers, np.arange(rows)):
-        findings.refuse(
-            "ledger-rows",
-            f"the ledger notes {len(numbers):,} rows, not the {rows:,} of the original in order",
-        )
+    in_order = np.array_equal(numbers, np.arange(rows))
+    findings.expect("ledger-rows", in_order, noted=len(numbers), rows=rows)
     return len(numbers) == rows
 
 
-def _check_people(release: Release, ledger: Ledger, rows: Rows, findings: Findings) -> Mask | None:
+def _check_people(ledger: Ledger, original: Original, method: str, findings: Findings) -> Flags | None:
     """Which of the rows of items are counted."""
     findings.check("everybody is counted once, with all of their items, or withheld where that is the method")
-    if rows.twice:
-        findings.refuse(
-            "person-twice", f"{counted(rows.twice, 'row')} or items of somebody who has it already"
-        )
-    noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), _NONE)).astype(np.int64)
-    inside = rows.of_row >= 0
-    number = np.full(rows.baskets.rows, _NONE, dtype=np.int64)
-    number[rows.of_row[inside]] = noted[inside]
-    split = int((noted[inside] != number[rows.of_row[inside]]).sum() + (noted[~inside] != _NONE).sum())
-    kept: Mask = number != _NONE
-    if split or len(np.unique(number[kept])) != int(kept.sum()):
-        findings.refuse("ledger-rows", "the transactions of the ledger are not the people of the original")
+    findings.expect("person-twice", not original.repeated, repeated=original.repeated)
+    noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), NONE)).astype(np.int64)
+    inside = original.row_of >= 0
+    number = np.full(original.rows.rows, NONE, dtype=np.int64)
+    number[original.row_of[inside]] = noted[inside]
+    split = (noted[inside] != number[original.row_of[inside]]).any() or (noted[~inside] != NONE).any()
+    counted: Flags = number != NONE
+    distinct = len(np.unique(number[counted])) == int(counted.sum())
+    if not findings.expect("ledger-rows:people", distinct and not split):
         return None
-    withheld = int((~kept).sum())
-    if withheld and release.manifest["parameters"]["method"] != "suppressive":
-        findings.refuse(
-            "conservation", f"{counted(withheld, 'person', 'people')} withheld, which the method does not do"
-        )
-    return kept
+    withheld = int((~counted).sum())
+    findings.expect("conservation:withheld", not withheld or method == "suppressive", withheld=withheld)
+    return counted
 
 
-def _virtual(
-    release: Release, ledger: Ledger, known: Known, findings: Findings
-) -> list[tuple[int, Baskets]] | None:
-    """The virtual people by how many copies there are of each."""
+def _virtual(ledger: Ledger, stated: int, release_table: Table, findings: Findings) -> Copies | None:
+    """The virtual people that the ledger notes."""
     findings.check("the virtual people are as many as the manifest states")
-    table, stated = ledger.mappings["virtual"], release.manifest["counts"]["virtual"]
+    table = ledger.mappings["virtual"]
     if not {"pattern", "copies"} <= set(table.column_names) or not table.num_rows:
-        if stated or table.num_rows:
-            findings.refuse("virtual", f"the ledger notes no virtual people where {stated:,} are stated")
-        return [] if not (stated or table.num_rows) else None
+        return [] if findings.expect("virtual:none", not (stated or table.num_rows), stated=stated) else None
     copies = np.asarray(pc.fill_null(table.column("copies"), 0)).astype(np.int64)
-    possible = bool(((copies >= 1) & (copies <= MOST)).all())
-    if not possible or int(copies.sum()) != stated:
-        findings.refuse(
-            "virtual", f"the ledger does not note the {stated:,} virtual people that the manifest states"
-        )
+    possible = bool(((copies >= 1) & (copies <= MOST_PEOPLE)).all())
+    findings.expect("virtual", possible and int(copies.sum()) == stated, stated=stated)
     if not possible:
         return None
-    patterns, places = table.column("pattern"), known.places()
+    patterns = table.column("pattern")
+    number = {name: index for index, name in enumerate(release_table.names)}
     lengths = np.asarray(pc.fill_null(pc.list_value_length(patterns), 0)).astype(np.int64)
     texts = pc.list_flatten(patterns).cast(pa.string()).to_pylist()
-    items = np.array([places.get(text, _NONE) for text in texts], dtype=np.int64)
-    every = Baskets(np.concatenate([[0], np.cumsum(lengths)]), items)
-    _check_instants(every, known, findings)
-    return [(int(number), every.chosen(copies == number)) for number in np.unique(copies)]
+    items = np.array([number.get(text, NONE) for text in texts], dtype=np.int64)
+    rows = Baskets(np.concatenate([[0], np.cumsum(lengths)]), items)
+    if release_table.kinds > 1:
+        odd = _without_one_symbol(rows, len(number) // release_table.kinds, release_table.kinds)
+        findings.expect("virtual:instants", not odd, kinds=odd)
+    return [(int(count), rows.take(copies == count)) for count in np.unique(copies)]
 
 
-def _check_instants(every: Baskets, known: Known, findings: Findings) -> None:
-    """A virtual person of series has one symbol at every instant, as everybody has."""
-    if known.kinds == 1:
-        return
-    instants = len(known.names) // known.kinds
-    row = np.repeat(np.arange(every.rows), np.diff(every.starts))[every.items >= 0]
-    there = np.unique(row * instants + every.items[every.items >= 0] // known.kinds)
-    fits = np.bincount(there // instants, minlength=every.rows) == instants
-    odd = int((~fits | (np.diff(every.starts) != instants)).sum())
-    if odd:
-        findings.refuse(
-            "virtual",
-            f"{counted(odd, 'kind')} of virtual people without one symbol at every instant",
-        )
+def _without_one_symbol(rows: Baskets, instants: int, kinds: int) -> int:
+    """Number of rows that do not have exactly one symbol at every instant, as everybody has."""
+    inside = rows.items >= 0
+    occupied = np.unique(rows.owners[inside] * instants + rows.items[inside] // kinds)
+    complete = np.bincount(occupied // instants, minlength=rows.rows) == instants
+    return int((~complete | (np.diff(rows.starts) != instants)).sum())
 
 
 def _check_supports(
-    release: Release,
-    family: Family,
-    rows: Baskets,
-    virtual: list[tuple[int, Baskets]],
-    doubt: int,
-    findings: Findings,
-) -> None:
+    family: Family, rows: Baskets, virtual: Copies, doubtful: int, findings: Findings
+) -> Integers:
+    """The supports without virtual people."""
     findings.check(
-        "every support is how many people, and virtual people, have the pattern: some data have them all"
+        "every support is the number of people, and virtual people, with the pattern: data have them all"
     )
-    base = supports(family, rows)
-    total = base.copy()
-    for copies, some in virtual:
-        total += copies * supports(family, some)
-    off = np.abs(total - family.support) > doubt
-    if off[0] or total[0] != family.support[0]:
-        findings.refuse(
-            "conservation",
-            f"the empty pattern counts {int(family.support[0]):,} people where {int(total[0]):,} are there",
-        )
-    wrong = int(off[1:].sum())
-    if wrong:
-        findings.refuse(
-            "wrong-support", f"{counted(wrong, 'pattern')} of {family.number - 1:,} not as often as stated"
-        )
-    asked = release.manifest["parameters"]
-    if asked["method"] in ADDING:
-        _check_common(base, asked["min_support"], doubt, findings)
+    real = supports(family, rows)
+    total = real + sum(copies * supports(family, people) for copies, people in virtual)
+    wrong = np.abs(total - family.support) > doubtful
+    stated, people = int(family.support[0]), int(total[0])
+    findings.expect("conservation:empty", stated == people, stated=stated, people=people)
+    differing = int(wrong[1:].sum())
+    findings.expect("wrong-support", not differing, wrong=differing, patterns=family.number - 1)
+    return real
 
 
-def _check_common(base: Integers, least: int, doubt: int, findings: Findings) -> None:
-    findings.check(f"every pattern is one that at least {least:,} people have, virtual ones aside")
-    rare = int((base[1:] + doubt < least).sum())
-    if rare:
-        findings.refuse(
-            "min-support",
-            f"{counted(rare, 'pattern')} that fewer than {least:,} people have, virtual ones aside",
-        )
-
-
-def _check_lost(release: Release, family: Family, rows: Baskets, doubt: int, findings: Findings) -> None:
-    asked = release.manifest["parameters"]
-    if asked["method"] == "itemset":
-        return
-    least, longest = asked["min_support"], asked["max_len"]
-    findings.check(f"no pattern that {least:,} people have is missing")
-    enough = least + doubt
-    singles = np.zeros(0, dtype=np.int64)
-    if len(family.levels) > 1:
-        singles = family.levels[1][:, 0]
-    often = np.bincount(rows.items[rows.items >= 0], minlength=1)
-    often[singles[singles < len(often)]] = 0
-    lost = int((often >= enough).sum())
-    lost += missed(family, rows, enough, longest or len(family.levels))
-    if lost:
-        findings.refuse("lost", f"{counted(lost, 'pattern')} that at least {least:,} people have not there")
+def _lost(family: Family, rows: Baskets, least: int, longest: int | None) -> int:
+    """Number of patterns just outside the published ones that enough rows have."""
+    counts = np.bincount(rows.items[rows.items >= 0], minlength=family.size)
+    counts[family.singles] = 0
+    return int((counts >= least).sum()) + missed(family, rows, least, longest or len(family.levels))

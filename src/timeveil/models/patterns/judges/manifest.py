@@ -1,54 +1,105 @@
-"""Does the manifest of a pattern release agree with itself and with the columns of its table?"""
+"""The closed shape of a pattern release's manifest, and whether it agrees with itself and the columns."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import faults
+from timeveil.evidence.manifest import (
+    COUNT,
+    FLAG,
+    TABLE,
+    TEXT,
+    TOOL_NAME,
+    Each,
+    Kind,
+    Record,
+    Shape,
+    faults,
+    one_of,
+)
 from timeveil.evidence.published import schema_of
-from timeveil.models.patterns.judges.shape import ADDING, PATTERN, PATTERN_MANIFEST, SUPPORT
+from timeveil.models.patterns.evidence.table import ADDING, LETTERS, PATTERN, SUPPORT
 
-_TOLD = 20
-_TYPES = {PATTERN: ("list<string>", "list<item: string>"), SUPPORT: ("int64",)}
+METHODS = (*ADDING, "suppressive", "itemset")
+SHOWN_FAULTS = 20
+TYPES = {PATTERN: ("list<string>", "list<item: string>"), SUPPORT: ("int64",)}
+
+_CENTER = one_of("mean", "median", None)
+_SYMBOLS = Kind(
+    f"a number from 2 to {len(LETTERS)} or null",
+    lambda value: value is None or (type(value) is int and 2 <= value <= len(LETTERS)),
+)
+_INSTANTS = Kind(
+    "a list of names or null",
+    lambda value: (
+        value is None or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
+    ),
+)
+_MAX_LEN = Kind(
+    "a number of 1 or more or null",
+    lambda value: value is None or (type(value) is int and 1 <= value <= 1_000_000),
+)
+_SHARED: dict[str, Shape] = {
+    "structural": FLAG,
+    "symbols": _SYMBOLS,
+    "center": _CENTER,
+    "published": one_of("frequent", "closed"),
+}
+
+MANIFEST = Record(
+    {
+        "format": one_of(1),
+        "model": one_of("patterns"),
+        "tool": TOOL_NAME,
+        "guarantee": Record(
+            {"name": one_of("no-inference-channel"), "k": COUNT}, optional={"counts_alone": FLAG}
+        ),
+        "patterns": Record({"kind": one_of("series", "baskets"), "instants": _INSTANTS, **_SHARED}),
+        "columns": Each(Record({"name": TEXT, "role": one_of(PATTERN, SUPPORT), "type": TEXT})),
+        "parameters": Record(
+            {
+                "k": COUNT,
+                "min_support": COUNT,
+                "method": one_of(*METHODS),
+                "max_len": _MAX_LEN,
+                "fill": one_of("forward", "linear", "drop", None),
+                **_SHARED,
+            }
+        ),
+        "counts": Record(dict.fromkeys(("patterns", "transactions", "virtual"), COUNT)),
+    },
+    optional={"tables": TABLE},  # what `write` adds; `open_release` has checked it
+)
 
 
 def check_shape(release: Release, findings: Findings) -> bool:
-    """The manifest has the shape of a pattern release's: every section, and nothing that is not known."""
+    """The manifest has every section, and nothing else."""
     findings.check("the manifest has every section, and nothing else")
-    found = list(faults(release.manifest, PATTERN_MANIFEST))
-    for fault in found[:_TOLD]:
-        findings.refuse("manifest", fault)
-    if len(found) > _TOLD:
-        findings.refuse("manifest", f"{len(found) - _TOLD} more faults in the manifest")
-    return not found
+    problems = list(faults(release.manifest, MANIFEST))
+    for problem in problems[:SHOWN_FAULTS]:
+        findings.expect("manifest", False, fault=problem)
+    findings.expect("manifest:more", len(problems) <= SHOWN_FAULTS, more=len(problems) - SHOWN_FAULTS)
+    return not problems
 
 
 def check_columns(release: Release, findings: Findings) -> bool:
     """One table with a pattern and a support, and no other column."""
     findings.check("the table has a pattern and a support, and no other column")
     before, stated = len(findings.violations), release.manifest["columns"]
-    if set(release.parts) != {"data"}:
-        findings.refuse("tables", f"the release has {counted(len(release.parts), 'table')}, not `data` alone")
-        if "data" not in release.parts:
-            return False
-    if [(column["name"], column["role"]) for column in stated] != [(name, name) for name in _TYPES]:
-        findings.refuse("columns", "the manifest does not state a pattern and a support, and nothing else")
-    elif any(column["type"] not in _TYPES[column["name"]] for column in stated):
-        findings.refuse("columns", "the manifest does not state lists of texts, and whole numbers of 64 bits")
+    findings.expect("tables", set(release.parts) == {"data"}, tables=len(release.parts))
+    if "data" not in release.parts:
+        return False
+    pairs = [(column["name"], column["role"]) for column in stated]
+    if findings.expect("columns:stated", pairs == [(name, name) for name in TYPES]):
+        types = all(column["type"] in TYPES[column["name"]] for column in stated)
+        findings.expect("columns:stated-types", types)
     schema = schema_of(release)
-    if schema.names != list(_TYPES):
-        findings.refuse(
-            "columns",
-            f"the table has {counted(len(schema.names), 'column')}, not a pattern and a support alone",
-        )
-    elif not _are_lists(schema.field(PATTERN).type) or schema.field(SUPPORT).type != pa.int64():
-        findings.refuse(
-            "columns", "a pattern is not a list of texts, or a support no whole number of 64 bits"
-        )
+    if findings.expect("columns:table", schema.names == list(TYPES), columns=len(schema.names)):
+        types = _are_lists(schema.field(PATTERN).type) and schema.field(SUPPORT).type == pa.int64()
+        findings.expect("columns:types", types)
     return len(findings.violations) == before
 
 
@@ -58,43 +109,26 @@ def _are_lists(kind: pa.DataType) -> bool:
 
 
 def check_statements(release: Release, findings: Findings) -> bool:
-    """What the manifest says in two places is the same, and what it says is possible."""
+    """What the manifest says in two sections is the same, and what it says is possible."""
     findings.check("the manifest agrees with itself")
-    before = len(findings.violations)
-    manifest, said, asked = (
-        release.manifest,
-        *(release.manifest[part] for part in ("patterns", "parameters")),
-    )
-    if dict(manifest["guarantee"]) != release.guarantee.as_dict():
-        findings.refuse("guarantee", "the manifest states another guarantee than the release")
-    k = release.guarantee.as_dict().get("k")
-    if asked["k"] != k:
-        findings.refuse("guarantee", "`parameters.k` of the manifest is not the k of the guarantee")
-    alone = said["kind"] == "series" and not said["structural"]
-    if release.guarantee.as_dict().get("counts_alone", False) != alone:
-        findings.refuse(
-            "guarantee", "the guarantee and `patterns.structural` do not say the same of what readers know"
-        )
-    if asked["min_support"] < asked["k"]:
-        findings.refuse(
-            "min-support",
-            f"patterns of {asked['min_support']:,} people are published where k is {asked['k']:,}",
-        )
+    before, manifest = len(findings.violations), release.manifest
+    described, parameters = manifest["patterns"], manifest["parameters"]
+    guarantee, series = release.guarantee.as_dict(), described["kind"] == "series"
+    findings.expect("guarantee", dict(manifest["guarantee"]) == guarantee)
+    findings.expect("guarantee:k", parameters["k"] == guarantee.get("k"))
+    counts_alone = series and not described["structural"]
+    findings.expect("guarantee:readers", guarantee.get("counts_alone", False) == counts_alone)
+    least, k = parameters["min_support"], parameters["k"]
+    findings.expect("min-support:k", least >= k, least=least, k=k)
     for name in ("symbols", "center", "structural", "published"):
-        if said[name] != asked[name]:
-            findings.refuse("statements", f"the manifest states `{name}` twice, and not the same")
-    series = said["kind"] == "series"
+        findings.expect("statements:twice", described[name] == parameters[name], name=name)
     for name in ("symbols", "center", "instants"):
-        if (said[name] is None) == series:
-            findings.refuse("statements", f"the manifest states `{name}`, or leaves it out, unlike its kind")
-    if not series and (said["structural"] or asked["fill"] is not None):
-        findings.refuse("statements", "the manifest states of baskets what only series have")
-    instants = list(said["instants"] or ())
-    if series and (len(set(instants)) != len(instants) or not instants or "" in instants):
-        findings.refuse("statements", "the instants of the manifest are none, or one stands there twice")
-    if manifest["counts"]["virtual"] and asked["method"] not in ADDING:
-        findings.refuse("statements", "the manifest states virtual people, which its method does not add")
+        findings.expect("statements:kind", (described[name] is not None) == series, name=name)
+    of_series = described["structural"] or parameters["fill"] is not None
+    findings.expect("statements:baskets", series or not of_series)
+    instants = list(described["instants"] or ())
+    distinct = len(set(instants)) == len(instants) > 0 and "" not in instants
+    findings.expect("statements:instants", not series or distinct)
+    adds = not manifest["counts"]["virtual"] or parameters["method"] in ADDING
+    findings.expect("statements:virtual", adds)
     return len(findings.violations) == before
-
-
-MANIFEST = PATTERN_MANIFEST

@@ -1,20 +1,280 @@
-"""What a release of patterns lost."""
+"""What a pattern release lost against the original, and what other ways to publish would have lost.
+
+Leaving people or patterns out is worked out from the original rows alone, simply and slowly. Leaving people
+out: all who are in a small group go, counts are taken again, patterns that became rare go, until no small
+group is left. Leaving patterns out: those at the far end of each small group go, with all that contain them,
+until none is left; a pattern that is not published but follows goes with a published one next to it. Reading
+patterns off a release of series: a letter at one level covers a part of the normal curve, a symbol of a
+pattern another; of the series with the letter, the share that the symbol covers is expected to have it,
+independently at each instant.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from timeveil.domain.plain_data import as_dict
 from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
-from timeveil.evidence.published import mismatch
+from timeveil.errors import ParameterError
+from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.judges.loss import PatternError, PatternLoss, measure_patterns
+from timeveil.models.patterns.evidence.boxes import Channels, channels_of
+from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
+from timeveil.models.patterns.evidence.counting import Baskets, supports
+from timeveil.models.patterns.evidence.family import Family, Flags
+from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.series.judges.published import published_series
 
-__all__ = ["PatternError", "PatternLoss", "measure"]
+READ_PATTERNS = 2_000
+"""Patterns, drawn at random, that are read off a table of series."""
+MOST_PATTERNS, MOST_ROWS, MOST_CHANNELS, MOST_ROUNDS = 20_000, 300_000, 30_000, 200
+BLOCK_CHANCES = 4_000_000
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternError:
+    """What one way to publish patterns costs.
+
+    `changed` patterns have another count than in the original, `lost` ones are missing. `mean_error` and
+    `worst_error` are the relative errors of counts over `patterns`; a lost one has an error of 1.
+    """
+
+    way: str
+    patterns: int
+    changed: int
+    lost: int
+    mean_error: float
+    worst_error: float
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PatternLoss:
+    """What a pattern release lost, in plain numbers; the empty pattern is not counted among patterns.
+
+    `patterns` were frequent in the original: `changed` of them are published with another count, `lost` ones
+    not at all. `mean_error` and `worst_error` are the relative errors of counts; a lost pattern has an error
+    of 1. `virtual` people were added and `withheld` ones left out of `people`. `alternatives` has the
+    same numbers for leaving people out, leaving patterns out and, if one was given, reading counts off a
+    release of series; those that would take too long are not among them.
+    """
+
+    patterns: int
+    changed: int
+    lost: int
+    mean_error: float
+    worst_error: float
+    people: int
+    virtual: int
+    withheld: int
+    alternatives: tuple[PatternError, ...] = ()
+
+    def alternative(self, way: str) -> PatternError | None:
+        """One of them by its name: `without people`, `without patterns`, `series table`."""
+        return next((error for error in self.alternatives if error.way == way), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The loss as plain data."""
+        return as_dict(self)
 
 
 def measure(
-    evidence: Evidence, *, against: Release | None, seed: int, progress: Progress = silent
+    evidence: Evidence, *, against: Release | None = None, seed: int = 0, progress: Progress = silent
 ) -> PatternLoss:
     """Compare a release of patterns with the original in its ledger."""
-    if evidence.ledger is None:
-        raise mismatch("there is no ledger")
-    return measure_patterns(evidence.release, evidence.ledger, against, seed, progress)
+    patterns, k = evidence.patterns, evidence.k
+    withheld = int((~evidence.counted).sum())
+    rows, structural = evidence.original.rows, patterns.structural
+    progress("counting", 0.0)
+    before = evidence.before
+    this = _compared("this release", before, evidence.published)
+    progress("comparing", 0.5)
+    alternatives = []
+    fewer_people = without_people(before, rows, patterns.least, k, structural=structural)
+    if fewer_people is not None:
+        alternatives.append(_compared("without people", before, *fewer_people))
+    fewer = without_patterns(before, k, structural=structural)
+    if fewer is not None:
+        alternatives.append(_compared("without patterns", before, fewer))
+    if against is not None:
+        alternatives.append(_read_off(before, patterns, against, np.random.default_rng(seed)))
+    progress("done", 1.0)
+    return PatternLoss(
+        this.patterns,
+        this.changed,
+        this.lost,
+        this.mean_error,
+        this.worst_error,
+        rows.rows,
+        patterns.virtual,
+        withheld,
+        tuple(alternatives),
+    )
+
+
+def _compared(way: str, before: Family, after: Family, withheld: int = 0) -> PatternError:
+    """Counts of the original's patterns next to published ones."""
+    number = np.concatenate([np.zeros(0, np.int64), *(after.numbers(level) for level in before.levels[1:])])
+    published = np.where(number >= 0, after.support[number], 0)
+    return _error(way, before.support[1:], published, number >= 0, withheld)
+
+
+def _error(way: str, truth: Integers, published: Any, is_published: Flags, withheld: int = 0) -> PatternError:
+    error = np.abs(published - truth) / np.maximum(truth, 1)
+    return PatternError(
+        way,
+        len(truth),
+        int((is_published & (published != truth)).sum()),
+        int((~is_published).sum()),
+        float(error.mean()) if len(error) else 0.0,
+        float(error.max(initial=0.0)),
+        withheld,
+    )
+
+
+def without_people(
+    before: Family, rows: Baskets, least: int, k: int, *, structural: bool
+) -> tuple[Family, int] | None:
+    """The patterns left and the number of people left out; None where that takes too long."""
+    family, counted = before, rows
+    if before.number > MOST_PATTERNS or rows.rows > MOST_ROWS:
+        return None
+    for _ in range(MOST_ROUNDS):
+        completed = knowledge_of(family, structural=structural).family
+        channels = channels_of(completed, k, structural=structural)
+        if not len(channels):
+            return family, rows.rows - counted.rows
+        if len(channels) > MOST_CHANNELS:
+            return None
+        counted = counted.take(~_members(channels, counted, completed.size))
+        counts = supports(family, counted)
+        frequent = counts >= least
+        frequent[0] = True
+        family = family.with_support(counts).only(frequent)
+    return None
+
+
+def _members(channels: Channels, rows: Baskets, size: int) -> Flags:
+    """Who is in one of these groups."""
+    has = np.zeros((size, rows.rows), dtype=bool)
+    inside = (rows.items >= 0) & (rows.items < size)
+    has[rows.items[inside], rows.owners[inside]] = True
+    members: Flags = np.zeros(rows.rows, dtype=bool)
+    for present, absent, _ in channels.groups():
+        members |= has[present].all(axis=0) & ~has[absent].any(axis=0)
+    return members
+
+
+def without_patterns(before: Family, k: int, *, structural: bool) -> Family | None:
+    """The patterns left; None where that takes too long."""
+    family = before
+    if before.number > MOST_PATTERNS:
+        return None
+    for _ in range(MOST_ROUNDS):
+        knowledge = knowledge_of(family, structural=structural)
+        channels = channels_of(knowledge.family, k, structural=structural)
+        if not len(channels):
+            return family
+        if len(channels) > MOST_CHANNELS:
+            return None
+        doomed = _ends(family, knowledge, channels)
+        for length, drop in enumerate(family.drops):
+            doomed[family.offsets[length] : family.offsets[length + 1]] |= doomed[drop].any(axis=1)
+        family = family.only(~doomed)
+    return None
+
+
+def _ends(family: Family, knowledge: Knowledge, channels: Channels) -> Flags:
+    """Published sets at the far end of groups: their present items and one absent item of each instant."""
+    ends: Flags = np.zeros(family.number, dtype=bool)
+    for present, absent, _ in channels.groups():
+        sets = [present]
+        for instant in sorted({item // family.kinds for item in absent}):
+            symbols = [item for item in absent if item // family.kinds == instant]
+            sets = [[*items, symbol] for items in sets for symbol in symbols]
+        for items in sets:
+            number = knowledge.family.find(items)
+            if number:
+                ends[_nearest_published(knowledge, number)] = True
+    return ends
+
+
+def _nearest_published(knowledge: Knowledge, number: int) -> int:
+    """A published set that fewest changes of one symbol lead to; the rarest of them."""
+    family, seen, near = knowledge.family, {number}, [number]
+    while not any(knowledge.published[one] >= 0 for one in near):
+        wider = {other for one in near for other in _neighbours(family, family.items_of(one).tolist())} - seen
+        seen, near = seen | wider, sorted(wider)
+    published = [one for one in near if knowledge.published[one] >= 0]
+    return int(knowledge.published[min(published, key=lambda one: family.support[one])])
+
+
+def _neighbours(family: Family, items: list[int]) -> Iterator[int]:
+    """The sets of a family with another symbol in place of one."""
+    for item in items:
+        others, first = [other for other in items if other != item], item - item % family.kinds
+        for symbol in range(first, first + family.kinds):
+            if symbol != item and (number := family.find([*others, symbol])) is not None:
+                yield number
+
+
+def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:
+    """The same counts, read off a release of series."""
+    if against.manifest.get("model") != "series" or not patterns.instants:
+        raise ParameterError(
+            "patterns of series can only be compared with a release of series",
+            hint="give a release that anonymize_series made of the same series",
+            code="bad-parameter",
+        )
+    numbers = np.sort(rng.permutation(before.number - 1)[:READ_PATTERNS]) + 1
+    expected = table_counts([before.items_of(int(number)) for number in numbers], patterns, against)
+    return _error("series table", before.support[numbers], expected, np.ones(len(numbers), dtype=bool))
+
+
+def table_counts(sets: Sequence[Integers], patterns: Patterns, table: Release) -> Floats:
+    """The number of series of a table that are expected to have each set of symbols."""
+    chances, rows = _chances(patterns, table)
+    width = max(map(len, sets), default=0)
+    padded = np.full((len(sets), width), len(chances) - 1, dtype=np.int64)  # the last line is certain
+    for line, items in enumerate(sets):
+        padded[line, : len(items)] = items
+    counts = np.zeros(len(sets))
+    step = max(1, BLOCK_CHANCES // max(len(rows), 1))
+    for start in range(0, len(sets), step):
+        block = padded[start : start + step]
+        chance = np.ones((len(block), len(rows)))
+        for items in block.T:
+            chance *= chances[items]
+        counts[start : start + step] = chance @ rows
+    return counts
+
+
+def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
+    """The chance that a series of each row of the table has each symbol, and the series of each row."""
+    series = published_series(table)
+    if not set(patterns.instants) <= set(series.instants):
+        raise ParameterError(
+            "the release of series does not have the instants of the patterns",
+            hint="give one that was made of the same series",
+            code="bad-parameter",
+        )
+    kinds = patterns.kinds
+    chances = np.full((len(patterns.names) + 1, len(series.rows)), 1.0 / kinds)
+    chances[-1] = 1.0
+    column_of = {series.instants[instant]: column for column, instant in enumerate(series.pattern.tolist())}
+    for index, instant in enumerate(patterns.instants):
+        if instant in column_of:
+            letter = series.symbols[:, column_of[instant]].astype(np.float64)
+            level = series.levels[:, column_of[instant]].astype(np.float64)
+            for symbol in range(kinds):
+                low = np.maximum(letter / level, symbol / kinds)
+                high = np.minimum((letter + 1) / level, (symbol + 1) / kinds)
+                chances[index * kinds + symbol] = np.maximum(high - low, 0.0) * level
+    return chances, series.rows.astype(np.float64)

@@ -1,19 +1,189 @@
-"""Answers about patterns."""
+"""Questions about published patterns, answered from the release alone with bounds that the truth respects.
+
+Virtual people only ever raise a count, and their number is published: a true support is at most the published
+one, at least that less the number of virtual people, and not below the smallest support. A pattern that is
+not published has fewer people than that, or is part of a closed one that is published. Where people were left
+out a true support may be any larger number; where patterns were, those that are published are exact.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.estimate import Estimate
+from timeveil.errors import ParameterError
 from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.judges.answers import count_patterns, top_patterns
-from timeveil.models.patterns.judges.queries import PatternQuery, PatternSupport, RuleConfidence, TopPatterns
+from timeveil.models.patterns.evidence.table import ADDING, Patterns
 
+
+@dataclass(frozen=True, slots=True)
+class PatternSupport:
+    """How many people have all of these items.
+
+    An item is named as in the release: `h08=b` for the symbol b at the instant h08, or the item's own name.
+
+    >>> PatternSupport(["h08=b", "h09=c"]).items
+    ('h08=b', 'h09=c')
+    """
+
+    items: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", _item_names("items", self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleConfidence:
+    """Of the people who have all items of `given`, the share that has those of `then` too.
+
+    >>> RuleConfidence(given=["bread"], then=["milk"]).then
+    ('milk',)
+    """
+
+    given: Sequence[str]
+    then: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for name in ("given", "then"):
+            object.__setattr__(self, name, _item_names(name, getattr(self, name)))
+        if not self.then:
+            raise _bad_query("`then` has no items, so the rule says nothing", "name at least one: then=[...]")
+
+
+@dataclass(frozen=True, slots=True)
+class TopPatterns:
+    """The `number` patterns that most people have, of those with more items than `longer_than`.
+
+    >>> TopPatterns(5, longer_than=1)
+    TopPatterns(number=5, longer_than=1)
+    """
+
+    number: int = 10
+    longer_than: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("number", 1), ("longer_than", 0)):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, int) or count < least:
+                raise _bad_query(
+                    f"`{name}` must be a whole number of at least {least}", f"give {name}={least} or more"
+                )
+
+
+PatternQuery: TypeAlias = PatternSupport | RuleConfidence
 QUERIES = (PatternSupport, RuleConfidence, TopPatterns)
+
+
+def _item_names(name: str, items: Any) -> tuple[str, ...]:
+    """Items, each once, in the order they are named."""
+    texts = () if items is None else items
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise _bad_query(f"`{name}` must be a list of item names", f'write {name}=["...", "..."]')
+    return tuple(dict.fromkeys(texts))
+
+
+def _bad_query(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-parameter")
 
 
 def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:
     """Answer a question about patterns."""
-    if isinstance(query, TopPatterns):
-        return top_patterns(evidence.release, query)
-    return count_patterns(evidence.release, query)
+    match query:
+        case TopPatterns():
+            return top_patterns(evidence.patterns, query)
+        case PatternSupport():
+            return _support(evidence.patterns, query.items)
+        case RuleConfidence():
+            return _confidence(evidence.patterns, query)
+
+
+def top_patterns(patterns: Patterns, query: TopPatterns) -> pa.Table:
+    """The patterns that most people have: `pattern`, `support`, and the bounds of the truth."""
+    rows = np.flatnonzero(patterns.lengths > query.longer_than)
+    rows = rows[np.argsort(-patterns.support[rows], kind="stable")][: query.number]
+    low, high = _bounds(patterns, patterns.support[rows], patterns.lengths[rows])
+    return pa.table(
+        {
+            "pattern": pa.array([patterns.names_of(int(row)) for row in rows], pa.list_(pa.string())),
+            "support": pa.array(patterns.support[rows], pa.int64()),
+            "low": pa.array(low, pa.float64()),
+            "high": pa.array(high, pa.float64()),
+        }
+    )
+
+
+def _support(patterns: Patterns, items: Sequence[str]) -> Estimate:
+    """How many people have all of these items."""
+    if _exclude_each_other(patterns, items):
+        return Estimate(0.0, low=0.0, high=0.0)
+    support = _published_support(patterns, items)
+    if support is None:
+        return _unpublished(patterns, items)
+    low, high = _bounds(patterns, np.array([support]), np.array([len(items)]))
+    return Estimate(float(min(support, high[0])), low=float(low[0]), high=float(high[0]))
+
+
+def _bounds(patterns: Patterns, support: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of true supports of published patterns."""
+    if patterns.method in ADDING:
+        real = support - patterns.virtual
+        low = np.where(lengths > 0, np.maximum(real, patterns.least), real)
+        return low.astype(float), np.where(lengths > 0, support, real).astype(float)
+    most = support if patterns.method == "itemset" else np.full(support.shape, math.inf)
+    return support.astype(float), most.astype(float)
+
+
+def _published_support(patterns: Patterns, items: Sequence[str]) -> int | None:
+    """The support of a pattern, or of the most common one that contains it; None if none is published."""
+    numbers = [number for number in patterns.numbers(items) if number is not None]
+    if len(numbers) < len(items):
+        return None
+    containing = patterns.overlap(numbers) == len(numbers)
+    return int(patterns.support[containing].max()) if containing.any() else None
+
+
+def _unpublished(patterns: Patterns, items: Sequence[str]) -> Estimate:
+    """Fewer people than the smallest support, and than any part of it has."""
+    numbers = [number for number in patterns.numbers(items) if number is not None]
+    parts = patterns.overlap(numbers) == patterns.lengths
+    high = float(patterns.support[parts].min())
+    if patterns.method in ADDING and len(items) <= (patterns.longest or len(items)):
+        high = min(high, patterns.least - 1.0)
+    if patterns.method == "suppressive":
+        return Estimate(0.0, low=0.0, high=math.inf)
+    return Estimate(high / 2, low=0.0, high=high)
+
+
+def _exclude_each_other(patterns: Patterns, items: Sequence[str]) -> bool:
+    """Whether two items are symbols of one instant, so that nobody has them all."""
+    if not patterns.instants:
+        return False
+    instants = [number // patterns.kinds for number in patterns.numbers(items) if number is not None]
+    return len(set(instants)) < len(instants)
+
+
+def _confidence(patterns: Patterns, rule: RuleConfidence) -> Estimate:
+    """The share of people with the rule among those with what it is about."""
+    every = tuple(dict.fromkeys((*rule.given, *rule.then)))
+    base, joint = _support(patterns, rule.given), _support(patterns, every)
+    if joint.high == 0 or base.high == 0:
+        return Estimate(0.0, low=0.0, high=0.0)
+    low = joint.low / base.high
+    high = min(1.0, joint.high / base.low) if base.low else 1.0
+    with_rule, with_base = _published_support(patterns, every), _published_support(patterns, rule.given)
+    if with_rule is None or with_base is None:
+        return Estimate(min(max(joint.value / max(base.value, 1.0), low), high), low=low, high=high)
+    if patterns.method == "suppressive":
+        low, high = 0.0, 1.0
+    elif patterns.method in ADDING and rule.given:
+        # every virtual person with the rule also has what it is about
+        added = max(min(patterns.virtual, with_rule - patterns.least), 0)
+        low = (with_rule - added) / (with_base - added)
+        high = min(1.0, with_rule / max(with_base - patterns.virtual, patterns.least, 1))
+    return Estimate(min(max(with_rule / with_base, low), high), low=low, high=high)

@@ -1,14 +1,19 @@
-"""Groups of series that follow from counts as a system of equations: beyond the promise.
+"""What goes beyond the promise: bounds by linear programs, and groups by systems of equations.
 
-Everybody has one symbol at every instant, so data are a table with a cell for every choice of symbols, and a
-count is the sum of some cells. A group has one of some symbols at each of a few instants. It follows if it is
-the same in all tables that have the counts, whether or not they have less than nobody somewhere.
+Bounds. The unknowns are the numbers of people of each possible kind, one for every choice of published items;
+the counts are sums of them. Everybody has one symbol at every instant: none of the published ones only where
+a symbol is not published. The least and the most that a pattern just outside the published ones can have is a
+linear program (HiGHS). With the counts of all its parts known, every group among its items follows from that
+one number, so its bounds are known too. Kinds are as many as all combinations: this is for small releases.
 
-That can be asked for each set of instants by itself. Seen as functions on a table, counts and groups of some
-instants split into what depends on all of these together and what depends on fewer. All parts of a published
-set are published. So a group follows exactly if what depends on all its instants is a combination of the
-counts of those instants, and the group without any one of them follows, too. A group and the same with the
-other symbols at an instant follow together.
+Equations. Everybody has one symbol at every instant, so data are a table with a cell for every choice of
+symbols, and a count is the sum of cells. A group has one of several symbols at each of a few instants. It
+follows if it is the same in all tables that have the counts, whether or not they have less than nobody
+somewhere. That can be asked for each set of instants separately. Seen as functions on a table, counts and
+groups of several instants split into what depends on all of these together and what depends on fewer. All
+parts of a published set are published. So a group follows exactly if what depends on all its instants is a
+combination of the counts of those instants, and the group without any one of them follows too. A group and
+the same with the other symbols at an instant follow together.
 """
 
 from __future__ import annotations
@@ -17,31 +22,159 @@ import itertools
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from timeveil.evidence.codes import Integers
-from timeveil.models.patterns.judges.breach import SolveAttack
-from timeveil.models.patterns.judges.family import Family
+from timeveil.models.patterns.evidence.completion import knowledge_of
+from timeveil.models.patterns.evidence.counting import border
+from timeveil.models.patterns.evidence.family import Family, Flags
 
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Instants = tuple[int, ...]
 Counts = Mapping[Instants, tuple[Integers, Integers]]
-"""By instants, the symbols of the sets that have them, one in a line, and how many people have each."""
+"""By instants, the symbols of the sets that have them, one set in a line, and the support of each."""
 
-ROOM = 4_000_000
-_CLOSE = 1e-7
+MOST_KINDS = 4_096
+MOST_PATTERNS = 1_000
+MOST_GROUPS = 4_000_000
+ROUNDING = 1e-6
+CLOSE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAttack:
+    """What can be bounded by solving for all data that have the published counts; beyond the promise.
+
+    `tried` patterns just outside the published ones were bounded out of `possible`. `pinned` groups are then
+    certain to have more than nobody and fewer than k people; of `exact` ones the number is certain.
+    """
+
+    possible: int
+    tried: int
+    pinned: int
+    exact: int
+
+
+@dataclass(frozen=True, slots=True)
+class SolveAttack:
+    """Groups of series that follow from the counts as a system of equations; beyond the promise.
+
+    Of all `possible` sets of at most `instants` instants, `tried` were solved for. `small` is the number of
+    groups with one of several symbols at each of them that certainly have more than nobody and fewer than k
+    people.
+    """
+
+    instants: int
+    possible: int
+    tried: int
+    small: int
+
+
+def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | None:
+    """Bound what is just outside the published patterns; None where the release is too large."""
+    knowledge = knowledge_of(published, structural=True)
+    family = knowledge.family
+    kinds = _kinds_of_people(family)
+    if kinds is None or family.number > MOST_PATTERNS:
+        return None
+    sets, items = border(family, family.instants + 1)
+    patterns = [family.items_of(number).tolist() for number in range(family.number)]
+    outside = [patterns[number] for number in np.flatnonzero(knowledge.published < 0).tolist()]
+    outside += [[*patterns[number], item] for number, item in zip(sets.tolist(), items.tolist(), strict=True)]
+    end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
+    equations = _sparse([_holders(kinds, pattern) for pattern in patterns])
+    for pattern in outside:
+        remaining = end - time.monotonic()
+        if remaining <= 0:
+            break
+        bounds = _bounds(equations, family.support, _holders(kinds, pattern), remaining)
+        if bounds is None:
+            break
+        tried += 1
+        low, high = _group_bounds(family, pattern, *bounds)
+        small = (low > 0) & (high < k)
+        pinned += int(small.sum())
+        exact += int((small & (low == high)).sum())
+    return BoundAttack(len(outside), tried, pinned, exact)
+
+
+def _kinds_of_people(family: Family) -> Flags | None:
+    """Every choice of published items, at most one of each instant, a line each; None if there are too many.
+
+    Of an instant of series whose symbols are all published, exactly one.
+    """
+    singles = family.singles
+    instants, counts = np.unique(singles // family.kinds, return_counts=True)
+    symbols = family.kinds if family.kinds > 1 else 2
+    if math.prod(min(count + 1, symbols) for count in counts.tolist()) > MOST_KINDS:
+        return None
+    lines = np.zeros((1, family.size), dtype=bool)
+    for instant, count in zip(instants, counts.tolist(), strict=True):
+        parts = [lines] if count < symbols else []
+        for item in singles[singles // family.kinds == instant]:
+            part = lines.copy()
+            part[:, item] = True
+            parts.append(part)
+        lines = np.concatenate(parts)
+    return lines
+
+
+def _holders(kinds: Flags, items: list[int]) -> Floats:
+    return np.asarray(kinds[:, items].all(axis=1), dtype=np.float64)
+
+
+def _sparse(lines: list[Floats]) -> Any:
+    from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
+
+    return csr_array(np.stack(lines))
+
+
+def _bounds(equations: Any, support: Integers, goal: Floats, seconds: float) -> tuple[int, int] | None:
+    """The least and the most people who can have a pattern; None if there was no time."""
+    from scipy.optimize import linprog  # noqa: PLC0415  # scipy loads when it is needed
+
+    ends = []
+    for sign in (1, -1):
+        solution = linprog(
+            sign * goal,
+            A_eq=equations,
+            b_eq=support.astype(np.float64),
+            bounds=(0, None),
+            method="highs",
+            options={"time_limit": max(seconds, 0.01)},
+        )
+        if not solution.success:
+            return None
+        ends.append(sign * solution.fun)
+    return math.ceil(ends[0] - ROUNDING), math.floor(ends[1] + ROUNDING)
+
+
+def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> tuple[Integers, Integers]:
+    """The bounds of all groups among the items of a pattern, from those of the pattern itself."""
+    width = len(pattern)
+    sums, signs = np.zeros((2, 2**width), dtype=np.int64)
+    for number in range(2**width - 1):
+        part = [item for index, item in enumerate(pattern) if number >> index & 1]
+        sums[number] = family.support[family.find(part) or 0]
+    signs[-1] = 1
+    for table in (sums, signs):
+        for index in range(width):
+            halves = table.reshape(-1, 2, 2**index)
+            halves[:, 0] -= halves[:, 1]
+    return sums + np.minimum(signs * least, signs * most), sums + np.maximum(signs * least, signs * most)
 
 
 def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
     """Solve for the groups of every set of instants; None where items do not exclude each other.
 
     With baskets nothing more follows than sums over a pattern and its parts give. Sets of more instants than
-    there is room for are not tried.
+    memory allows are not tried.
 
-    >>> from timeveil.models.patterns.judges.family import family_of
+    >>> from timeveil.models.patterns.evidence.family import family_of
     >>> solve_attack(family_of([[], [0], [1]], [10, 5, 4], size=3, kinds=3), k=2, seconds=1)
     SolveAttack(instants=1, possible=1, tried=1, small=1)
     """
@@ -49,108 +182,105 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
     if family.kinds == 1 or longest == 0:
         return None
     counts, end = _by_instants(family, longest), time.monotonic() + seconds
-    sides = _sides(family.kinds)
+    choices = _choices(family.kinds)
     follows: dict[Instants, Flags] = {}
     tried, small = 0, 0
-    for some in _subsets(range(family.instants), longest):
+    for instants in _subsets(range(family.instants), longest):
         if time.monotonic() > end:
             break
         tried += 1
-        sure = _following(counts, some, sides, follows)
-        if sure is not None:
-            follows[some] = sure
-            size = _along(
-                _table(counts, some, family.kinds), [np.concatenate([sides, 1 - sides])] * len(some)
-            )
-            both = np.tile(sure, (2,) * len(some))
-            small += int((both & (size > 0.5) & (size < k - 0.5)).sum())
+        certain = _following(counts, instants, choices, follows)
+        if certain is not None:
+            follows[instants] = certain
+            sides = [np.concatenate([choices, 1 - choices])] * len(instants)
+            sizes = _along(_table(counts, instants, family.kinds), sides)
+            on_both_sides = np.tile(certain, (2,) * len(instants))
+            small += int((on_both_sides & (sizes > 0.5) & (sizes < k - 0.5)).sum())
     possible = sum(math.comb(family.instants, length) for length in range(1, longest + 1))
     return SolveAttack(longest, possible, tried, small)
 
 
 def _longest(kinds: int, instants: int) -> int:
-    """Of how many instants there is room for all groups and tables."""
+    """The most instants of which all groups and tables fit in memory."""
     longest = 0
-    while longest < instants and ((2.0 ** (kinds - 1) - 1) * (kinds - 1)) ** (longest + 1) <= ROOM:
+    while longest < instants and ((2.0 ** (kinds - 1) - 1) * (kinds - 1)) ** (longest + 1) <= MOST_GROUPS:
         longest += 1
     return longest
 
 
 def _by_instants(family: Family, longest: int) -> Counts:
-    found: dict[Instants, tuple[Integers, Integers]] = {}
+    counts: dict[Instants, tuple[Integers, Integers]] = {}
     for length, level in enumerate(family.levels[: longest + 1]):
-        support = family.support[family.offsets[length] : family.offsets[length + 1]]
         instants, which = np.unique(level // family.kinds, axis=0, return_inverse=True)
-        for number, some in enumerate(instants.tolist()):
-            mine = which.ravel() == number
-            found[tuple(some)] = level[mine] % family.kinds, support[mine]
-    return found
+        for number, line in enumerate(instants.tolist()):
+            members = which.ravel() == number
+            counts[tuple(line)] = level[members] % family.kinds, family.supports(length)[members]
+    return counts
 
 
-def _subsets(some: range | Instants, longest: int) -> itertools.chain[Instants]:
+def _subsets(instants: range | Instants, longest: int) -> itertools.chain[Instants]:
     return itertools.chain.from_iterable(
-        itertools.combinations(some, length) for length in range(1, longest + 1)
+        itertools.combinations(instants, length) for length in range(1, longest + 1)
     )
 
 
-def _sides(kinds: int) -> Floats:
-    """Some symbols without the last one, in each way but none: a line of 0 and 1 for each."""
+def _choices(kinds: int) -> Floats:
+    """Every choice of symbols without the last one but the empty choice: a line of 0 and 1 for each."""
     numbers = np.arange(1, 1 << (kinds - 1))
     return ((numbers[:, None] >> np.arange(kinds)) & 1).astype(np.float64)
 
 
 def _following(
-    counts: Counts, some: Instants, sides: Floats, follows: Mapping[Instants, Flags]
+    counts: Counts, instants: Instants, choices: Floats, follows: Mapping[Instants, Flags]
 ) -> Flags | None:
     """Which groups of these instants follow, an axis per instant; None if none does."""
-    parts = [some[:place] + some[place + 1 :] for place in range(len(some))]
-    if some not in counts or (len(some) > 1 and any(part not in follows for part in parts)):
+    parts = [instants[:index] + instants[index + 1 :] for index in range(len(instants))]
+    if instants not in counts or (len(instants) > 1 and any(part not in follows for part in parts)):
         return None
-    kinds = sides.shape[1]
-    free = _unknown(counts[some][0], kinds)
-    left = _along(free, [sides[:, :-1]] * len(some))
-    sure: Flags = np.abs(left).max(axis=-1, initial=0) < _CLOSE
-    if len(some) > 1:
-        for place, part in enumerate(parts):
-            sure &= np.expand_dims(follows[part], place)
-    return sure if sure.any() else None
+    unknown = _unknown(counts[instants][0], choices.shape[1])
+    undetermined = _along(unknown, [choices[:, :-1]] * len(instants))
+    certain: Flags = np.abs(undetermined).max(axis=-1, initial=0) < CLOSE
+    if len(instants) > 1:
+        for index, part in enumerate(parts):
+            certain &= np.expand_dims(follows[part], index)
+    return certain if certain.any() else None
 
 
 def _unknown(symbols: Integers, kinds: int) -> Floats:
-    """What depends on all instants and is not told by the counts of these symbols; the last axis is which.
+    """What depends on all instants and does not follow from the counts of these symbols, by its last axis.
 
-    All symbols of an instant make everybody, which depends on nothing there: the last is less all others.
+    All symbols of an instant make everybody, which depends on nothing there: the last is minus all others.
     """
-    alone = np.concatenate([np.eye(kinds - 1), np.full((1, kinds - 1), -1.0)])
+    single = np.concatenate([np.eye(kinds - 1), np.full((1, kinds - 1), -1.0)])
     lines = np.ones((len(symbols), 1))
     for column in symbols.T:
-        lines = (lines[:, :, None] * alone[column][:, None, :]).reshape(len(lines), -1)
-    strength, every = np.linalg.eigh(lines.T @ lines)
-    free = every[:, strength < _CLOSE]
+        lines = (lines[:, :, None] * single[column][:, None, :]).reshape(len(lines), -1)
+    strength, vectors = np.linalg.eigh(lines.T @ lines)
+    free = vectors[:, strength < CLOSE]
     return free.reshape((kinds - 1,) * symbols.shape[1] + (free.shape[1],))
 
 
-def _table(counts: Counts, some: Instants, kinds: int) -> Floats:
-    """Some table that has all counts of these instants.
+def _table(counts: Counts, instants: Instants, kinds: int) -> Floats:
+    """A table that has all counts of these instants.
 
     Of all such tables nearly the flattest; how nearly makes no difference to what follows from the counts.
     """
-    people = np.indices((kinds,) * len(some)).reshape(len(some), -1)
-    lines, told = [], []
-    for part in [(), *_subsets(some, len(some))]:
+    people = np.indices((kinds,) * len(instants)).reshape(len(instants), -1)
+    lines, sums = [], []
+    for part in [(), *_subsets(instants, len(instants))]:
         if part in counts:
             symbols, support = counts[part]
-            places = [some.index(instant) for instant in part]
-            lines.append((people[places][None] == symbols[:, :, None]).all(axis=1))
-            told.append(support)
-    holds, sums = np.concatenate(lines).astype(np.float64), np.concatenate(told).astype(np.float64)
-    flat = _CLOSE * np.eye(holds.shape[1])
-    found: Floats = np.asarray(np.linalg.solve(holds.T @ holds + flat, holds.T @ sums), dtype=np.float64)
-    return found.reshape((kinds,) * len(some))
+            axes = [instants.index(instant) for instant in part]
+            lines.append((people[axes][None] == symbols[:, :, None]).all(axis=1))
+            sums.append(support)
+    holders, totals = np.concatenate(lines).astype(np.float64), np.concatenate(sums).astype(np.float64)
+    flat = CLOSE * np.eye(holders.shape[1])
+    cells = np.linalg.solve(holders.T @ holders + flat, holders.T @ totals)
+    return np.asarray(cells, dtype=np.float64).reshape((kinds,) * len(instants))
 
 
-def _along(table: Floats, lines: list[Floats]) -> Floats:
+def _along(table: Floats, matrices: list[Floats]) -> Floats:
     """Sums of a table by the lines of a matrix, axis by axis."""
-    for place, matrix in enumerate(lines):
-        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, place)), 0, place)
+    for axis, matrix in enumerate(matrices):
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
     return table

@@ -1,39 +1,213 @@
-"""Can no small group be computed from the counts?"""
+"""Can a group of fewer than k people be computed from published counts? (Atzori et al. 2008; Revathi)
+
+Counts are public, so anyone who receives them can check all of the promise. With the ledger one also sees
+that every count is that of the original and the virtual people together, that no virtual one is hidden, and
+that nothing is lost where nothing may be.
+
+A cell of a box is the number of people with its items and none of others. If all cells of all maximal boxes
+are empty or have at least k people, so have those of all boxes (cell theorem). If one is below 0, no data at
+all have these counts.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
+
 from timeveil.domain.verdict import Verdict
+from timeveil.evidence.findings import Findings
 from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.judges import no_channel
+from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, boxes_of, channels_of
+from timeveil.models.patterns.evidence.completion import knowledge_of
+from timeveil.models.patterns.evidence.family import Family, TooManySetsError, all_parts
+from timeveil.models.patterns.judges.definition import check_definition
+from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
 SENTENCES = {
-    "channel": "",
-    "columns": "",
-    "conservation": "",
-    "counts": "",
-    "guarantee": "",
-    "item": "",
-    "ledger": "",
-    "ledger-rows": "",
-    "lost": "",
-    "manifest": "",
-    "min-support": "",
-    "missing-part": "",
-    "not-closed": "",
-    "pattern-twice": "",
-    "person-twice": "",
-    "row-count": "",
-    "row-order": "",
-    "statements": "",
-    "support": "",
-    "tables": "",
-    "too-large": "",
-    "unlike-any-data": "",
-    "virtual": "",
-    "wrong-support": "",
+    "channel": "{groups:group} of fewer than {k} people can be computed; the smallest has {least}",
+    "columns:stated": "the manifest does not state the columns pattern and support alone",
+    "columns:stated-types": "the manifest does not state lists of texts and 64-bit whole numbers",
+    "columns:table": "the table has {columns:column}, not pattern and support alone",
+    "columns:types": "a pattern is not a list of texts, or a support is not a 64-bit whole number",
+    "conservation:empty": "the empty pattern counts {stated} people where there are {people}",
+    "conservation:withheld": "{withheld:person} withheld, which the method does not do",
+    "counts:empty": "the empty pattern counts {people} people where the manifest states {stated}",
+    "counts:kinds": "the virtual people are not k of each kind, as the method adds them",
+    "counts:virtual": "the manifest states more virtual people than people",
+    "guarantee:k": "`parameters.k` of the manifest is not the k of the guarantee",
+    "guarantee:readers": "the guarantee and `patterns.structural` differ on what readers know",
+    "item:missing": "{cells:pattern} or items missing",
+    "item:order": "{items:item} twice in a pattern, or out of order",
+    "item:strange": "{strange:item} of {texts} not as the manifest states them",
+    "item:together": "{patterns:pattern} with two symbols of one instant",
+    "ledger:columns": "the ledger lacks a column or a table of a pattern release's ledger",
+    "ledger:model": "the ledger does not belong to this release",
+    "ledger:original": "{problem}",
+    "ledger-rows": "the ledger notes {noted} rows, not the {rows} of the original in order",
+    "ledger-rows:people": "the transactions of the ledger are not the people of the original",
+    "lost": "{lost:pattern} that at least {least} people have not published",
+    "manifest:more": "{more} more faults in the manifest",
+    "min-support": "{rare:pattern} with a support below {least}",
+    "min-support:k": "patterns of {least} people are published where k is {k}",
+    "min-support:real": "{rare:pattern} that fewer than {least} people have without virtual ones",
+    "missing-part": "{patterns:pattern} of which a part is missing",
+    "missing-part:empty": "there is no empty pattern, whose support is the number of people",
+    "not-closed": "{patterns:pattern} with no more people than one that contains it",
+    "pattern-twice": "{patterns:pattern} repeated",
+    "person-twice": "{repeated:row} or items of a person who has them already",
+    "row-count": "the table has {patterns} patterns where the manifest states {stated}",
+    "row-order": "{rows:row} not in the order of items",
+    "row-order:length": "{rows:row} after a longer one",
+    "statements:baskets": "the manifest states of baskets what only series have",
+    "statements:instants": "the manifest names no instant, an empty one, or one twice",
+    "statements:kind": "the manifest states `{name}`, or leaves it out, unlike its kind",
+    "statements:longest": "a pattern has {longest:item} where {most} is the most",
+    "statements:twice": "the manifest states `{name}` twice, and not the same",
+    "statements:virtual": "the manifest states virtual people, which its method does not add",
+    "support:more": "{patterns:pattern} with more people than a part of it",
+    "support:most": "a pattern has more people than the empty pattern",
+    "support:missing": "{cells:pattern} without a support",
+    "support:range": "{wrong:support} below 0 or beyond {most}",
+    "tables": "the release has {tables:table}, not `data` alone",
+    "too-large:boxes": "symbols of one instant can be combined in too many ways to examine all",
+    "too-large:parts": "the patterns have too many parts to examine all of them",
+    "unlike-any-data": "{groups:group} would have fewer than 0 people: no data have these counts",
+    "unlike-any-data:sums": "{sums:sum} of all symbols of an instant differ from their total: no data have "
+    "these counts",
+    "virtual": "the ledger does not note the {stated} virtual people that the manifest states",
+    "virtual:instants": "{kinds:kind} of virtual people without one symbol at every instant",
+    "virtual:none": "the ledger notes no virtual people where {stated} are stated",
+    "wrong-support": "{wrong:pattern} of {patterns} with another support than stated",
 }
 
 
 def check(evidence: Evidence) -> Verdict:
-    """Every check of patterns."""
-    return no_channel.check(evidence.release, evidence.ledger)
+    """All checks of the pattern model, as far as each makes sense after the one before."""
+    release, ledger = evidence.release, evidence.ledger
+    findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
+    if (
+        check_shape(release, findings)
+        and check_columns(release, findings)
+        and check_statements(release, findings)
+    ):
+        family = _check_table(evidence, findings)
+        if family is not None:
+            _check_channels(evidence, family, findings)
+            findings.check("the stated number of virtual people is possible (only the ledger shows more)")
+            if ledger is not None:
+                findings.open_ledger()
+                check_definition(evidence, ledger, family, findings)
+    return findings.verdict()
+
+
+def _check_table(evidence: Evidence, findings: Findings) -> Family | None:
+    """Judge the table; the family of all sets that it counts, where there is one."""
+    findings.check("every pattern is a list of items in order, none twice and one of each instant at most")
+    findings.check("every support is a number of people")
+    findings.check("rows are in the order of their length and items, the empty pattern first")
+    faults = list(evidence.table.faults())
+    for name, numbers in faults:
+        findings.expect(name, False, **numbers)
+    if faults:
+        return None
+    family = evidence.table.family
+    _check_counts(evidence, family, findings)
+    closed = evidence.release.manifest["patterns"]["published"] == "closed"
+    return _check_closed(family, findings) if closed else _check_parts(family, findings)
+
+
+def _check_counts(evidence: Evidence, family: Family, findings: Findings) -> None:
+    counts, parameters = (evidence.release.manifest[section] for section in ("counts", "parameters"))
+    findings.check("the numbers of patterns and people are those of the manifest")
+    patterns, people = counts["patterns"], int(family.support[0])
+    findings.expect("row-count", family.number == patterns, patterns=family.number, stated=patterns)
+    stated = counts["transactions"]
+    findings.expect("counts:empty", people == stated, people=people, stated=stated)
+    findings.expect("counts:virtual", counts["virtual"] <= stated)
+    findings.expect("counts:kinds", parameters["method"] != "additive" or not counts["virtual"] % evidence.k)
+    least, most = parameters["min_support"], parameters["max_len"]
+    findings.check(f"no pattern has a support below {least:,}, nor more items than stated")
+    rare = int((family.support < least).sum())
+    findings.expect("min-support", not rare or family.number == 1, rare=rare, least=least)
+    longest = len(family.levels) - 1
+    findings.expect("statements:longest", most is None or longest <= most, longest=longest, most=most)
+
+
+def _check_parts(family: Family, findings: Findings) -> Family | None:
+    findings.check("every part of a pattern is published, with as many people or more")
+    if family.is_rooted:
+        missing = sum(int((drop < 0).any(axis=1).sum()) for drop in family.drops)
+    else:
+        missing = _patterns_with_missing_parts(family)
+    if not findings.expect("missing-part", not missing, patterns=missing):
+        return None
+    rising = 0
+    for length, drop in enumerate(family.drops):
+        rising += int((family.support[drop] < family.supports(length)[:, None]).any(axis=1).sum())
+    findings.expect("support:more", not rising, patterns=rising)
+    return family
+
+
+def _patterns_with_missing_parts(family: Family) -> int:
+    """Number of sets without one of those with an item less, however much is missing."""
+    missing = 0
+    for below, level in pairwise(family.levels):
+        shorter = set(map(tuple, below.tolist()))
+        for items in map(tuple, level.tolist()):
+            missing += any(items[:n] + items[n + 1 :] not in shorter for n in range(len(items)))
+    return missing
+
+
+def _check_closed(family: Family, findings: Findings) -> Family | None:
+    """All sets that closed patterns count: as many people as the most common pattern that contains a set."""
+    findings.check("every pattern is closed: all that contain it have fewer people")
+    try:
+        complete, numbers = all_parts(family)
+    except TooManySetsError:
+        findings.expect("too-large:parts", False)
+        return None
+    containing = np.full(complete.number, -1, dtype=np.int64)
+    for length, drop in enumerate(complete.drops):
+        np.maximum.at(containing, drop.ravel(), np.repeat(complete.supports(length), length))
+    if not findings.expect("support:most", containing[0] <= family.support[0]):
+        return None
+    loose = int((containing[numbers] >= family.support)[1:].sum())  # the empty pattern is always published
+    return complete if findings.expect("not-closed", not loose, patterns=loose) else None
+
+
+def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> None:
+    """Compute every cell that a reader can; of series, with what follows from one symbol at every instant."""
+    described, k = evidence.release.manifest["patterns"], evidence.k
+    structural, series = bool(described["structural"]), described["kind"] == "series"
+    assumed = " by someone who does not know that everybody has one symbol at every instant" if series else ""
+    if structural:
+        assumed = ", nor with what is left for the only unpublished symbol of an instant"
+    group = f"no group of fewer than {k} people"
+    findings.check(f"{group} follows from sums and differences of the counts of its items{assumed}")
+    add_up = ", and letters of an instant add up" if structural else ""
+    findings.check(f"no group would have fewer than 0 people{add_up}")
+    knowledge = knowledge_of(family, structural=structural)
+    wrong = knowledge.contradictions
+    if not findings.expect("unlike-any-data:sums", not wrong, sums=wrong):
+        return
+    try:
+        small, negative, least = small_cells(knowledge.family, k, structural=structural)
+        groups = len(channels_of(knowledge.family, k, structural=structural)) if small else 0
+    except TooManyBoxesError:
+        findings.expect("too-large:boxes", False)
+        return
+    findings.expect("channel", not small, groups=max(1, groups), k=k, least=least)
+    findings.expect("unlike-any-data", not negative, groups=negative)
+
+
+def small_cells(family: Family, k: int, *, structural: bool) -> tuple[int, int, int]:
+    """Number of cells that are too small, number of those below 0, and the size of the smallest former."""
+    small, negative, least = 0, 0, k
+    for boxes in boxes_of(family, structural=structural):
+        for block in boxes.blocks():
+            cells = block.cells(family)
+            negative += int(np.count_nonzero(cells < 0))
+            few = cells[(cells > 0) & (cells < k)]
+            small, least = small + len(few), int(few.min(initial=least))
+    return small, negative, least

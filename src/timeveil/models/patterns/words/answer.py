@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from timeveil.domain.estimate import Estimate
-from timeveil.models.patterns.judges.published import Patterns
+from timeveil.models.patterns.evidence.table import Patterns
 from timeveil.page.wording import aligned, counted, people, share
 
 

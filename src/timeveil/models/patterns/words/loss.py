@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.models.patterns.judges import alternatives as pattern_alternatives
+from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.measure import PatternError, PatternLoss
 from timeveil.page.wording import WIDTH, aligned, counted, people, share, wrapped
 
@@ -38,8 +38,8 @@ def sentences(loss: PatternLoss) -> list[str]:
         f"{people(loss.virtual)} who do not exist were added, {loss.withheld:,} left out.",
     ]
     missing = [_WAYS[way] for way in ("without people", "without patterns") if loss.alternative(way) is None]
-    if loss.patterns >= pattern_alternatives.MOST_PATTERNS:
-        most = pattern_alternatives.MOST_PATTERNS
+    if loss.patterns >= measure.MOST_PATTERNS:
+        most = measure.MOST_PATTERNS
         told.append(f"Not compared with {' or '.join(missing)}: more than {most:,} patterns.")
     elif missing:
         told.append(f"Not compared with {' or '.join(missing)}: that would take too long.")

@@ -15,9 +15,9 @@ from xml.sax.saxutils import escape
 
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.judges.answers import top_patterns
-from timeveil.models.patterns.judges.published import Patterns, published_patterns
-from timeveil.models.patterns.judges.queries import TopPatterns
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
 from timeveil.models.series.words.report_picture import Area, instant_names
 from timeveil.page.wording import counted, people
 from timeveil.symbols.sax import LETTERS, cell
@@ -39,10 +39,10 @@ def pattern_svg(release: Release, number: int = SHOWN, longer_than: int | None =
     """
     if not 1 <= number <= MOST:
         raise _bad(f"a picture has 1 to {MOST} patterns", f"ask for {SHOWN}, or for others with longer_than")
-    known = published_patterns(release)
+    known = Evidence(release).patterns
     longest = int(known.lengths.max())
     beyond = _usual(longest) if longer_than is None else longer_than
-    chosen = top_patterns(release, TopPatterns(number, longer_than=beyond)).to_pylist()
+    chosen = top_patterns(known, TopPatterns(number, longer_than=beyond)).to_pylist()
     if not chosen:
         raise _bad(
             f"no pattern has more than {counted(beyond, 'item')}, the longest has {longest}",
@@ -88,7 +88,7 @@ def _panel(known: Patterns, area: Area, items: Sequence[str]) -> Iterator[str]:
     yield from instant_names(area, known.instants)
     points = []
     half = min(12.0, 0.42 * area.width / max(len(known.instants) - 1, 1))
-    for number in known.places(items):
+    for number in known.numbers(items):
         instant, kind = divmod(number or 0, known.kinds)
         low, high = _span(kind, known.kinds)
         points.append((instant, area.x(instant), (area.y(low) + area.y(high)) / 2))

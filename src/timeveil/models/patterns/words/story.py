@@ -13,9 +13,10 @@ from timeveil.domain.run import Run
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence.table import Patterns
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
-from timeveil.models.patterns.judges.published import Patterns, published_patterns
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.patterns.words.breach import compared, limits
 from timeveil.models.patterns.words.loss import sentences, table
@@ -32,7 +33,7 @@ _MOST = 20
 def pattern_story(release: Release, ledger: Ledger | None, progress: Progress) -> Story:
     """What was done to counts, what it costs, and what an outsider finds."""
     counts, k = release.manifest["counts"], promised(release, "k")
-    known = published_patterns(release)
+    known = Evidence(release).patterns
     public = Story(
         what="patterns",
         promise=(
