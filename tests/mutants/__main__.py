@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tests.mutants.hook import install, path_of
+from tests.mutants.hook import SOURCE, install, path_of
 from tests.mutants.mutating import Mutant, mutants_of
 from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
 from tests.sabotage.tampering import CATALOGUE, Sabotage, Tampered
 from tests.sabotage.valid import made, rounds, shapes
+from timeveil.models import FOLDERS
 
 _JUDGE_SECONDS, _TEST_SECONDS, _EACH = 60, 300, 2
 _TESTS = {
@@ -34,16 +35,10 @@ _TESTS = {
     "patterns": "tests/unit/verify/test_pattern_verify.py",
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
-_PREFIX = {"stream": "stream_", "series": "series_", "patterns": "pattern_"}
-_ALONE = {
-    "k_anonymity": ["time"],
-    "choice": ["time"],
-    "recipient": ["time"],
-    "time_manifest": ["time"],
-    "l_diversity": ["stream"],
-    "kp_anonymity": ["series"],
-    "no_channel": ["patterns"],
-}
+_JUDGES = ("verify", "manifest", "records", "cells", "evidence")
+"""Modules of a model that check its promise."""
+_SHARED = ("codes", "findings", "manifest", "published", "row_order")
+"""Modules of `timeveil.evidence` that every check goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +50,19 @@ class Shown:
     spoilt: Tampered
 
 
+def modules() -> list[str]:
+    """Every module that takes part in checking a promise."""
+    models = [
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        for path in sorted((SOURCE / "timeveil" / "models").rglob("*.py"))
+        if path.stem in _JUDGES and path.parent.name in ("judges", *FOLDERS.values())
+    ]
+    return [*models, *(f"timeveil.evidence.{name}" for name in _SHARED)]
+
+
 def models_of(module: str) -> list[str]:
     """The models that a module judges."""
-    name = module.rpartition(".")[2]
-    if name in _ALONE:
-        return _ALONE[name]
-    return [model for model, prefix in _PREFIX.items() if name.startswith(prefix)] or list(_TESTS)
+    return [model for model, folder in FOLDERS.items() if f".models.{folder}." in module] or list(_TESTS)
 
 
 def gallery() -> list[Shown]:
@@ -104,10 +106,11 @@ def survives_the_catalogue(module: str, mutant: Mutant, shown: list[Shown]) -> b
     signal.alarm(_JUDGE_SECONDS)
     survived = False
     try:
-        for name in [name for name in sys.modules if name.startswith("timeveil.judging.verify_names")]:
+        again = ("timeveil.judging", "timeveil.evidence", "timeveil.models")
+        for name in [name for name in sys.modules if name.startswith(again)]:
             del sys.modules[name]
         install(module, mutant.number)
-        verify = importlib.import_module("timeveil.judging.verify_names").verify
+        verify = importlib.import_module("timeveil.judging.verify").verify
         survived = all(is_as_it_should(one, verify) for one in shown)
     except BaseException:  # noqa: BLE001
         survived = False
@@ -153,21 +156,17 @@ def main() -> None:
     asked.add_argument("--catalogue-alone", action="store_true")
     given = asked.parse_args()
     pa.set_cpu_count(1)
-    modules = [
-        f"timeveil.verify.{path.stem}"
-        for path in sorted(path_of("timeveil.judging.verify_judge").parent.glob("*.py"))
-    ]
     everything = [
         (module, mutant)
-        for module in modules
-        if given.only in module and not module.endswith("__init__")
+        for module in modules()
+        if given.only in module
         for mutant in mutants_of(path_of(module).read_text("utf-8"))
     ]
     random.Random(given.seed).shuffle(everything)  # noqa: S311
     chosen = everything[: given.number]
     if given.at:
         wanted = set(given.at.split(","))
-        chosen = [pair for pair in everything if f"{pair[0].rpartition('.')[2]}:{pair[1].number}" in wanted]
+        chosen = [pair for pair in everything if f"{pair[0]}:{pair[1].number}" in wanted]
     shown, begun = gallery(), time.monotonic()
     say(
         f"{len(everything):,} changes are possible, {len(chosen):,} are tried; "
