@@ -31,9 +31,7 @@ def table_of(command: str) -> str:
     for declared in _declared(command):
         lines.append(_row(declared))
         if declared.name == "drop":
-            lines.append(
-                "| `--drop-rest` | Leave out every column without a role |"
-            )
+            lines.append("| `--drop-rest` | Leave out every column without a role |")
     return "\n".join(["| option | what |", "|---|---|", *lines]) + "\n"
 
 

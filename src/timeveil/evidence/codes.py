@@ -106,6 +106,7 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
     null = int(distinct.codes[-1])
     offset, parts = 0, [np.zeros(0, dtype=np.int64)]
     for chunk, entry in zip(column.chunks, entries, strict=True):
+        # A null index takes the last entry, the code of null.
         lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
         parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
         offset += len(entry)
@@ -144,6 +145,7 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
     """
     folded, space = np.zeros(rows, dtype=np.int64), 1
     for codes, size in columns:
+        # Renumber before the product of the sizes leaves int64.
         if space * max(size, 1) >= _ROOM:
             folded, space = dense(folded, space)
         folded, space = folded * size + codes, space * max(size, 1)
@@ -160,6 +162,7 @@ def fold_both(columns: Sequence[tuple[Integers, Integers, int]]) -> tuple[Intege
 
 def dense(codes: Integers, space: int) -> tuple[Integers, int]:
     """Renumber codes below `space` so that each of 0..count-1 occurs, keeping their order."""
+    # A table of flags is linear, but only worth it while codes are not sparse.
     if space > 4 * len(codes) + 1_000_000:
         values, inverse = np.unique(codes, return_inverse=True)
         return inverse.astype(np.int64, copy=False).ravel(), len(values)

@@ -52,6 +52,7 @@ class Findings:
     def expect(self, name: str, holds: object, /, **numbers: object) -> bool:
         """Note a violation unless the expectation holds; numbers and column names fill its sentence."""
         if not holds:
+            # A message is made only for a violation: sentences cost nothing where all is well.
             sentence = self.sentences.get(name) or SHARED[name]
             fields = {key: _Number(n) if isinstance(n, Integral) else n for key, n in numbers.items()}
             self.violations.append(Violation(name.partition(":")[0], sentence.format(**fields)))

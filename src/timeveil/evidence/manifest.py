@@ -93,6 +93,7 @@ def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
     listed = list(islice(remaining, _SHOWN_FAULTS))
     for fault in listed:
         findings.expect("manifest", False, fault=fault)
+    # A hostile manifest may have any number of faults; the rest are only counted.
     hidden = sum(1 for _ in remaining)
     findings.expect("manifest", not hidden, fault=f"{counted(hidden, 'more fault')} in the manifest")
     return not listed
@@ -165,6 +166,7 @@ def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> b
         catalogued = fit(available(axis)[str(stated.get("name"))], axis).as_dict()
     except (TimeveilError, LookupError, TypeError, ValueError):
         return True
+    # Only a definition equal to the catalogue's, title aside, must carry its title.
     differs = {**stated, "title": None} != {**catalogued, "title": None}
     return bool(differs or stated.get("title") == catalogued["title"])
 

@@ -68,6 +68,7 @@ class Risk:
             return 0
         order = np.argsort(self.candidates[reached], kind="stable")
         sizes, weight = self.candidates[reached][order], np.cumsum(self.weight[reached][order])
+        # The factor keeps a rounded-up product from skipping to the next size.
         index = np.searchsorted(weight, part * weight[-1] * (1 - 1e-12), side="left")
         return int(sizes[min(int(index), len(sizes) - 1)])
 

@@ -72,6 +72,7 @@ def _items(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """The column itself; of a column of lists, the items by position."""
     if not pa.types.is_list(column.type):
         return [column]
+    # Shorter lists are padded with nulls, which sort last, as in the published order.
     longest = pc.max(pc.list_value_length(column)).as_py() or 0
     padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
     return [pc.list_element(padded, position) for position in range(longest)]
@@ -92,6 +93,7 @@ def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
     same = _mask(pc.fill_null(pc.equal(before, after), False)) | (null_before & null_after)
     if pa.types.is_floating(before.type):
         zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
+        # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
         same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
         unordered = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
         falls &= ~unordered | null_before

@@ -134,6 +134,7 @@ class Evidence:
         """Per published row the index of its granule in `granules`."""
         start, end = (encode(column_of(self.release.parts["data"], n)) for n in self.columns("start", "end"))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
+        # Few granules, many rows: convert one row of each to instants, and number them by time.
         _, example = np.unique(pairs, return_index=True)
         starts = pa.chunked_array([start.values.take(start.codes[example])])
         ends = pa.chunked_array([end.values.take(end.codes[example])])
@@ -211,6 +212,7 @@ class Evidence:
             fold([(coded.codes, coded.size) for coded in columns.values()], rows)[0]
             for columns in (self.quasi, self.labels)
         )
+        # A row without a person or a time has no granule, so it is not published either.
         published = self.retained & (self.granule >= 0)
         count, stated = int(published.sum()), self.release.manifest["counts"]["rows"]
         if count != stated:
@@ -252,6 +254,7 @@ def people_of(relation: Relation) -> People:
     timed = np.asarray(time.is_valid())
     moment = np.zeros(len(time), dtype=np.int64)
     moment[timed] = instants(axis, time.drop_null())
+    # A null respondent is a code like any other; its row is incomplete.
     named = np.asarray(respondent.values.is_valid())[respondent.codes] if len(time) else timed
     return People(axis, respondent.codes, respondent.size, moment, timed & named)
 

@@ -144,6 +144,7 @@ class Evidence:
             column = batch.column(SLOT)
             kind = plain_type(column.type)
             slots = pc.run_end_encode(column.cast(kind)).values
+            # A run may go on in the next batch.
             if runs and len(slots) and runs[-1][-1] == slots[0]:
                 slots = slots.slice(1)
             if len(slots):
@@ -159,6 +160,7 @@ class Evidence:
         number = np.concatenate([whole_numbers(column_of(entries, BUCKET)), whole_numbers(classes.column(1))])
         slots, numbers = np.unique(slot, return_inverse=True), np.unique(number, return_inverse=True)
         columns = [(codes.ravel(), len(values)) for values, codes in (slots, numbers)]
+        # One numbering for both tables, in order of (slot, number).
         owner, count = fold(columns, len(slot))
         example = np.zeros(count, dtype=np.int64)
         example[owner] = np.arange(len(slot))
@@ -200,6 +202,7 @@ class Evidence:
         time, axis = self.release.manifest["time"], self.private.original.clock
         if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
             raise mismatch("the times of the ledger's original are of another kind than the release's")
+        # Anything may go wrong with columns of another table; none of its texts may be quoted.
         causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
         error = mismatch("the ledger's original has times and slots of another kind than the release")
         with raising(error, on=causes):

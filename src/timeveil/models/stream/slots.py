@@ -99,6 +99,7 @@ def _search(granularity: Granularity, labels: pa.Array) -> Integers:
     numbers = np.full(len(labels), NOWHERE, dtype=np.int64)
     texts = labels.to_pylist()
     entries = [entry for entry, text in enumerate(texts) if text is not None]
+    # Labels usually follow each other: find the ends, label everything between, and compare.
     ends = [_find(granularity, texts[entry]) for entry in (*entries[:1], *entries[-1:])]
     if ends and NOWHERE not in ends and max(ends) - min(ends) <= 4 * len(labels) + _SPARE:
         span = np.arange(min(ends), max(ends) + 1)
@@ -123,6 +124,7 @@ def _find(granularity: Granularity, label: str) -> int:
         if starts is None:
             return NOWHERE
         first, last = rule.following(np.array(starts)).tolist()
+        # The text of a label is only a hint, so its neighbours are tried, too.
         first, last = first - 1, last + 1
         if last - first > _NEAR:
             return NOWHERE
@@ -146,6 +148,7 @@ def _dated(label: str) -> tuple[int, int] | None:
     except ValueError:
         return None
     if month is None:
+        # ISO years, school years and weeks may begin before or end after the year in the label.
         return start - 10 * _DAY, start + 376 * _DAY
     if day is None:
         return start, start + 31 * _DAY

@@ -51,6 +51,7 @@ def tying_columns(evidence: Evidence) -> dict[str, float]:
         values = evidence.original(name)
         value, _, often = distinct_pairs(values.codes[published], person, people.people)
         owners = np.bincount(value, minlength=values.size)
+        # One person has the value, in several rows, and it is not a missing value.
         tied = (owners[value] == 1) & (often > 1) & ~np.asarray(values.values.is_null())[value]
         ties[name] = float(often[tied].sum()) / max(len(person), 1)
     return ties

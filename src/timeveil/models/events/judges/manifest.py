@@ -192,6 +192,7 @@ def _check_feasible(manifest: Mapping[str, Any], chosen: Mapping[str, Any], find
     for candidate in candidates.values():
         within = candidate["rows_below_k"] <= parameters["suppress"] * countable + _ROUNDING
         feasible = candidate["groups"] > candidate["groups_below_k"] and within
+        # Withholding serves only candidates that the user allowed; any other must fit as it is.
         feasible = feasible if candidate["allowed"] else candidate["smallest_group"] >= parameters["k"]
         wrong += feasible != candidate["feasible"]
     findings.expect("candidates:feasible", not wrong, wrong=wrong, candidates=len(candidates))

@@ -134,6 +134,7 @@ def draw_windows(evidence: Evidence, windows: int, rng: np.random.Generator) -> 
     steps = np.exp(rng.uniform(0.0, np.log(extent), windows)).astype(np.int64)
     low = moments[rng.integers(0, len(moments), windows)] - steps // 2 * tick
     column = rng.integers(0, columns, windows) if columns else np.full(windows, -1)
+    # Half of the windows ask for no quasi-identifier.
     column[rng.random(windows) < 0.5] = -1
     return Windows(low, low + steps * tick, column, complete[rng.integers(0, len(complete), windows)])
 

@@ -135,6 +135,7 @@ class _Rows:
         if gaps:
             quasi, person, granule = quasi[inside], person[inside], granule[inside]
         group, groups = fold([(quasi, self.kinds), (granule, granules)], len(quasi))
+        # Each (group, person) once: people per group, and the groups of each person.
         pairs = distinct(group * max(self.people, 1) + person)
         member, owner = np.divmod(pairs, max(self.people, 1))
         people = np.bincount(member, minlength=groups)

@@ -96,6 +96,7 @@ def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Gene
     number = sizes // l
     rank = np.arange(len(order)) - np.repeat(begins, sizes)
     bucket = np.empty(len(order), dtype=np.int64)
+    # Dealt out in turn: the records of a value are neighbours, so they go to different buckets.
     bucket[order] = np.repeat(np.cumsum(number) - number, sizes) + rank % np.repeat(number, sizes)
     return bucket
 
@@ -130,6 +131,7 @@ def merged(snapshots: Snapshots, l: int) -> tuple[Integers, Integers]:
             borders.append(number + 1)
             total[:] = 0
     if borders[-1] < snapshots.slots:
+        # Take back merges from the end until what remains is eligible together with them.
         while len(borders) > 1 and not eligible():
             entries = slice(begins[borders[-2]], begins[borders[-1]])
             np.add.at(total, value[entries], often[entries])
@@ -193,6 +195,7 @@ def draw_windows(
 def estimates(published: Publication, windows: Windows) -> Floats:
     """The estimate of each window count; records shown over several slots are spread evenly."""
     widest = int((published.end - published.begin).max(initial=1))
+    # Records that can overlap a window are one range, as none is shown over more than `widest` slots.
     low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
     high = np.searchsorted(published.begin, windows.first + windows.length, side="left")
     return np.array(

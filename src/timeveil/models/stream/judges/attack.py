@@ -163,6 +163,7 @@ class _Scene:
 
     def by_true_slot(self) -> Outcome:
         everyone = np.ones(len(self.value), dtype=bool)
+        # How many slots later the record was published, which the adversary can see.
         fate = np.where(self.published, self.slot - self.origin, NOWHERE)
         if self.packet is None:
             chance = within(_groups(self.origin, fate), self.value, self.values)
@@ -218,6 +219,7 @@ class _Scene:
             prior[keys % self.values]
         )
         in_buckets = np.bincount(index.ravel(), minlength=len(keys))
+        # A value that a bucket lacks is impossible.
         score[in_buckets < np.bincount(person, minlength=people)[owner]] = -np.inf
         top = np.full(people, -np.inf)
         np.maximum.at(top, owner, score)

@@ -259,6 +259,7 @@ def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
     index, size, most = commonest(slot, value)
     packet = np.ones(len(size), dtype=np.int64)
     packet[index] = least_packet_sizes(slot, value, promise)
+    # `packet` is q, `lack` is e of the bound above.
     lack = np.maximum(l * most - size, 0)
     least = np.maximum(np.ceil(lack * packet / (l - packet)), packet)
     return int(least[lack > 0].sum())

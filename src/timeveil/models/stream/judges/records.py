@@ -157,6 +157,7 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
         ("packet-bucket", "are in one bucket", journeys.bucket),
     ):
         findings.check(f"all records of a packet {fate}")
+        # Compare each record with one of its packet.
         example = np.zeros(len(size), dtype=np.int64)
         example[group] = column[rows]
         apart = len(np.unique(group[column[rows] != example[group]]))
@@ -169,6 +170,7 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
         f"every packet has {promise} records or more, or as many as its slot's commonest value allows"
     )
     least = np.zeros(len(packet), dtype=np.int64)
+    # By the slot of origin, in which the adversary looks for the record.
     least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)
     small = np.unique(group[size[group] < least[rows]])
     smallest = int(size[small].min(initial=promise))
