@@ -206,7 +206,7 @@ def test_in_service_with_trouble(cli: Cli) -> None:
     said = cli(SERVE)
     assert said.code == 2
     assert "1 file moved to quarantine.\n" in said.out
-    assert said.err.startswith("`bad.csv` was put into `quarantine`: ")
+    assert said.err.startswith("`bad.csv` was moved to `quarantine`: ")
     Path(f"in/{day(3)}.csv").write_text(HEAD)
     said = cli(SERVE)
     assert said.code == 2
@@ -237,7 +237,7 @@ def test_status_tells_the_last_error(cli: Cli) -> None:
     assert cli(SERVE).code == 2
     said = cli("stream-status --state s.db")
     assert "1 slot final, not yet in place\n" in said.out
-    assert f"the folder `slots/{day(1)}` is there already and holds something else" in said.out
+    assert f"the folder `slots/{day(1)}` exists already and holds something else" in said.out
     Path(f"out/slots/{day(1)}").rmdir()
     assert cli(SERVE).code == 0
     assert "last error" not in cli("stream-status --state s.db").out
@@ -256,8 +256,8 @@ SERVICE_REFUSED = {
     "jitter": (f"{SERVE} --jitter 100000000", "`jitter` must be a whole number from 0 to 10,000"),
     "poll": (f"{SERVE} --follow --poll 0", "`poll` must be a number above 0"),
     "l": (SERVE.replace("--l 2", "--l 1"), "at least 2, got 1"),
-    "state in out": (SERVE.replace("s.db", "out/s.db"), "the state file would lie in the folder"),
-    "no folder": (SERVE.replace("s.db", "no/s.db"), "there is no folder to put `s.db` into"),
+    "state in out": (SERVE.replace("s.db", "out/s.db"), "the state file would be inside the folder"),
+    "no folder": (SERVE.replace("s.db", "no/s.db"), "the folder for `s.db` does not exist"),
     "format": (f"{SERVE} --format xml", "`format` must be one of parquet, csv"),
 }
 

@@ -20,7 +20,7 @@ from timeveil.errors import BundleError, InputError, ParameterError, PrivateArti
 from timeveil.folder import damage
 from timeveil.models.stream.method import publish_stream
 from timeveil.service import Service, running, status
-from timeveil.service.store import Store
+from timeveil.service.state_file import StateFile
 
 
 @pytest.fixture
@@ -129,9 +129,7 @@ def test_a_file_seen_twice_is_skipped(place: Place) -> None:
     tally = place.run()
     assert (tally.taken, tally.already_taken, tally.copies, tally.changed) == (0, 4, 1, 0)
     assert tally.clean
-    assert place.said == [
-        f"`again.csv` is the same as `{day(2)}.csv`, which was taken before: not taken again."
-    ]
+    assert place.said == [f"`again.csv` is identical to `{day(2)}.csv`, already processed; skipped."]
     assert tree(place.out) == before
     assert place.run().already_taken == 5
 
@@ -216,7 +214,7 @@ def test_a_file_that_changes_while_it_is_read_waits(place: Place, monkeypatch: p
         monkeypatch.setattr(tv.StreamPublisher, "push", push_slowly)
         tally = service.run()
         assert (tally.taken, tally.left) == (1, 1)
-        assert place.said == [f"`{day(1)}.csv` changed while it was read: it is left for the next look."]
+        assert place.said == [f"`{day(1)}.csv` changed while it was read: it waits for the next look."]
         assert service.run().taken == 3
     rows = sum(len(file.read_text().splitlines()) - 1 for file in place.inbox.iterdir())
     assert status(place.state).streams[0].rows_read == rows
@@ -287,7 +285,7 @@ def test_only_the_owner_may_read_the_state(place: Place) -> None:
 
 def test_the_state_is_in_wal_mode_and_synchronous(place: Place) -> None:
     place.run()
-    store = Store(place.state)
+    store = StateFile(place.state)
     assert store._base.execute("pragma journal_mode").fetchone() == ("wal",)
     assert store._base.execute("pragma synchronous").fetchone() == (2,)
     store.close()
@@ -381,7 +379,7 @@ def test_a_record_without_a_stream_is_bad(tmp_path: Path) -> None:
     place = Place(tmp_path / "stream", stream_by="site")
     (place.inbox / "a.csv").write_text(HEAD + f"{day(0)},30,a,\n")
     assert place.run().quarantined == 1
-    assert "tells streams apart" in place.said[0]
+    assert "separates streams" in place.said[0]
 
 
 @pytest.mark.parametrize("by", ["day", "ill"])
@@ -459,7 +457,7 @@ def test_a_name_that_is_not_unicode_is_put_aside(place: Place) -> None:
     tally = place.run()
     assert (tally.taken, tally.quarantined) == (2, 1)
     assert (place.inbox / "quarantine" / "2024-01-01?.csv").exists()
-    assert place.said[0].startswith("`2024-01-01?.csv` was put into `quarantine`: the name of the file")
+    assert place.said[0].startswith("`2024-01-01?.csv` was moved to `quarantine`: the name of the file")
     assert status(place.state).files_quarantined == 1
 
 
@@ -515,10 +513,10 @@ def test_slots_are_held_back_until_l_values_have_come(tmp_path: Path) -> None:
     tally = place.run()
     assert (tally.taken, tally.published, tally.held, tally.clean) == (5, 0, 3, False)
     assert place.said == [
-        "warning: 3 slots held back: fewer than 4 different values have come in (3 at most), so none could "
+        "warning: 3 slots held back: fewer than 4 different values have arrived (3 at most), so none could "
         "have a record. If no others exist, l is too large.",
-        "warning: 1 stream withheld more than 1 % of the records: a value is above 1 in 4 overall, fewer "
-        "than 4 values occur, or the window is too small for how unevenly they come.",
+        "warning: 1 stream withheld more than 1 % of the records: a value is held by more than 1 in "
+        "4 overall, fewer than 4 values occur, or the window is too small for how unevenly they arrive.",
     ]
     assert not place.out.exists()
     with pytest.raises(ParameterError) as refused:
@@ -574,7 +572,8 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     place.run(close=True)
     (place.out / "slots" / ".hidden.partial").mkdir()
     (place.out / "slots" / "notes.txt").write_text("")
-    (place.out / "slots" / day(1) / "data.parquet").write_bytes(b"")
+    changed = place.out / "slots" / day(1) / "data.parquet"
+    pq.write_table(pq.read_table(changed), changed)
     assert [violation.message for violation in damage(place.out)] == [
         "slot `2024-01-02`: the file `data.parquet` was changed since it was written",
         "`.hidden.partial` is still being written, or was left by a run that was killed",

@@ -3,7 +3,7 @@
     inbox -> one transaction (state, files taken, slots to publish) -> slot folders -> marked as published
 
 A slot is stored in the state file in the same transaction as the state that made it final, then written to
-its folder, then marked. Whoever starts again after a crash first writes what was stored and not marked.
+its folder, then marked. A run that starts after a crash first writes what was stored and not marked.
 """
 
 from timeveil.service.parameters import Parameters

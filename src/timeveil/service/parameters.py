@@ -1,9 +1,8 @@
-"""The parameters of a stream in service. A state file goes on under those it was made with."""
+"""The parameters of a stream in service. A state file resumes under those it was made with."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,19 +10,18 @@ from functools import cached_property
 from typing import Any
 
 from timeveil.domain.roles import Roles
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method import StreamPublisher
-from timeveil.models.stream.method.settings import Settings, settings_from
+from timeveil.models.stream.method.settings import OF_PACKETS, Settings, settings_from
 from timeveil.models.stream.parameters import StreamParameters
 
-_OF_PACKETS = ("protect_slot", "spread", "fillers")
 SINGLE = ""
-"""The name of the one stream where streams are not told apart."""
+"""The name of the stream where no column separates streams."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What decides what is published. `options` are those of `StreamPublisher` beside roles and seed.
+    """What decides what is published. `options` are those of `StreamPublisher` besides roles and seed.
 
     Options that are left out have their defaults. `stream_by` is a column of which every value is a stream
     with a window of its own.
@@ -39,18 +37,18 @@ class Parameters:
     format: str = "parquet"
 
     def __post_init__(self) -> None:
-        asked = inspect.signature(StreamPublisher).parameters
-        usual = {name: p.default for name, p in asked.items() if name not in ("roles", "seed")}
-        object.__setattr__(self, "options", {**usual, **self.options})
+        usual = {name: p.default for name, p in StreamParameters.table().items() if not p.required}
+        options = {"l": 3, "window": 7, **usual, **self.options}
+        object.__setattr__(self, "options", {name: options[name] for name in options if name != "seed"})
 
     @cached_property
     def settings(self) -> Settings:
         """The same, checked; without the seed."""
-        return settings_from(self.roles, StreamParameters(**{**self.options, "seed": 0}))
+        return settings_from(self.roles, StreamParameters(**self.options, seed=0))
 
     def as_dict(self) -> dict[str, Any]:
-        """All that must not change from one start to the next, as plain JSON values."""
-        told = {
+        """Everything that must not change from one start to the next, as plain JSON values."""
+        stored = {
             "respondent": self.roles.respondent,
             "time": self.roles.time,
             "quasi": list(self.roles.quasi_columns),
@@ -60,40 +58,43 @@ class Parameters:
             "stream_by": self.stream_by,
             "format": self.format,
         }
-        if self.options["protect_slot"] is None:  # so that state files from before there were packets go on
-            told = {name: value for name, value in told.items() if name not in _OF_PACKETS}
-        plain: dict[str, Any] = json.loads(json.dumps(told))
+        if self.options["protect_slot"] is None:  # so that state files from before packets resume
+            stored = {name: value for name, value in stored.items() if name not in OF_PACKETS}
+        plain: dict[str, Any] = json.loads(json.dumps(stored))
         return plain
 
     def differing(self, stored: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are not those of a stored run."""
-        ours = self.as_dict()
-        return [name for name in {**ours, **stored} if ours.get(name) != stored.get(name)]
+        plain = self.as_dict()
+        return [name for name in {**plain, **stored} if plain.get(name) != stored.get(name)]
 
     def check(self) -> None:
         """Refuse what no stream can have, before anything is read or made."""
-        _ = self.settings
+        by, roles = self.stream_by, self.settings.roles
         if self.format not in ("parquet", "csv"):
             raise ParameterError(
-                "the format is neither `parquet` nor `csv`",
-                hint="give --format parquet or csv",
+                "`format` must be parquet or csv", hint='use {format="parquet"}', code="bad-parameter"
+            )
+        if by is not None and by in (roles.respondent, roles.time, *roles.sensitive):
+            raise ParameterError(
+                "the respondent, the time or the sensitive column cannot separate streams: the name of a "
+                "stream is published",
+                hint="use a column such as the hospital or the district for {stream_by}",
                 code="bad-parameter",
             )
-        private = (self.roles.respondent, self.roles.time, *self.roles.sensitive)
-        if self.stream_by is not None and self.stream_by in private:
-            raise ParameterError(
-                "streams cannot be told apart by the respondent, the time or the sensitive column: the name "
-                "of a stream is published",
-                hint="name a column such as the hospital or the district with --stream-by",
-                code="bad-parameter",
+        if by is not None and roles.drop != "rest" and by in roles.drop:
+            raise InputError(
+                f"column `{by}` is dropped and also separates streams",
+                hint="leave it out of {drop}; it is not published unless it has another role",
+                code="column-twice",
             )
 
     def publisher(self, stream: str, seed: int, state: bytes | None = None) -> StreamPublisher:
         """The publisher of one stream, new or from its state."""
-        given = {**self.options, "seed": own_seed(seed, stream)}
+        options = {**self.options, "seed": own_seed(seed, stream)}
         if state is None:
-            return StreamPublisher(self.roles, **given)
-        return StreamPublisher.restore(state, self.roles, **given)
+            return StreamPublisher(self.roles, **options)
+        return StreamPublisher.restore(state, self.roles, **options)
 
 
 def own_seed(seed: int, stream: str) -> int:

@@ -1,7 +1,7 @@
-"""Where slots are published: a release folder for each, which appears whole, once, and never changes.
+"""Where slots are published: a release folder for each, which appears complete, once, and never changes.
 
-Writing a slot again is no mistake as long as it is the same slot: after a crash it is not known whether the
-last folder was written, so it is compared with what was to be written.
+Writing a slot again is harmless as long as it is the same slot: after a crash nobody knows whether the last
+folder was written, so it is compared with what was to be written.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from timeveil.folder import damage, open_release, write
 from timeveil.folder.manifest_file import read_manifest
 from timeveil.folder.naming import SLOTS, folder_name, stream_folder
 from timeveil.folder.writing import sync_folder
-from timeveil.service.store import Pending
-from timeveil.service.trouble import said_plainly
+from timeveil.service.state_file import Pending, os_errors
 
 
 class Sink:
@@ -31,63 +30,65 @@ class Sink:
 
     def __init__(self, out: Path, form: str, *, several: bool) -> None:
         self.out = out
-        self._form = form
+        self._form: Any = form
         self._several = several
 
-    def place(self, pending: Pending) -> Path:
+    def folder(self, pending: Pending) -> Path:
         """The folder of a slot."""
         stream = self.out / stream_folder(pending.name) if self._several else self.out
         return stream / SLOTS / folder_name(pending.label)
 
-    def publish(self, pending: Pending) -> bool:
-        """Write a slot's folder; False if it stood there already, as it should be."""
-        place, release = self.place(pending), release_of(pending)
-        self._make_way(place)
-        if not place.exists():
-            write(release, place, format=self._form)  # type: ignore[arg-type]
+    def publish(self, pending: Pending, release: Release) -> bool:
+        """Write a slot's folder; False if the same folder exists already."""
+        folder = self.folder(pending)
+        self._make_way(folder)
+        if not folder.exists():
+            write(release, folder, format=self._form)
             return True
-        if not self._is_same(place, release):
+        if not self._is_same(folder, release):
             raise BundleError(
-                f"the folder `{place.relative_to(self.out)}` is there already and holds something else",
-                hint="slots are never replaced: see who wrote it, move it away if it is not this stream's",
+                f"the folder `{folder.relative_to(self.out)}` exists already and holds something else",
+                hint="slots are never replaced: find out who wrote it, and move it away if it is not this "
+                "stream's",
                 code="slot-differs",
             )
         return False
 
-    def _make_way(self, place: Path) -> None:
-        """The folders above, and nothing left of an earlier try; `out` itself must have a place to be."""
-        with said_plainly(self.out.name):
-            for folder in (self.out, place.parent.parent, place.parent):
+    def _make_way(self, target: Path) -> None:
+        """Make the folders above, and remove what is left of an earlier attempt."""
+        with os_errors(self.out.name):
+            for folder in (self.out, target.parent.parent, target.parent):
                 if not folder.exists():
                     folder.mkdir()
                     sync_folder(folder.parent)
-            for left in place.parent.glob(f".{place.name}.partial-*"):
-                shutil.rmtree(left)
+            for partial in target.parent.glob(f".{target.name}.partial-*"):
+                shutil.rmtree(partial)
 
-    def _is_same(self, place: Path, release: Release) -> bool:
-        """Whether a folder holds what is to be written, by writing that beside it and comparing."""
-        with said_plainly(place.name):
-            scratch = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
+    def _is_same(self, folder: Path, release: Release) -> bool:
+        """Whether a folder holds what is to be written, by writing that next to it and comparing."""
+        with os_errors(folder.name):
+            scratch = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
             scratch.mkdir(mode=0o700)
             try:
-                meant = write(release, scratch / "meant", format=self._form)  # type: ignore[arg-type]
-                return not _damaged(place) and _content(place) == _content(meant)
+                intended = write(release, scratch / "intended", format=self._form)
+                return not _damaged(folder) and _content(folder) == _content(intended)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _damaged(place: Path) -> bool:
+def _damaged(folder: Path) -> bool:
     try:
-        return bool(damage(place))
+        return bool(damage(folder))
     except BundleError:
         return True
 
 
-def _content(place: Path) -> tuple[Any, dict[str, pa.Table]]:
-    """What a folder says and what its tables hold, however the files are laid out."""
-    told = read_manifest(place)
-    told["tables"] = {name: {**entry, "sha256": None} for name, entry in told.get("tables", {}).items()}
-    return told, open_release(place, check=False).tables
+def _content(folder: Path) -> tuple[Any, dict[str, pa.Table]]:
+    """The manifest and the tables of a folder, however the files are laid out."""
+    manifest = read_manifest(folder)
+    tables = manifest.get("tables", {})
+    manifest["tables"] = {name: {**entry, "sha256": None} for name, entry in tables.items()}
+    return manifest, open_release(folder, check=False).tables
 
 
 def release_of(pending: Pending) -> Release:

@@ -1,4 +1,4 @@
-"""How a stream in service is doing, for its operator. Private: it tells how much was withheld."""
+"""How a stream in service is doing, for its operator. Private: it reveals how much was withheld."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError
 from timeveil.folder.naming import stream_folder
-from timeveil.service.store import Store, StreamRecord
+from timeveil.service.state_file import StateFile, StreamRecord
 
 MUCH_WITHHELD = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
-    """One stream. `folder` is where it is published, "" for the one that is not told apart.
+    """One stream. `folder` is where it is published, "" where no column separates streams.
 
-    `lag` is how many slots have come in and are not in their folder yet: those of the window, and those
-    that are final and wait to be written.
+    `lag` is how many slots have arrived and are not in their folder yet: those of the window, and those that
+    are final and wait to be written.
     """
 
     folder: str
@@ -44,7 +44,7 @@ class StreamStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The whole state file in numbers."""
+    """A state file in numbers."""
 
     parameters: dict[str, Any]
     closed: bool
@@ -59,63 +59,60 @@ class Status:
 
     @property
     def warnings(self) -> list[str]:
-        """What an operator should see to."""
-        l, told = self.parameters["l"], []
+        """What an operator should look into."""
+        l, warnings = self.parameters["l"], []
         if self.slots_held:
             few = max(stream.values for stream in self.streams if stream.values < l)
-            told.append(
-                f"{counted(self.slots_held, 'slot')} held back: fewer than {l} different values have come in "
+            warnings.append(
+                f"{counted(self.slots_held, 'slot')} held back: fewer than {l} different values have arrived "
                 f"({few} at most), so none could have a record. If no others exist, l is too large."
             )
         much = sum(stream.withheld_share > MUCH_WITHHELD for stream in self.streams)
         if much:
-            told.append(
-                f"{counted(much, 'stream')} withheld more than 1 % of the records: a value is above 1 in {l} "
-                f"overall, fewer than {l} values occur, or the window is too small for how unevenly they "
-                "come."
+            warnings.append(
+                f"{counted(much, 'stream')} withheld more than 1 % of the records: a value is held by more "
+                f"than 1 in {l} overall, fewer than {l} values occur, or the window is too small for how "
+                "unevenly they arrive."
             )
-        return told
+        return warnings
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data."""
-        told = asdict(self)
-        told["streams"] = [
-            {**asdict(stream), "withheld_share": stream.withheld_share} for stream in self.streams
-        ]
-        return told
+        streams = [{**asdict(stream), "withheld_share": stream.withheld_share} for stream in self.streams]
+        return {**asdict(self), "streams": streams}
 
 
 def status(state: Path) -> Status:
-    """Read a state file; a publisher may be at work on it."""
+    """Read a state file; a publisher may be using it."""
     if not state.is_file():
         raise BundleError(
             f"there is no state file `{state.name}`",
-            hint="name the file given to `publish-stream` with --state",
+            hint="name the {state} file of `publish-stream`",
             code="file-missing",
         )
-    store = Store(state)
+    file = StateFile(state)
     try:
-        return status_of(store)
+        return status_of(file)
     finally:
-        store.close()
+        file.close()
 
 
-def status_of(store: Store) -> Status:
+def status_of(file: StateFile) -> Status:
     """The same of an open state file."""
-    parameters, outcomes = store.meta("parameters"), store.outcomes()
+    parameters, outcomes = file.meta("parameters"), file.outcomes()
     several = parameters["stream_by"] is not None
-    waiting, records = store.pending_by_stream(), store.streams()
-    short = set() if store.meta("closed") else {r.id for r in records if r.facts["values"] < parameters["l"]}
+    waiting, records = file.pending_by_stream(), file.streams()
+    short = set() if file.meta("closed") else {r.id for r in records if r.facts["values"] < parameters["l"]}
     return Status(
         parameters=parameters,
-        closed=store.meta("closed"),
+        closed=file.meta("closed"),
         files_taken=outcomes.get("taken", 0) + outcomes.get("changed", 0),
         files_copies=outcomes.get("copy", 0),
         files_changed=outcomes.get("changed", 0),
         files_quarantined=outcomes.get("bad", 0),
         slots_to_write=sum(waiting.values()),
         slots_held=sum(slots for stream, slots in waiting.items() if stream in short),
-        last_error=store.meta("last_error"),
+        last_error=file.meta("last_error"),
         streams=tuple(_stream(record, waiting.get(record.id, 0), several=several) for record in records),
     )
 

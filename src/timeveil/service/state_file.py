@@ -1,0 +1,389 @@
+"""The state file: one SQLite database with everything a stream must not lose.
+
+    meta      parameters, seed, last error, whether the stream is closed
+    streams   per stream: the publisher's state, numbers for its operator, how many slots were published
+    files     every file of the inbox that was dealt with: name, size, digest, what became of it
+    outbox    slots that are final and not yet known to be in their folder
+
+It is private, because it holds records: only its owner may read it, and what is deleted is overwritten.
+SQLite checks its integrity when it is opened. Files of version 2 also have a column `seal`, which is ignored.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from timeveil.errors import BundleError, TimeveilError, raising, spell
+from timeveil.folder.trouble import write_error
+from timeveil.folder.writing import sync_folder
+
+APPLICATION = 0x74765354
+VERSION = 3
+READABLE = (2, 3)
+_TABLES = """
+create table meta (key text primary key, value text) without rowid;
+create table streams (
+    id integer primary key, name text unique not null, state blob not null, facts text not null,
+    published integer not null default 0, last_published text
+);
+create table files (
+    name text primary key, size integer not null, changed_at integer not null, sha256 text not null,
+    rows integer not null, outcome text not null, note text
+) without rowid;
+create index files_by_content on files (sha256);
+create table outbox (
+    stream integer not null, slot integer not null, label text not null, manifest text not null,
+    tables blob not null, primary key (stream, slot)
+) without rowid;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file of the inbox as it was when it was dealt with; `outcome` is taken, copy, changed or bad."""
+
+    name: str
+    size: int
+    changed_at: int
+    sha256: str
+    rows: int = 0
+    outcome: str = "taken"
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """A stream as it was last committed. `facts` are private numbers for the operator."""
+
+    id: int
+    name: str
+    facts: dict[str, Any]
+    published: int
+    last_published: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A final slot on its way to its folder."""
+
+    stream: int
+    name: str
+    slot: int
+    label: str | int
+    manifest: dict[str, Any]
+    tables: bytes
+
+
+class StateFile:
+    """An open state file. Everything that changes it happens inside `transaction`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self._file = self._identity()
+        with sqlite_errors(path.name):
+            self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
+            self._prepare()
+        self._revision = self.meta("revision") or 0
+        if self.meta("parameters") is None or self.meta("seed") is None:
+            self._base.close()
+            raise damaged(path.name)
+
+    def _prepare(self) -> None:
+        """Check what the file is before anything is changed."""
+        application, version, integrity = (
+            self._base.execute(f"pragma {name}").fetchone()[0]
+            for name in ("application_id", "user_version", "quick_check(1)")
+        )
+        if application != APPLICATION or version not in READABLE or integrity != "ok":
+            self._base.close()
+            raise damaged(self.path.name)
+        self._version = version
+        for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+            self._base.execute(f"pragma {pragma}")
+
+    def close(self) -> None:
+        """Bring everything into the one file."""
+        with sqlite_errors(self.path.name):
+            self._base.close()
+
+    def _identity(self) -> tuple[int, int]:
+        """Which file it is. Under two names it would have two locks and two write-ahead logs."""
+        with os_errors(self.path.name):
+            stat = self.path.stat()
+        if stat.st_nlink > 1:
+            raise BundleError(
+                f"`{self.path.name}` has {stat.st_nlink} names (hard links): each could have a publisher",
+                hint="remove the other names; a copy or a symbolic link is fine",
+                code="state-locked",
+            )
+        return stat.st_dev, stat.st_ino
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, and on the disk when it ends."""
+        with sqlite_errors(self.path.name):
+            self._base.execute("begin immediate")
+            try:
+                # What is in memory follows from what was committed last, by this process only.
+                if self._identity() != self._file or (self.meta("revision") or 0) != self._revision:
+                    raise BundleError(
+                        f"`{self.path.name}` was changed by another program since this publisher started",
+                        hint="make sure that no other publisher or program writes to it, then start again",
+                        code="state-locked",
+                    )
+                yield
+                self.set_meta("revision", self._revision + 1)
+                if self._version != VERSION:
+                    self._base.execute(f"pragma user_version = {VERSION}")
+                self._base.execute("commit")
+                self._revision, self._version = self._revision + 1, VERSION
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("rollback")
+                raise
+
+    def meta(self, key: str) -> Any:
+        """A value by its key, None if there is none."""
+        row = self._row("select value from meta where key = ?", key)
+        return None if row is None else self._json(row[0])
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a plain value."""
+        self._run("insert or replace into meta values (?, ?)", key, json.dumps(value))
+
+    def note_error(self, error: TimeveilError | None) -> None:
+        """Keep the last error for the operator; as well as a disk in trouble allows."""
+        note = None
+        if error is not None:
+            note = {
+                "at": now(),
+                "code": error.code,
+                "message": error.message,
+                "hint": spell(error.template, "command"),
+            }
+        try:
+            with self.transaction():
+                self.set_meta("last_error", note)
+        except BundleError:
+            return
+
+    def state(self, name: str) -> bytes | None:
+        """The publisher's state of a stream."""
+        row = self._row("select state from streams where name = ?", name)
+        return None if row is None else row[0]
+
+    def streams(self) -> list[StreamRecord]:
+        """Every stream, by name."""
+        rows = self._rows("select id, name, facts, published, last_published from streams order by name")
+        return [StreamRecord(number, name, self._json(facts), *rest) for number, name, facts, *rest in rows]
+
+    def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
+        """Keep the state of a stream; its number."""
+        self._run(
+            "insert into streams (name, state, facts) values (?, ?, ?) on conflict (name) "
+            "do update set state = excluded.state, facts = excluded.facts",
+            name,
+            state,
+            json.dumps(facts),
+        )
+        return int(self._row("select id from streams where name = ?", name)[0])
+
+    def file(self, name: str) -> FileRecord | None:
+        """What became of a file."""
+        row = self._row(
+            "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?", name
+        )
+        return None if row is None else FileRecord(*row)
+
+    def name_of_content(self, sha256: str) -> str | None:
+        """Name of a file of this content that was taken and had any rows."""
+        row = self._row(
+            "select name from files where sha256 = ? and rows and outcome in ('taken', 'changed') limit 1",
+            sha256,
+        )
+        return None if row is None else str(row[0])
+
+    def put_file(self, record: FileRecord) -> None:
+        """Keep what became of a file."""
+        self._run(
+            "insert or replace into files (name, size, changed_at, sha256, rows, outcome, note) "
+            "values (?, ?, ?, ?, ?, ?, ?)",
+            *astuple(record),
+        )
+
+    def outcomes(self) -> dict[str, int]:
+        """How many files had which outcome."""
+        return dict(self._rows("select outcome, count(*) from files group by outcome"))
+
+    def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
+        """Keep a slot that is final and must be published."""
+        self._run(
+            "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)",
+            stream,
+            slot,
+            json.dumps(label),
+            json.dumps(manifest),
+            tables,
+        )
+
+    def pending(self, least_values: int = 0) -> Pending | None:
+        """The next slot to publish, of a stream with at least this many values so far."""
+        row = self._row(
+            "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
+            "where json_extract(facts, '$.values') >= ? order by stream, slot limit 1",
+            least_values,
+        )
+        if row is None:
+            return None
+        stream, name, slot, label, manifest, tables = row
+        return Pending(stream, name, slot, self._json(label), self._json(manifest), tables)
+
+    def pending_by_stream(self) -> dict[int, int]:
+        """How many slots of each stream are final and not yet known to be in their folder."""
+        return dict(self._rows("select stream, count(*) from outbox group by stream"))
+
+    def mark_published(self, pending: Pending) -> None:
+        """Note that a slot is in its folder."""
+        self._run("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
+        self._run(
+            "update streams set published = published + 1, last_published = ? where id = ?",
+            str(pending.label),
+            pending.stream,
+        )
+
+    def _run(self, command: str, *values: Any) -> None:
+        with sqlite_errors(self.path.name):
+            self._base.execute(command, values)
+
+    def _row(self, query: str, *values: Any) -> Any:
+        with sqlite_errors(self.path.name):
+            return self._base.execute(query, values).fetchone()
+
+    def _rows(self, query: str) -> list[Any]:
+        with sqlite_errors(self.path.name):
+            return self._base.execute(query).fetchall()
+
+    def _json(self, text: str) -> Any:
+        with raising(damaged(self.path.name), on=ValueError):
+            return json.loads(text)
+
+
+def make_state_file(path: Path, parameters: dict[str, Any], seed: int) -> None:
+    """A new state file that only its owner may read; it appears complete or not at all."""
+    hidden = path.with_name(f".{path.name}.partial")
+    if path.with_name(f"{path.name}-wal").exists():  # what is left of a state file whose main part is gone
+        raise damaged(path.name)
+    with os_errors(path.name):
+        hidden.unlink(missing_ok=True)
+        os.close(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with sqlite_errors(path.name):
+        base = sqlite3.connect(hidden, isolation_level=None)
+        try:
+            base.execute("pragma journal_mode = memory")  # leaves no file behind if it is interrupted
+            base.execute("pragma synchronous = full")
+            base.executescript(f"begin; {_TABLES} commit;")
+            meta = {"parameters": parameters, "seed": str(seed), "made": now(), "closed": False}
+            for key, value in meta.items():
+                base.execute("insert into meta values (?, ?)", (key, json.dumps(value)))
+            base.execute(f"pragma user_version = {VERSION}")
+            base.execute(f"pragma application_id = {APPLICATION}")
+        finally:
+            base.close()
+    with os_errors(path.name):
+        hidden.rename(path)
+        sync_folder(path.absolute().parent)
+
+
+def now() -> str:
+    """The time, for an operator."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Lock:
+    """One publisher at a time for each state file, from its making to `close` or the death of the process.
+
+    It is a file of its own beside the state file, because closing any handle of a file that SQLite has open
+    would release SQLite's own locks. It is beside the file that a symbolic link leads to, so that one state
+    file has one lock.
+    """
+
+    def __init__(self, state: Path) -> None:
+        state = state.resolve()
+        path = state.with_name(f"{state.name}.lock")
+        with os_errors(path.name):
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._handle)
+        else:
+            return
+        raise BundleError(
+            f"another publisher is using `{state.name}`", hint=_OTHER_FIRST, code="state-locked"
+        )
+
+    def close(self) -> None:
+        """Let the next publisher in."""
+        os.close(self._handle)
+
+
+_OTHER_FIRST = "stop the other one first, or use another {state} file for this stream"
+
+
+@contextmanager
+def os_errors(name: str) -> Iterator[None]:
+    """Turn errors of the operating system, which name files and no data, into ours."""
+    try:
+        yield
+    except OSError as cause:
+        raise write_error(name, cause.errno) from None
+
+
+def sqlite_errors(name: str) -> raising:
+    """Turn errors of SQLite, whose text could carry data, into ours."""
+    return raising(lambda cause: _error(name, cause), on=(sqlite3.Error, UnicodeDecodeError))
+
+
+def damaged(name: str) -> BundleError:
+    """The file is not a state file, or not a complete one."""
+    return BundleError(
+        f"`{name}` is damaged, or is not a state file of this version",
+        hint="leave it as it is and follow `Recover` in `Run a stream in service` of the documentation; "
+        "nothing was published",
+        code="state-damaged",
+    )
+
+
+def _error(name: str, cause: Exception) -> BundleError:
+    match getattr(cause, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return BundleError(
+                f"the disk is full: `{name}` was not changed",
+                hint="free some space and start again; the stream resumes where it was",
+                code="disk-full",
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return BundleError(
+                f"no permission to read and write `{name}` and to create files in its folder",
+                hint="keep it in a folder that you own",
+                code="no-permission",
+            )
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return BundleError(f"another program is using `{name}`", hint=_OTHER_FIRST, code="state-locked")
+        case sqlite3.SQLITE_IOERR:
+            return BundleError(
+                f"`{name}` could not be read or written",
+                hint="check that the disk is mounted, healthy and not full, and start again",
+                code="not-written",
+            )
+        case _:
+            return damaged(name)
