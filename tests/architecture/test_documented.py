@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 
@@ -117,3 +118,14 @@ def test_every_option_is_documented() -> None:
         and not re.search(rf"{re.escape(option)}\b", described.split("\n## ", 1)[0])
     }
     assert missing == set()
+
+
+def test_names_are_found_where_a_type_checker_finds_them() -> None:
+    """The package's lazy table and its imports for type checkers say the same."""
+    source = ast.parse(inspect.getsource(timeveil))
+    typed = next(node for node in source.body if isinstance(node, ast.If))
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: node.module for node in imports for alias in node.names}
+    assert homes == timeveil._HOMES
+    assert set(homes) | {"__version__"} == set(PUBLIC)
+    assert all(getattr(timeveil, name) is not None for name in PUBLIC)

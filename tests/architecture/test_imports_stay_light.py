@@ -9,9 +9,10 @@ import sys
 import pytest
 
 HEAVY = ("duckdb", "numba", "pandas", "polars", "scipy")
+ARRAYS = ("numpy", "pyarrow")
 REPORT = f"""
 import sys
-loaded = sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY!r}))
+loaded = sorted({{name.split('.')[0] for name in sys.modules}} & set({(*HEAVY, *ARRAYS)!r}))
 sys.stderr.write('loaded: ' + ' '.join(loaded))
 """
 HELP = """
@@ -48,7 +49,7 @@ def test_import_timeveil() -> None:
 
 @pytest.mark.parametrize("module", ["timeveil.datasets", "timeveil.errors"])
 def test_import_of_a_part(module: str) -> None:
-    assert loaded_by(f"import {module}") == []
+    assert set(loaded_by(f"import {module}")) <= set(ARRAYS)
 
 
 def test_help() -> None:
@@ -66,4 +67,4 @@ def test_help_answers_at_once() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     loaded_by(HELP.format(lines=[["--help"]]))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 2
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 1

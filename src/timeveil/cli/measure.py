@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from timeveil.cli import options as given
-from timeveil.models.events.words.loss import described
 
 
 def measure(
@@ -32,6 +31,7 @@ def measure(
     from timeveil.folder import open_release
     from timeveil.judging.measure import measure as compare
     from timeveil.models.events.judges.measure import Loss
+    from timeveil.models.events.words.loss import described
     from timeveil.models.patterns.judges.measure import PatternLoss
     from timeveil.models.patterns.words.loss import described as described_patterns
     from timeveil.models.series.judges.measure import SeriesLoss
