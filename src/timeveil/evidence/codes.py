@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.errors import InputError, raising
 
@@ -34,13 +35,13 @@ class Coded:
         return len(self.values)
 
 
-def column_of(part: object, name: str) -> pa.ChunkedArray:
+def column_of(part: pa.Table | Deferred | Stored, name: str) -> pa.ChunkedArray:
     """One column of a table in memory, deferred or on disk; on disk the others are not read."""
     if isinstance(part, pa.Table):
         return part.column(name)
     if isinstance(part, Stored):
         return part.read([name]).column(name)
-    return part.read().column(name)  # type: ignore[attr-defined]
+    return part.read().column(name)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

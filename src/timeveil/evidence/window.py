@@ -18,7 +18,7 @@ from timeveil.errors import ParameterError, raising
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - instants of civil time have no zone
+_EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True)

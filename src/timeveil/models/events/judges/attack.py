@@ -73,7 +73,8 @@ class Adversary:
     @property
     def seconds(self) -> int:
         """The tolerance as a number."""
-        return int(self.tolerance)  # type: ignore[arg-type]  # a timedelta was converted above
+        tolerance = self.tolerance
+        return int(tolerance.total_seconds() if isinstance(tolerance, dt.timedelta) else tolerance)
 
     def reach(self, axis: TimeAxis) -> int:
         """The tolerance in instants of an axis."""
