@@ -323,5 +323,5 @@ def test_profile_of_bad_input(cli: Cli) -> None:
     assert cli("profile visits.csv --respondent who --time day --k 1").code == 2
     said = cli("profile visits.csv --respondent who --time day --quasi zip,result --k 2")
     assert said.code == 2
-    assert "repeat it: --quasi zip --quasi result" in said.err
+    assert "one column at a time: --quasi zip --quasi result" in said.err
     assert names() == ["visits.csv"]
