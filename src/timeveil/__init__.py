@@ -39,11 +39,10 @@ if _typing.TYPE_CHECKING:
     )
     from timeveil.evidence.window import WindowCount
     from timeveil.explore import Exploration, Setting, explore
-    from timeveil.folder import open_ledger, open_release, write
+    from timeveil.folder import open_ledger, open_release, verify, write
     from timeveil.judging.answer import answer
     from timeveil.judging.attack import attack
     from timeveil.judging.measure import measure
-    from timeveil.judging.verify import verify
     from timeveil.models.events.judges.attack import Adversary, Breach
     from timeveil.models.events.judges.measure import Loss
     from timeveil.models.events.judges.profile import Profile, profile
@@ -156,11 +155,10 @@ _MODULES = {
     "PrivateArtifactError RolesError TimeveilError",
     "evidence.window": "WindowCount",
     "explore": "Exploration Setting explore",
-    "folder": "open_ledger open_release write",
+    "folder": "open_ledger open_release verify write",
     "judging.answer": "answer",
     "judging.attack": "attack",
     "judging.measure": "measure",
-    "judging.verify": "verify",
     "models.events.judges.attack": "Adversary Breach",
     "models.events.judges.measure": "Loss",
     "models.events.judges.profile": "Profile profile",

@@ -103,7 +103,7 @@ def write_to_a_full_disk(here: Path) -> None:
         raise OSError(28, f"no room for {MARK}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.folder.writing._new_file", full)
+        patch.setattr("timeveil.folder.writing.new_file", full)
         tv.write(release, here / "out")
 
 

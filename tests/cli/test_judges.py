@@ -30,7 +30,7 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
     assert said.out == dedent(
         """\
         holds: `out`, as far as a recipient can see; people cannot be counted from the outside
-        1. every file is there, as release.json states it, and holds nothing beside
+        1. every file exists, tables have their stated hash, and there is no other file
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
         4. the manifest agrees with itself
@@ -67,7 +67,7 @@ def test_a_changed_file_is_a_violation(cli: Cli, published: str) -> None:
     said = cli("verify out")
     assert said.code == 1
     assert said.out.startswith("violated: `out`, ")
-    assert "\n  the file `data.parquet` was changed since it was written\n" in said.out
+    assert "\n  the file `data.parquet` has changed since it was written\n" in said.out
 
 
 def test_a_missing_file_is_a_violation(cli: Cli, published: str) -> None:
@@ -83,7 +83,7 @@ def test_the_words_of_the_readme_are_not_judged_but_it_must_be_there(cli: Cli, p
     readme.write_text("in the words of another version\n")
     assert cli("verify out").code == 0
     readme.unlink()
-    assert "  the file `README.txt` is not there\n" in cli("verify out").out
+    assert "  the file `README.txt` is missing\n" in cli("verify out").out
 
 
 def test_a_file_too_many_is_a_violation(cli: Cli, published: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz.targets import CORPUS, RELEASES, TARGETS, check
 
-from timeveil.folder.judging import judged
+from timeveil.folder.opening import judged
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -13,7 +13,7 @@ from tests.hygiene.test_python import METHODS, WIDE
 from tests.service.inboxes import Place, fill
 
 import timeveil as tv
-from timeveil.folder import rows, tables, writing
+from timeveil.folder import tables, writing
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -37,13 +37,13 @@ def changing(table: str, place: int) -> Callable[..., Any]:
     """A writer that means one thing and writes another in one column."""
     true = tables.write_table
 
-    def write(batches: Batches, schema: pa.Schema, file: Any, form: str) -> rows.Sum:
-        meant = rows.Sum()
+    def write(batches: Batches, schema: pa.Schema, file: Any, form: str) -> tables.Sum:
+        meant = tables.Sum()
         given = list(batches)
         if Path(file.name).stem != table or not given:
             return true(iter(given), schema, file, form)  # type: ignore[arg-type]
         for batch in given:
-            meant.add(rows.in_written_types(batch, schema))
+            meant.add(tables._in_types(batch, schema))
         column = schema.names[place % len(schema.names)]
         at = schema.get_field_index(column)
         spoilt = [*given[:-1], given[-1].set_column(at, column, another(given[-1].column(at)))]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.oracles import judges as oracle
 from tests.oracles import judges_series
 from tests.oracles import judges_stream as stream_oracle
-from tests.unit.bundle.making import plain_release
+from tests.unit.folder.making import plain_release
 
 from timeveil.errors import BundleError
 from timeveil.evidence.manifest import faults

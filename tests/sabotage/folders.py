@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.folder.writing import _fill
+from timeveil.folder.writing import fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Damage:
 def forged(release: tv.Release, place: Path) -> Path:
     """A folder written as timeveil writes it, with all hashes right, whatever is in it."""
     place.mkdir()
-    _fill(release, place, "parquet")
+    fill(release, place, "parquet")
     return place
 
 
@@ -68,21 +68,23 @@ def _spaced(folder: Path) -> None:
 
 
 DAMAGES = [
-    Damage("a missing table", "file-missing", "`data.parquet` is not there", lambda f: _table(f).unlink()),
-    Damage("a table behind a link", "file-missing", "`data.parquet` is not there", _linked),
-    Damage("a table with one bit turned", "file-changed", "`data.parquet` was changed", _edited),
+    Damage("a missing table", "file-missing", "`data.parquet` is missing", lambda f: _table(f).unlink()),
+    Damage("a table behind a link", "file-missing", "`data.parquet` is missing", _linked),
+    Damage("a table with one bit turned", "file-changed", "`data.parquet` has changed", _edited),
     Damage(
         "a truncated table",
         "file-changed",
-        "`data.parquet` was changed",
+        "`data.parquet` has changed",
         lambda f: _table(f).write_bytes(_table(f).read_bytes()[:-40]),
     ),
-    Damage("a stale hash", "file-changed", "`data.parquet` was changed", lambda f: restated(f, _hash)),
-    Damage("a missing README", "file-missing", "`README.txt` is not", lambda f: (f / "README.txt").unlink()),
+    Damage("a stale hash", "file-changed", "`data.parquet` has changed", lambda f: restated(f, _hash)),
+    Damage(
+        "a missing README", "file-missing", "`README.txt` is missing", lambda f: (f / "README.txt").unlink()
+    ),
     Damage("an extra file", "file-extra", "`notes.txt` does not", lambda f: (f / "notes.txt").touch()),
     Damage("a hidden file", "file-extra", "`.secret` does not", lambda f: (f / ".secret").touch()),
     Damage("an extra folder", "file-extra", "`more` does not belong", lambda f: (f / "more").mkdir()),
-    Damage("a manifest of another form", "file-form", "`release.json` is not written the way", _spaced),
+    Damage("a manifest of another form", "file-form", "`release.json` is not written as", _spaced),
     Damage(
         "a missing manifest",
         "folder-missing",

@@ -24,7 +24,7 @@ import timeveil as tv
 from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import writing
-from timeveil.folder.naming import folder_name
+from timeveil.folder.slots import folder_name
 from timeveil.service import running, status
 from timeveil.service.interruption import Stop
 
@@ -289,8 +289,8 @@ def test_a_full_disk_while_a_slot_is_written(place: Place, monkeypatch: pytest.M
             raise OSError(errno.ENOSPC, "canary")
         return new_file(path)
 
-    new_file = writing._new_file
-    monkeypatch.setattr(writing, "_new_file", full)
+    new_file = writing.new_file
+    monkeypatch.setattr(writing, "new_file", full)
     with pytest.raises(BundleError) as refused:
         place.run()
     assert refused.value.code == "disk-full"

@@ -575,7 +575,7 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     changed = place.out / "slots" / day(1) / "data.parquet"
     pq.write_table(pq.read_table(changed), changed)
     assert [violation.message for violation in damage(place.out)] == [
-        "slot `2024-01-02`: the file `data.parquet` was changed since it was written",
+        "slot `2024-01-02`: the file `data.parquet` has changed since it was written",
         "`.hidden.partial` is still being written, or was left by a run that was killed",
         "`notes.txt` is not the folder of a slot",
     ]
@@ -640,7 +640,7 @@ def test_slots_of_two_streams_are_not_one(tmp_path: Path) -> None:
         tv.open_release(one.out)
     with pytest.raises(BundleError) as refused:
         tv.open_release(tmp_path / "one")
-    assert refused.value.hint == "it holds 1 stream: name the folder of one"
+    assert refused.value.hint == "it contains 1 stream: name the folder of one of them"
 
 
 def test_numbered_slots_open_in_the_order_of_time(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def attack(
     from timeveil.cli.files import private_ledger, write_new
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken
 
     if picture is not None:
         refuse_taken(Path(picture))

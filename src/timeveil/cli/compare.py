@@ -50,7 +50,7 @@ def compare(
     from timeveil.compare import compare as put
     from timeveil.compare.comparison_picture import comparison_svg
     from timeveil.compare.report_comparison import described
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken
 
     output = Output(as_json=as_json, quiet=quiet)
     if out is not None:
@@ -88,11 +88,11 @@ def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) 
     """What is wrong, as `verify` says it, and no number that rests on such files."""
     from timeveil.compare.compare_comparison import Comparison
     from timeveil.compare.report_comparison import described
-    from timeveil.folder.judging import judged
+    from timeveil.folder.opening import judged
 
     found = [judged(Path(folder)) for folder in folders]
-    models = tuple("" if release is None else str(release.manifest["model"]) for release, _ in found)
-    verdicts = tuple(verdict for _, verdict in found)
+    models = tuple("" if release is None else str(release.manifest["model"]) for release, _, _ in found)
+    verdicts = tuple(verdict for _, verdict, _ in found)
     told = Comparison(tuple(names), models, verdicts, (), "assumed", (DAMAGED,))
     output.result("\n".join(described(told, output.width)), told.as_dict())
     return 1

@@ -59,13 +59,13 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.folder.trouble import said_plainly
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken, translate_os_errors
 
     if out is None:
         return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
     refuse_taken(Path(out))
-    said_plainly(Path(out).name, Path(out).mkdir)
+    with translate_os_errors(Path(out).name):
+        Path(out).mkdir()
     return Path(out)
 
 

@@ -29,7 +29,7 @@ def explore(**given: Any) -> int:
     from timeveil.explore.exploration_picture import exploration_svg
     from timeveil.explore.report_exploration import described
     from timeveil.explore.sweep import METHODS
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken
     from timeveil.jobs.columns import lists_hint
     from timeveil.jobs.exploring import plan_from
 

@@ -12,8 +12,7 @@ from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import note_written
 from timeveil.domain.leftovers import hold_beside
 from timeveil.folder import open_ledger
-from timeveil.folder.trouble import said_plainly
-from timeveil.folder.writing import refuse_taken
+from timeveil.folder.new_files import refuse_taken, translate_os_errors
 
 if TYPE_CHECKING:
     from timeveil.domain.ledger import Ledger
@@ -23,7 +22,8 @@ def write_new(path: Path, content: str, *, private: bool = False) -> None:
     """Write text to a new file, which appears whole or not at all; a private one only its owner may read."""
     raise_if_interrupted()
     refuse_taken(path)
-    said_plainly(path.name, lambda: _write(path, content, 0o600 if private else 0o666))
+    with translate_os_errors(path.name):
+        _write(path, content, 0o600 if private else 0o666)
 
 
 def _write(path: Path, content: str, mode: int) -> None:

@@ -46,7 +46,7 @@ def plot(
     from timeveil.cli.files import private_ledger, write_new
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken
 
     path, output = Path(out), Output(as_json=as_json, quiet=quiet)
     if path.resolve().is_relative_to(Path(folder).resolve()):

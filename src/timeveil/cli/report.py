@@ -64,7 +64,7 @@ def _written(found: Report, out: str) -> str:
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:
     """A report lies outside of the release that it is about, and a private one outside of every release."""
-    from timeveil.folder.writing import refuse_taken
+    from timeveil.folder.new_files import refuse_taken
 
     if path.resolve().is_relative_to(folder.resolve()):
         raise ParameterError(

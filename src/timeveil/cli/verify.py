@@ -41,16 +41,16 @@ def verify(
     """
     from timeveil.cli.files import private_ledger
     from timeveil.cli.output import Output
-    from timeveil.folder.judging import judged
+    from timeveil.folder.opening import judged
 
     output = Output(as_json=as_json, quiet=quiet)
-    release, verdict = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
+    release, verdict, sound = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
     model = None if release is None else str(release.manifest.get("model"))
     model = model if model in _MODELS else None
     output.result(
         "\n".join(described(verdict, folder, model, output.width)), {"model": model, **verdict.as_dict()}
     )
-    if ledger is not None and not verdict and judged(Path(folder))[1]:
+    if sound and not verdict:
         output.say(
             "As far as a recipient can see, the release is sound: see that the ledger is the one that was "
             "made together with it."

@@ -1,7 +1,9 @@
-"""Release folders and ledger files: written whole or not at all, opened with suspicion."""
+"""Release folders and ledger files: written completely or not at all, opened with suspicion."""
 
-from timeveil.folder.folder import FORMAT_VERSION, damage, open_release
-from timeveil.folder.private import open_ledger
-from timeveil.folder.writing import write
+from timeveil.folder.ledger_file import open_ledger
+from timeveil.folder.manifest import FORMAT_VERSION
+from timeveil.folder.opening import damage, open_release
+from timeveil.folder.verifying import verify
+from timeveil.folder.writing import rewrite, write
 
-__all__ = ["FORMAT_VERSION", "damage", "open_ledger", "open_release", "write"]
+__all__ = ["FORMAT_VERSION", "damage", "open_ledger", "open_release", "rewrite", "verify", "write"]

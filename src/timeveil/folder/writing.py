@@ -1,7 +1,7 @@
-"""Write a release folder, or a ledger file: whole, checked, or not at all.
+"""Write a release folder, or a ledger file: complete and checked, or not at all.
 
-A release is written into a hidden folder that only its owner may enter, read back from the written
-bytes, compared with what was meant, verified, and only then given its name.
+A release is written into a hidden folder that only its owner may enter, read back from the written bytes,
+compared with what was to be written, verified, and only then renamed.
 """
 
 from __future__ import annotations
@@ -21,105 +21,111 @@ from timeveil.domain.leftovers import LOCK, hold, sweep
 from timeveil.domain.release import Release
 from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, ParameterError
-from timeveil.folder.folder import README, as_json, columns_key, digest, open_release
-from timeveil.folder.manifest_file import MANIFEST
-from timeveil.folder.private import ledger_beside, refuse_public, write_ledger
-from timeveil.folder.rows import Sum, written_schema
-from timeveil.folder.tables import FORMULA_CELLS, Format, write_table
-from timeveil.folder.trouble import said_plainly
-from timeveil.folder.types import is_writable, type_name
+from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
+from timeveil.folder.manifest import (
+    MANIFEST,
+    README,
+    as_json,
+    columns_key,
+    is_writable,
+    table_entry,
+    type_name,
+)
+from timeveil.folder.new_files import (
+    new_file,
+    refuse_taken,
+    sync,
+    sync_folder,
+    translate_os_errors,
+    write_file,
+)
+from timeveil.folder.opening import damage, digest, open_release
+from timeveil.folder.tables import Format, Sum, Table, write_table, written_schema
 from timeveil.judging.verify import verify
 from timeveil.models.events.words.readme import letter
 from timeveil.reading.limits import own_files
 
+_REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
-def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
+
+def write(result: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
-    The folder appears when everything in it was read back and verified, and not before. A ledger is a
-    Parquet file that only its owner may read, and never inside a release folder.
+    The folder appears after everything in it was read back and verified, and not before. A ledger is a
+    Parquet file that only its owner may read, and is never written into a release folder.
     """
     if format not in ("parquet", "csv"):
         raise ParameterError(
             "`format` is neither `parquet` nor `csv`",
-            hint='give format="parquet" or format="csv"',
+            hint='set {format="parquet"} or {format="csv"}',
             code="bad-parameter",
         )
-    if isinstance(thing, Ledger):
-        return write_ledger(thing, path)
-    place = Path(path)
-    return said_plainly(place.name, lambda: _write_release(thing, place, format))
+    if isinstance(result, Ledger):
+        return write_ledger(result, path)
+    folder = Path(path)
+    with translate_os_errors(folder.name), _checked(result, folder, format) as partial:
+        partial.rename(folder)
+        sync_folder(folder.parent)
+    return folder
 
 
 def write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form: Format) -> None:
-    """A release and its ledger. Both are whole before either has its name, and both get theirs or neither."""
+    """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
     refuse_public(path)
-    said_plainly(folder.name, lambda: _write_pair(release, folder, ledger, path, form))
-
-
-def _write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form: Format) -> None:
-    with ledger_beside(ledger, path) as give_name, _checked(release, folder, form) as partial:
-        named = False
+    with (
+        translate_os_errors(folder.name),
+        ledger_beside(ledger, path) as rename_ledger,
+        _checked(release, folder, form) as partial,
+    ):
+        is_named = False
         try:
-            give_name()
-            named = True
+            rename_ledger()
+            is_named = True
             partial.rename(folder)
         except BaseException:
-            if named:
+            if is_named:
                 path.unlink(missing_ok=True)
             raise
         sync_folder(folder.parent)
 
 
-def _write_release(release: Release, place: Path, form: Format) -> Path:
-    with _checked(release, place, form) as partial:
-        partial.rename(place)
-        sync_folder(place.parent)
-    return place
+def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
+    """Write a clean copy of a release from its cells, names and manifest; return the new folder.
+
+    Nothing else that the files may contain is copied: no metadata, spellings of numbers, gaps between
+    columns, words of README.txt or further files. The copy is verified like any release that is written.
+    """
+    faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
+    if faults:
+        raise BundleError(
+            f"`{Path(folder).name}` cannot be copied: {faults[0].message}",
+            hint="get the folder again from its publisher",
+            code="folder-damaged",
+        )
+    release = open_release(folder, check=False)
+    is_csv = any(isinstance(table, Table) and table.form == "csv" for table in release.parts.values())
+    return write(release, new_folder, format="csv" if is_csv else "parquet")
 
 
 @contextmanager
-def _checked(release: Release, place: Path, form: Format) -> Iterator[Path]:
-    """The release in a hidden folder, read back and verified, ready to be given its name."""
-    refuse_taken(place)
-    with _partial(place) as partial:
-        meant = _fill(release, partial, form)
+def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
+    """The release in a hidden folder, read back and verified, ready to be renamed."""
+    refuse_taken(folder)
+    with _hidden_folder(folder) as partial:
+        manifest, sums = fill(release, partial, form)
         with own_files():
-            _check(partial, meant)
-        refuse_taken(place)
+            _check(partial, manifest, sums)
+        refuse_taken(folder)
         yield partial
 
 
-def refuse_taken(place: Path) -> None:
-    """Nothing that exists is ever written over, and no folder is made on the way."""
-    refuse_unnameable(place)
-    if os.path.lexists(place):
-        raise BundleError(
-            f"`{place.name}` exists already", hint="give a new name, or remove it first", code="folder-exists"
-        )
-    if not place.parent.is_dir():
-        raise BundleError(
-            f"there is no folder `{place.parent.name}` to write `{place.name}` into",
-            hint="make that folder first",
-            code="folder-missing",
-        )
-
-
-def refuse_unnameable(place: Path) -> None:
-    """No file system takes a zero byte in a name."""
-    if "\0" in str(place):
-        raise BundleError(
-            "a path to write to has a zero byte in it", hint="give it another name", code="folder-missing"
-        )
-
-
 @contextmanager
-def _partial(place: Path) -> Iterator[Path]:
-    """A folder with the rights of the final one, inside a hidden one beside it that nobody else may enter."""
-    sweep(place.parent, f".{place.name}.partial-")
+def _hidden_folder(folder: Path) -> Iterator[Path]:
+    """A folder with the rights of the final one, in a hidden one beside it that only its owner may enter."""
+    sweep(folder.parent, f".{folder.name}.partial-")
     lock = None
     while lock is None:
-        hidden = place.parent / f".{place.name}.partial-{secrets.token_hex(4)}"
+        hidden = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
         hidden.mkdir(mode=0o700)
         lock = hold(hidden / LOCK)
     try:
@@ -131,85 +137,66 @@ def _partial(place: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _fill(release: Release, partial: Path, form: Format) -> dict[str, Sum]:
+def fill(release: Release, folder: Path, form: Format) -> tuple[dict[str, Any], dict[str, Sum]]:
+    """Write all files of a release, unchecked; return its manifest and the checksum of each table."""
     manifest: dict[str, Any] = {**release.manifest, "tables": {}}
-    meant = {}
+    sums = {}
     for name in release.parts:
         schema = _schema(release, name)
-        file = partial / f"{name}.{form}"
-        with _new_file(file) as target:
-            meant[name] = write_table(release.batches(name), schema, target, form)
-            _sync(target)
+        path = folder / f"{name}.{form}"
+        with new_file(path) as file:
+            sums[name] = write_table(release.batches(name), schema, file, form)
+            sync(file)
         stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
         manifest[columns_key(name)] = [
-            {**stated.get(f.name, {}), "name": f.name, "type": type_name(f.type)} for f in schema
+            {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)}
+            for field in schema
         ]
-        entry = {"file": file.name, "format": form, "rows": meant[name].rows, "sha256": digest(file)}
-        if form == "csv":
-            entry["formula_cells"] = FORMULA_CELLS
-        manifest["tables"][name] = entry
-    _write_file(partial / MANIFEST, as_json(manifest))
-    _write_file(partial / README, letter(release.guarantee, manifest).encode())
-    sync_folder(partial)
-    return meant
+        manifest["tables"][name] = table_entry(name, form, sums[name].rows, digest(path))
+    write_file(folder / MANIFEST, as_json(manifest))
+    write_file(folder / README, letter(release.guarantee, manifest).encode())
+    sync_folder(folder)
+    return manifest, sums
 
 
 def _schema(release: Release, name: str) -> pa.Schema:
-    part = release.parts[name]
-    schema = part.schema if isinstance(part, pa.Table | Stored) else part.read().schema
-    written = written_schema(schema)
-    for field in written:
+    table = release.parts[name]
+    schema = written_schema(table.schema if isinstance(table, pa.Table | Stored) else table.read().schema)
+    for field in schema:
         if not is_writable(field.type):
             raise BundleError(
                 f"column `{field.name}` has the type {field.type}, which cannot be written",
-                hint="turn it into plain columns of text or numbers before reading",
+                hint="convert it to plain columns of text or numbers before reading",
                 code="unsupported-input",
             )
-    return written
+    return schema
 
 
-def _check(partial: Path, meant: dict[str, Sum]) -> None:
-    written = open_release(partial)
-    for name, expected in meant.items():
-        found = Sum()
+def _check(folder: Path, manifest: dict[str, Any], sums: dict[str, Sum]) -> None:
+    """Compare the written folder with what was to be written, and verify the release in it."""
+    written = open_release(folder, check=False)
+    if as_json(written.manifest) != as_json(manifest):
+        raise _reads_differently(MANIFEST)
+    for name, expected in sums.items():
+        checksum = Sum()
         for batch in written.batches(name):
-            found.add(batch)
-        if found.hexdigest() != expected.hexdigest():
-            raise BundleError(
-                f"what was read back of table `{name}` is not what was to be written",
-                hint="see that the disk is sound, and report it if it is",
-                code="not-verified",
-            )
+            checksum.add(batch)
+        if checksum.hexdigest() != expected.hexdigest():
+            raise _reads_differently(name)
     verdict = verify(written)
     if not verdict:
-        said = "; ".join(violation.message for violation in verdict.violations[:3])
+        faults = "; ".join(violation.message for violation in verdict.violations[:3])
         raise BundleError(
-            f"the written release does not keep its promise, so it was not published: {said}",
+            f"the written release does not keep its promise, so it was not published: {faults}",
             hint="nothing was written; run the method again on the original table",
             code="not-verified",
             facts={"violations": [violation.code for violation in verdict.violations]},
         )
 
 
-def _write_file(path: Path, content: bytes) -> None:
-    with _new_file(path) as target:
-        target.write(content)
-        _sync(target)
-
-
-def _new_file(path: Path) -> Any:
-    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o644))
-
-
-def _sync(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a folder's list of names safe against loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _reads_differently(name: str) -> BundleError:
+    return BundleError(
+        f"`{name}` reads back differently from what was written",
+        hint="check that the disk is healthy, and report it if it is",
+        code="not-verified",
+    )

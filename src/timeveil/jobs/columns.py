@@ -115,7 +115,7 @@ def _of_release(folder: str, columns: Mapping[str, Any]) -> Instants:
 
 def instants_of(folder: Path) -> list[str]:
     """The instants of a series release; none for any other folder."""
-    from timeveil.folder.manifest_file import read_manifest
+    from timeveil.folder.manifest import read_manifest
 
     try:
         manifest = read_manifest(folder)

@@ -121,8 +121,8 @@ def _explained(run: Run, release: Release, ledger: Ledger, verdict: Verdict) -> 
 
 def refuse_paths(run: Run) -> None:
     """Refuse paths before any work is done."""
-    from timeveil.folder.private import refuse_public
-    from timeveil.folder.writing import refuse_taken, refuse_unnameable
+    from timeveil.folder.ledger_file import refuse_public
+    from timeveil.folder.new_files import refuse_taken, refuse_unnameable
 
     refuse_taken(Path(run.out))
     if run.ledger is None:

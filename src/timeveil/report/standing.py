@@ -10,8 +10,7 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.domain.verdict import Verdict
 from timeveil.evidence.published import require_matching_ledger
-from timeveil.folder.folder import digest
-from timeveil.folder.judging import NOT_ITS_LEDGER, judged
+from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
 from timeveil.judging.verify import verify
 from timeveil.page.tree import Block, Numbers, Sentences
 from timeveil.page.wording import counted
@@ -107,8 +106,8 @@ def standing_of(release: Release | str | Path, ledger: Ledger | None) -> Standin
             verdict = replace(verdict, violations=(NOT_ITS_LEDGER, *verdict.violations))
         return Standing(release, _model(release), verdict, sound=sound)
     place = Path(release)
-    opened, verdict = judged(place, ledger)
-    sound = ledger is not None and not verdict and bool(judged(place)[1])
+    opened, verdict, is_sound = judged(place, ledger)
+    sound = is_sound and not verdict
     return Standing(opened, "" if opened is None else _model(opened), verdict, tuple(_hashes(place)), sound)
 
 

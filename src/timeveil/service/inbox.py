@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from timeveil.domain.relation import Relation
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
-from timeveil.folder.folder import digest
+from timeveil.folder.opening import digest
 from timeveil.reading import read
 from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters

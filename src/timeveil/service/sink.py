@@ -19,9 +19,9 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError
 from timeveil.folder import damage, open_release, write
-from timeveil.folder.manifest_file import read_manifest
-from timeveil.folder.naming import SLOTS, folder_name, stream_folder
-from timeveil.folder.writing import sync_folder
+from timeveil.folder.manifest import read_manifest
+from timeveil.folder.slots import SLOTS, folder_name, stream_folder
+from timeveil.folder.new_files import sync_folder
 from timeveil.service.state_file import Pending, os_errors
 
 
@@ -85,8 +85,8 @@ def _damaged(folder: Path) -> bool:
 
 def _content(folder: Path) -> tuple[Any, dict[str, pa.Table]]:
     """The manifest and the tables of a folder, however the files are laid out."""
-    manifest = read_manifest(folder)
-    tables = manifest.get("tables", {})
+    manifest, _ = read_manifest(folder)
+    tables = manifest["tables"]
     manifest["tables"] = {name: {**entry, "sha256": None} for name, entry in tables.items()}
     return manifest, open_release(folder, check=False).tables
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.errors import BundleError, TimeveilError, raising, spell
-from timeveil.folder.trouble import write_error
-from timeveil.folder.writing import sync_folder
+from timeveil.folder.new_files import write_error
+from timeveil.folder.new_files import sync_folder
 
 APPLICATION = 0x74765354
 VERSION = 3

@@ -206,7 +206,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
     capfd.readouterr()
     assert run(["compare", "loose", "strict"]) == 1
     said = " ".join(capfd.readouterr().out.split())
-    assert "`loose` is violated: `.DS_Store` does not belong to the release: macOS leaves such a file" in said
+    assert "`loose` is violated: `.DS_Store` does not belong to the release: macOS leaves it" in said
     Path("loose/data.parquet").write_bytes(b"no parquet")
     assert run(["compare", "loose", "strict", *ledgers, "--json"]) == 1
     told = json.loads(capfd.readouterr().out)

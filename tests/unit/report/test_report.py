@@ -210,7 +210,7 @@ def test_a_damaged_folder_is_reported(tmp_path: Path) -> None:
     (folder / "data.parquet").write_bytes(b"no parquet")
     report = tv.report(folder)
     assert not report.holds
-    assert "was changed since it was written" in report.html
+    assert "has changed since it was written" in report.html
 
 
 def test_a_report_is_about_a_release() -> None:

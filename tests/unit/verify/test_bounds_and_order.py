@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.unit.bundle.making import plain_release
+from tests.unit.folder.making import plain_release
 
 from timeveil.evidence.manifest import faults
 from timeveil.evidence.row_order import compared_rows

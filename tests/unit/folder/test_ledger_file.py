@@ -10,11 +10,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.bundle.making import CANARY, ledger_of, names, plain_release
+from tests.unit.folder.making import CANARY, ledger_of, names, plain_release
 
 from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, PrivateArtifactError, TimeveilError
-from timeveil.folder import open_ledger, private, write
+from timeveil.folder import ledger_file, open_ledger, write
 
 
 def refused(kind: type[TimeveilError], code: str, *arguments) -> None:
@@ -56,8 +56,8 @@ def test_a_stored_ledger_is_streamed_and_a_long_one_stays_on_disk(tmp_path, monk
     pq.write_table(ledger.table, tmp_path / "entries.parquet", row_group_size=7)
     pq.write_table(ledger.original.table, tmp_path / "original.parquet", row_group_size=11)
     parts = Stored(tmp_path / "entries.parquet"), Stored(tmp_path / "original.parquet")
-    monkeypatch.setattr("timeveil.folder.rows.BLOCK_ROWS", 13)
-    monkeypatch.setattr(private, "IN_MEMORY_ROWS", 10)
+    monkeypatch.setattr("timeveil.folder.tables.BLOCK_ROWS", 13)
+    monkeypatch.setattr(ledger_file, "IN_MEMORY_ROWS", 10)
     write(replace(ledger, entries=parts[0], original=replace(ledger.original, data=parts[1])), tmp_path / "l")
     opened = open_ledger(tmp_path / "l")
     assert isinstance(opened.entries, Stored)
@@ -72,14 +72,14 @@ def test_a_stored_ledger_is_streamed_and_a_long_one_stays_on_disk(tmp_path, monk
 def test_a_ledger_is_private_from_its_first_moment(tmp_path, monkeypatch):
     """Mode 0600 while it is written and after, whatever the umask."""
     modes = []
-    write_rows = private._write
+    write_rows = ledger_file._write
 
     def watched(ledger, file):
         (hidden,) = tmp_path.iterdir()
         modes.append(stat.S_IMODE(hidden.stat().st_mode))
         write_rows(ledger, file)
 
-    monkeypatch.setattr(private, "_write", watched)
+    monkeypatch.setattr(ledger_file, "_write", watched)
     before = os.umask(0)
     try:
         write(ledger_of(), tmp_path / "l")
@@ -113,13 +113,13 @@ def test_nothing_is_written_over(tmp_path):
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     """The name is given by a link, which does not replace."""
-    write_rows = private._write
+    write_rows = ledger_file._write
 
     def meanwhile(ledger, file):
         (tmp_path / "l").write_text("mine")
         write_rows(ledger, file)
 
-    monkeypatch.setattr(private, "_write", meanwhile)
+    monkeypatch.setattr(ledger_file, "_write", meanwhile)
     refused(BundleError, "folder-exists", ledger_of(), tmp_path / "l")
     assert (tmp_path / "l").read_text() == "mine"
     assert names(tmp_path) == ["l"]
@@ -144,7 +144,7 @@ def test_trouble_with_the_disk_leaves_nothing(tmp_path, monkeypatch, number, cod
         file.write(b"begun")
         raise OSError(number, CANARY)
 
-    monkeypatch.setattr(private, "_write", failing)
+    monkeypatch.setattr(ledger_file, "_write", failing)
     refused(BundleError, code, ledger_of(), tmp_path / "l")
     assert names(tmp_path) == []
 

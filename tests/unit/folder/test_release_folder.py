@@ -18,14 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.bundle.making import CANARY, names, plain_release, release_of
+from tests.unit.folder.making import CANARY, names, plain_release, release_of
 
 from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
 from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import damage, open_release, tables, write, writing
-from timeveil.folder.folder import as_json
+from timeveil.folder.manifest import as_json
 from timeveil.judging.verify import verify
 
 FORMATS = ("parquet", "csv")
@@ -176,7 +176,7 @@ def test_row_groups_do_not_follow_the_batches_that_came_in(tmp_path, monkeypatch
     release = plain_release()
     table = release.table
     cut = pa.concat_tables([table.slice(0, 1), table.slice(1, 2), table.slice(3)])
-    monkeypatch.setattr("timeveil.folder.rows.BLOCK_ROWS", 3)
+    monkeypatch.setattr("timeveil.folder.tables.BLOCK_ROWS", 3)
     write(release, tmp_path / "one")
     write(Release(release.guarantee, release.manifest, {"data": cut}), tmp_path / "two")
     with pq.ParquetFile(tmp_path / "two/data.parquet") as file:
@@ -214,7 +214,7 @@ def test_a_year_that_csv_cannot_tell_is_told_to_the_publisher(tmp_path, column):
     """Before anything is written, and with what to do; Parquet takes it."""
     release = release_of({"n": [1], "when": column})
     error = refused("unsupported-input", release, tmp_path / "out", format="csv")
-    assert "column `when` has dates or times outside of the years 1 to 9999" in error.message
+    assert "column `when` has dates or times outside the years 1 to 9999" in error.message
     assert "Parquet" in error.hint
     assert names(tmp_path) == []
 
@@ -302,7 +302,7 @@ def test_trouble_with_the_disk_leaves_nothing(tmp_path, monkeypatch, number, cod
         def flush(self):
             pass
 
-    monkeypatch.setattr(writing, "_new_file", lambda _: Failing())
+    monkeypatch.setattr(writing, "new_file", lambda _: Failing())
     refused(code, plain_release(), tmp_path / "out", format=form)
     assert names(tmp_path) == []
 
@@ -312,7 +312,7 @@ def test_a_disk_that_is_really_full_leaves_nothing(tmp_path):
     program = f"""
 import resource, sys
 import pyarrow as pa, numpy as np
-from tests.unit.bundle.making import release_of
+from tests.unit.folder.making import release_of
 from timeveil.folder import write
 from timeveil.errors import BundleError
 release = release_of({{"n": pa.array(np.random.default_rng(0).random(50_000))}})
@@ -353,7 +353,7 @@ def test_a_killed_write_leaves_nothing_visible(tmp_path):
     """After the process died in the middle there is no folder of that name, and what is left is closed."""
     program = f"""
 import os
-from tests.unit.bundle.making import plain_release
+from tests.unit.folder.making import plain_release
 from timeveil.folder import write, writing
 writing._check = lambda *_: os._exit(9)
 write(plain_release(), {str(tmp_path / "out")!r})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from tests.oracles import judges_stream as oracle
-from tests.unit.bundle.making import names
+from tests.unit.folder.making import names
 
 from timeveil.errors import BundleError, PrivateArtifactError
 from timeveil.folder import damage, open_ledger, open_release, write

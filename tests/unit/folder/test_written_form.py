@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.bundle.making import CANARY, plain_release
+from tests.unit.folder.making import CANARY, plain_release
 
 from timeveil.errors import BundleError
 from timeveil.folder import damage, open_release, write
-from timeveil.folder.folder import as_json
+from timeveil.folder.manifest import as_json
 
 
 def reseal(folder: Path, change: Callable[[dict], None] = lambda _: None) -> None:

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.folder.rows import Sum
-from timeveil.folder.tables import Table, write_table
-from timeveil.folder.text import FORMULA
-from timeveil.folder.types import type_name, type_named
+from timeveil.folder.csv_table import FORMULA
+from timeveil.folder.manifest import type_name, type_named
+from timeveil.folder.tables import Sum, Table, write_table
 
 NUMBERS, TEXTS = pa.list_(pa.int16()), pa.list_(pa.string())
 CASES = [

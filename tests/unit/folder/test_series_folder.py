@@ -11,7 +11,7 @@ from tests.unit.series.making import neighbours, table_of
 
 from timeveil.errors import BundleError
 from timeveil.folder import damage, open_ledger, open_release, write
-from timeveil.folder.folder import as_json
+from timeveil.folder.manifest import as_json
 from timeveil.judging.verify import verify
 from timeveil.models.series.method import anonymize_series, publishing
 

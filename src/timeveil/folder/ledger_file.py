@@ -1,0 +1,219 @@
+"""The ledger on disk: one Parquet file that only its owner may read.
+
+Its columns are those of the ledger's table, then the original columns as `original.<name>`. Roles, time axis,
+mappings and facts are JSON in the file's metadata. It is written next to its final path, readable by its
+owner alone from the first moment, and then renamed.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.leftovers import hold_beside
+from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.roles import Roles
+from timeveil.domain.stored import Stored
+from timeveil.errors import BundleError, PrivateArtifactError, raising
+from timeveil.folder.manifest import MANIFEST
+from timeveil.folder.new_files import refuse_taken, sync, translate_os_errors
+from timeveil.folder.tables import blocks
+from timeveil.models import FOLDERS
+from timeveil.reading.columns import value_type
+
+ORIGINAL = "original."
+KEY = b"timeveil.ledger"
+IN_MEMORY_ROWS = 2_000_000
+_FAILURES = (
+    *(pa.ArrowException, OSError, KeyError, TypeError, ValueError),
+    *(AttributeError, IndexError, OverflowError, RecursionError),
+)
+
+
+def write_ledger(ledger: Ledger, path: str | Path) -> Path:
+    """Write a ledger to a new file of mode 0600."""
+    target = Path(path)
+    refuse_public(target, is_folder=str(path).endswith(os.sep))
+    with ledger_beside(ledger, target) as rename:
+        rename()
+    return target
+
+
+@contextmanager
+def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
+    """A complete ledger in a hidden file next to its path; the function that is yielded renames it."""
+    with translate_os_errors(path.name):
+        hidden, handle = hold_beside(path)
+    file = os.fdopen(handle, "wb")
+
+    def rename() -> None:
+        with translate_os_errors(path.name):
+            _rename(hidden, path)
+
+    try:
+        with translate_os_errors(path.name):
+            _write(ledger, file)
+            sync(file)
+        yield rename
+    finally:
+        hidden.unlink(missing_ok=True)
+        with suppress(OSError):  # it was flushed if it is complete
+            file.close()
+
+
+def _rename(hidden: Path, path: Path) -> None:
+    """Link, which fails where a file exists; rename, which replaces it, only where there are no links."""
+    try:
+        os.link(hidden, path)
+    except OSError as cause:
+        if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        hidden.rename(path)
+
+
+def refuse_public(path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a path for a ledger that is a folder, in a release folder, or taken."""
+    if is_folder or path.is_dir():
+        raise PrivateArtifactError(
+            f"`{path.name}` is a folder, and a ledger identifies people",
+            hint="name a file for it, outside the release folder, such as visits.ledger.parquet",
+            code="ledger-in-release",
+        )
+    for parent in (*path.absolute().parents, *path.resolve().parents):
+        if (parent / MANIFEST).exists():
+            raise PrivateArtifactError(
+                f"`{path.name}` would be in the release folder `{parent.name}`; a ledger identifies people",
+                hint="write it outside the folder that is published",
+                code="ledger-in-release",
+            )
+    refuse_taken(path)
+
+
+def open_ledger(path: str | Path) -> Ledger:
+    """Open a ledger file. A long one stays on disk and is read in batches."""
+    file = Path(path)
+    if not file.is_file():
+        raise BundleError(
+            f"`{file.name}` is a folder, not a ledger"
+            if file.is_dir()
+            else f"there is no ledger `{file.name}`",
+            hint="name the file that --ledger made",
+            code="folder-missing",
+        )
+    with raising(lambda cause: _not_opened(file.name, cause), on=_FAILURES):
+        return _read(file)
+
+
+def _not_opened(name: str, cause: Exception) -> BundleError:
+    if isinstance(cause, PermissionError):
+        return BundleError(
+            f"no permission to read `{name}`", hint="only its owner may read a ledger", code="no-permission"
+        )
+    return BundleError(
+        f"`{name}` is not a ledger, or is incomplete",
+        hint="name the file that --ledger made",
+        code="folder-damaged",
+    )
+
+
+class Columns(Stored):
+    """Some columns of a Parquet file, without the prefix of their names."""
+
+    def __init__(self, path: Path, schema: pa.Schema, rows: int, prefix: str) -> None:
+        self.path = path
+        self.schema = schema
+        self.num_rows = rows
+        self._prefix = prefix
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, a batch at a time."""
+        names = self.schema.names if columns is None else columns
+        stored = [self._prefix + name for name in names]
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            for batch in file.iter_batches(columns=stored):
+                batch.validate(full=True)
+                yield batch.select(stored).rename_columns(names)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """All rows, in memory."""
+        names = self.schema.names if columns is None else columns
+        schema = pa.schema([self.schema.field(name) for name in names])
+        return pa.Table.from_batches(self.to_batches(columns), schema)
+
+
+def _write(ledger: Ledger, file: Any) -> None:
+    entries, original = ledger.entries, ledger.original.data
+    schema = pa.schema(
+        [
+            *(pa.field(field.name, value_type(field.type)) for field in entries.schema),
+            *(pa.field(ORIGINAL + field.name, value_type(field.type)) for field in original.schema),
+        ],
+        metadata={KEY: json.dumps(_description(ledger))},
+    )
+    pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for left, right in zip(*pieces, strict=True):
+            columns = zip([*left.columns, *right.columns], schema, strict=True)
+            writer.write_table(
+                pa.table([column.cast(field.type) for column, field in columns], schema=schema)
+            )
+
+
+def _description(ledger: Ledger) -> dict[str, Any]:
+    relation = ledger.original
+    axis = relation.axis
+    return {
+        "format": 1,
+        "model": ledger.model,
+        "entries": ledger.entries.schema.names,
+        "roles": asdict(relation.roles),
+        "axis": None if axis is None else {"kind": axis.kind, "zone": axis.zone, "unit": axis.unit},
+        "dropped": relation.dropped,
+        "source": relation.source,
+        "mappings": {name: _packed(table) for name, table in ledger.mappings.items()},
+        "facts": dict(ledger.facts),
+    }
+
+
+def _packed(table: pa.Table) -> str:
+    target = io.BytesIO()
+    decoded = pa.schema([pa.field(field.name, value_type(field.type)) for field in table.schema])
+    pq.write_table(table.cast(decoded), target)
+    return base64.b64encode(target.getvalue()).decode()
+
+
+def _read(path: Path) -> Ledger:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
+    own = pa.schema([schema.field(name) for name in description["entries"]])
+    names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
+    bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
+    entries: Any = Columns(path, own, rows, "")
+    data: Any = Columns(path, bare, rows, ORIGINAL)
+    if rows <= IN_MEMORY_ROWS:
+        entries, data = entries.read(), data.read()
+    roles = Roles(**description["roles"])
+    fits = {*roles.columns, *roles.quasi_columns} <= set(bare.names) and description["model"] in FOLDERS
+    if not fits:
+        raise ValueError("the ledger lacks columns of its roles, or is of an unknown model")
+    stated = description["axis"]
+    axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
+    relation = Relation(roles, data, axis, tuple(description["dropped"]), description["source"])
+    mappings = {
+        name: pq.read_table(pa.BufferReader(base64.b64decode(packed)))
+        for name, packed in description["mappings"].items()
+    }
+    return Ledger(description["model"], entries, relation, mappings, description["facts"])

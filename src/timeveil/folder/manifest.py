@@ -1,0 +1,253 @@
+"""The file `release.json`: read with suspicion, of a closed schema, and written in one way.
+
+It names the type of every column. A written table has fewer types than memory: text is text however it was
+laid out, so that Parquet and CSV files of the same release open with the same types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zoneinfo
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from timeveil.domain.wording import counted
+from timeveil.errors import BundleError, raising
+from timeveil.reading.limits import limits, too_large
+
+FORMAT_VERSION = 1
+MANIFEST, README = "release.json", "README.txt"
+DEEPEST = 50
+"""Lists and objects inside each other; a manifest of ours has fewer than ten."""
+FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
+GET_AGAIN = "get the folder again from its publisher"
+_NEWER = "open it with the version of timeveil named in its release.json, or a newer one"
+
+_PLAIN = (
+    "bool",
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
+    "halffloat float double string",
+    "date32[day] time32[ms] time64[us] time64[ns]",
+    "timestamp[ms] timestamp[us] timestamp[ns]",
+)
+_BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.split()}
+_ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
+_OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
+_DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
+_LIST = re.compile(r"list<(u?int(?:8|16|32|64)|string)>")
+
+
+def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
+    """The error for a file of a release that is not as it was written."""
+    return BundleError(f"`{name}` {fault}", hint=hint, code="folder-damaged")
+
+
+def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The manifest of a folder, of the right shape but otherwise unchecked, and its bytes."""
+    content = _content(folder)
+    with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
+        manifest = json.loads(str(content, "utf-8"))
+    if _depth_exceeds(manifest, DEEPEST):
+        raise damaged(MANIFEST, f"has more than {DEEPEST} lists and objects inside each other")
+    _check_shape(manifest)
+    return dict(manifest), content
+
+
+def as_json(manifest: Mapping[str, Any]) -> bytes:
+    """A manifest as `release.json` contains it."""
+    return (json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def is_spelt_our_way(manifest: Mapping[str, Any], content: bytes) -> bool:
+    """Whether the bytes are those that `as_json` gives: no key twice, no other spelling of a number."""
+    try:
+        return as_json(manifest) == content
+    except ValueError:  # NaN and infinity, which JSON does not have
+        return False
+
+
+def columns_key(table: str) -> str:
+    """The key under which a manifest describes the columns of a table.
+
+    >>> columns_key("data"), columns_key("sensitive")
+    ('columns', 'sensitive_columns')
+    """
+    return "columns" if table == "data" else f"{table}_columns"
+
+
+def schema_of(manifest: Mapping[str, Any], table: str) -> pa.Schema:
+    """The columns and types that a manifest states for a table."""
+    columns = manifest[columns_key(table)]
+    names = [column["name"] for column in columns]
+    if len(set(names)) != len(names) or not names:
+        raise damaged(MANIFEST, "describes a table without columns, or a column twice")
+    error = damaged(MANIFEST, "states a column type that does not exist")
+    with raising(error, on=(pa.ArrowException, ValueError, OverflowError)):
+        return pa.schema([pa.field(column["name"], type_named(column["type"])) for column in columns])
+
+
+def _content(folder: Path) -> bytes:
+    path, most = folder / MANIFEST, limits().description
+    if not path.is_file():
+        missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
+        missing = "it is a file" if folder.is_file() else missing
+        raise BundleError(
+            f"`{folder.name or folder}` is not a release folder: {missing}",
+            hint=_elsewhere(folder),
+            code="folder-missing",
+        )
+    if path.is_symlink():
+        raise damaged(MANIFEST, "is a symbolic link, which releases do not contain")
+    size = path.stat().st_size
+    if size > most:
+        raise too_large(MANIFEST, f"has {size:,} bytes; at most {most:,} are read", "description")
+    forbidden = BundleError(
+        f"no permission to read `{folder.name}`",
+        hint="ask its owner for permission to read it",
+        code="no-permission",
+    )
+    with raising(forbidden, on=OSError):
+        return path.read_bytes()
+
+
+def _elsewhere(folder: Path) -> str:
+    """Where the release may be instead: a folder of several streams has one in each."""
+    streams = [below for below in folder.iterdir() if (below / "slots").is_dir()] if folder.is_dir() else []
+    if streams:
+        return f"it contains {counted(len(streams), 'stream')}: name the folder of one of them"
+    return "name the folder that `write` or `--out` made"
+
+
+def _depth_exceeds(value: Any, most: int) -> bool:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(most + 1):
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _check_shape(manifest: Any) -> None:
+    """Check what is needed to open the tables; the model's judge checks everything else."""
+    if not isinstance(manifest, Mapping):
+        raise damaged(MANIFEST, "is not an object")
+    if manifest.get("format") != FORMAT_VERSION:
+        raise BundleError(
+            f"the release has a format unknown to this version, which reads format {FORMAT_VERSION}",
+            hint=_NEWER,
+            code="folder-damaged",
+        )
+    kinds = {"model": str, "guarantee": Mapping, "columns": list, "tables": Mapping}
+    for key, kind in kinds.items():
+        if not isinstance(manifest.get(key), kind):
+            raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
+    for name, entry in manifest["tables"].items():
+        if not _is_table_entry(name, entry):
+            raise damaged(
+                MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
+            )
+        columns = manifest.get(columns_key(name))
+        if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
+            raise damaged(MANIFEST, "does not describe the columns of a table by name and type")
+
+
+def _is_column(column: Any) -> bool:
+    return isinstance(column, Mapping) and all(isinstance(column.get(key), str) for key in ("name", "type"))
+
+
+def _is_table_entry(name: str, entry: Any) -> bool:
+    if not isinstance(entry, Mapping) or entry.get("format") not in ("parquet", "csv"):
+        return False
+    if not re.fullmatch("[a-z_]{1,40}", name):  # the name becomes that of a file
+        return False
+    rows, digest = entry.get("rows"), entry.get("sha256")
+    return (
+        type(rows) is int
+        and rows >= 0
+        and isinstance(digest, str)
+        and re.fullmatch("[0-9a-f]{64}", digest) is not None
+        and entry == table_entry(name, entry["format"], rows, digest)
+    )
+
+
+def table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
+    """How a manifest describes the file of a table."""
+    entry = {"file": f"{name}.{form}", "format": form, "rows": rows, "sha256": digest}
+    return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
+
+
+def written_type(kind: pa.DataType) -> pa.DataType:
+    """The type that a column of this type has once written and opened.
+
+    >>> written_type(pa.dictionary(pa.int8(), pa.large_string()))
+    DataType(string)
+    """
+    if pa.types.is_dictionary(kind):
+        return written_type(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(written_type(kind.value_type))
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    coarser = {pa.date64(): pa.date32(), pa.time32("s"): pa.time32("ms")}
+    return coarser.get(kind, kind)
+
+
+def type_name(kind: pa.DataType) -> str:
+    """What `release.json` calls a written type.
+
+    >>> type_name(pa.float64()), type_name(pa.list_(pa.int16()))
+    ('double', 'list<int16>')
+    """
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
+
+
+def is_writable(kind: pa.DataType) -> bool:
+    """Whether `release.json` has a name for the type.
+
+    >>> is_writable(pa.int64()), is_writable(pa.list_(pa.int64())), is_writable(pa.list_(pa.float64()))
+    (True, True, False)
+    """
+    name = type_name(kind)
+    if zoned := _ZONED.fullmatch(name):
+        return _is_zone(zoned[2])
+    return name in _BY_NAME or any(form.fullmatch(name) for form in (_DECIMAL, _LIST))
+
+
+def type_named(name: str) -> pa.DataType:
+    """The type that `release.json` calls by this name.
+
+    >>> type_named("timestamp[ms, tz=Europe/Berlin]")
+    TimestampType(timestamp[ms, tz=Europe/Berlin])
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if item := _LIST.fullmatch(name):
+        return pa.list_(_BY_NAME[item[1]])
+    if (zoned := _ZONED.fullmatch(name)) and _is_zone(zoned[2]):
+        return pa.timestamp(zoned[1], zoned[2])
+    if decimal := _DECIMAL.fullmatch(name):
+        make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
+        return make(int(decimal[2]), int(decimal[3]))
+    raise BundleError(
+        "the release states a column type unknown to this version", hint=_NEWER, code="folder-damaged"
+    )
+
+
+def _is_zone(name: str) -> bool:
+    """Whether a zone is in the database, or an offset; other names are paths to whatever file they name."""
+    if _OFFSET.fullmatch(name):
+        return True
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

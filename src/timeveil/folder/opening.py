@@ -1,0 +1,231 @@
+"""Open and judge a release folder: nothing in it is believed before it is checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from timeveil.domain.guarantee import guarantee_from
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.domain.verdict import Verdict, Violation
+from timeveil.errors import BundleError, raising
+from timeveil.evidence.published import require_matching_ledger
+from timeveil.folder.manifest import (
+    GET_AGAIN,
+    MANIFEST,
+    README,
+    damaged,
+    is_spelt_our_way,
+    read_manifest,
+    schema_of,
+)
+from timeveil.folder.slots import SLOTS, folder_name, joined, slot_folders
+from timeveil.folder.tables import Table
+from timeveil.judging.verify import is_well_formed, verify
+
+FILES = "every file exists, tables have their stated hash, and there is no other file"
+NOT_ITS_LEDGER = Violation(
+    "ledger", "the ledger does not belong to this release, or the release was not made from it"
+)
+"""Reported first where a recipient finds nothing wrong and only the ledger disagrees."""
+
+# Files that systems and programs leave in folders. They are refused like any other, with a word about them.
+_STRAYS: Mapping[str, str] = {
+    ".ds_store": "macOS leaves it in folders that were opened",
+    "__macosx": "macOS puts it into archives",
+    ".localized": "macOS leaves it in folders",
+    "thumbs.db": "Windows leaves it in folders that were opened",
+    "ehthumbs.db": "Windows leaves it in folders that were opened",
+    "desktop.ini": "Windows leaves it in folders",
+    ".directory": "a desktop leaves it in folders that were opened",
+    ".ipynb_checkpoints": "a notebook leaves it where it was opened",
+    ".git": "it belongs to version control",
+    ".gitkeep": "it belongs to version control",
+}
+_STRAY_STARTS: Mapping[str, str] = {
+    "._": "macOS leaves it on other file systems",
+    ".~lock.": "an office program leaves it while a table is open",
+    "~$": "an office program leaves it while a table is open",
+    ".nfs": "a network disk leaves it while another program has a file open",
+}
+_STRAY_ENDS: Mapping[str, str] = {
+    "~": "an editor leaves such a copy",
+    ".swp": "an editor leaves it while a file is open",
+    ".bak": "it is a copy made by hand or by an editor",
+    ".tmp": "a program left it behind",
+    ".crdownload": "a browser left an unfinished download behind",
+    ".part": "a browser left an unfinished download behind",
+}
+
+
+class Judgement(NamedTuple):
+    """A folder's release, if it can be read, the verdict, and whether a recipient finds nothing wrong."""
+
+    release: Release | None
+    verdict: Verdict
+    sound: bool
+
+
+def open_release(folder: str | Path, *, check: bool = True) -> Release:
+    """Open a release folder. Tables stay on disk and are read when used, in batches if requested.
+
+    With `check=False` the folder opens even if a file has changed or the manifest is not that of a release,
+    as long as it can be read; `damage` and `verify` report what is wrong with it. The folder of a stream in
+    service opens as the release of all its slots.
+    """
+    path = existing_path(folder)
+    release, violations = _open(path, files=check, strict=check)
+    if violations:
+        removable = all(violation.code == "file-extra" for violation in violations)
+        hint = "remove files that do not belong to the release" if removable else GET_AGAIN
+        raise damaged(path.name, f"is not as it was written: {violations[0].message}", hint)
+    return release
+
+
+def damage(folder: str | Path) -> tuple[Violation, ...]:
+    """What is wrong with the files of a release folder; empty if nothing is.
+
+    Looks at files alone: all exist, there are no others, tables have their stated hash, and `release.json` is
+    spelt as timeveil spells it. Neither the words of README.txt nor the bytes of tables are judged; `verify`
+    judges their cells. Of a folder of slots, each slot is checked.
+    """
+    return _open(existing_path(folder), files=True)[1]
+
+
+def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
+    """Verify a folder: its files, and the promise of the release in them."""
+    release, violations = _open(existing_path(folder), files=True)
+    try:
+        verdict = verify(release, ledger)
+        sound = bool(verdict)
+        if ledger is not None and not verdict and verify(release):
+            require_matching_ledger(release, ledger)  # else it is the user's mistake; the release is sound
+            sound = True
+    except BundleError as error:
+        if error.code != "folder-damaged":
+            raise
+        violations = (*violations, Violation("file-unreadable", error.message))
+        return Judgement(
+            None, Verdict("recipient" if ledger is None else "with ledger", (FILES,), violations), sound=False
+        )
+    sound = sound and not violations
+    violations = (*violations, *verdict.violations)
+    if sound and not verdict:
+        violations = (NOT_ITS_LEDGER, *violations)
+    return Judgement(release, Verdict(verdict.scope, (FILES, *verdict.checks), violations), sound)
+
+
+def existing_path(folder: str | Path) -> Path:
+    """The path of a folder, if the system accepts it as a path."""
+    path = Path(folder)
+    error = BundleError(
+        f"`{path.name[:40]}` is not a valid path",
+        hint="name the folder that `write` or `--out` made",
+        code="folder-missing",
+    )
+    with raising(error, on=(OSError, ValueError)):
+        (path / MANIFEST).exists()
+    return path
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, tuple[Violation, ...]]:
+    """The release in a folder and, with `files`, what is wrong with its files.
+
+    With `strict`, a manifest that is not that of a release is refused.
+    """
+    slots = slot_folders(folder)
+    if slots:
+        return _open_slots(folder, slots, files=files, strict=strict)
+    manifest, content = read_manifest(folder)
+    tables = {
+        name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"], entry["format"])
+        for name, entry in manifest["tables"].items()
+    }
+    if strict and not is_well_formed(manifest):
+        raise damaged(MANIFEST, "does not describe a release; `verify` reports what is wrong with it")
+    release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
+    if not files:
+        return release, ()
+    violations = [
+        violation
+        for name, table in tables.items()
+        if (violation := _table_damage(table.path, manifest["tables"][name]["sha256"]))
+    ]
+    if not is_spelt_our_way(manifest, content):
+        violations.append(Violation("file-form", f"`{MANIFEST}` is not written as timeveil writes it"))
+    if (folder / README).is_symlink() or not (folder / README).is_file():
+        violations.append(Violation("file-missing", f"the file `{README}` is missing"))
+    violations += _extra(folder, {MANIFEST, README, *(table.path.name for table in tables.values())})
+    return release, tuple(violations)
+
+
+def _open_slots(
+    folder: Path, slots: list[Path], *, files: bool, strict: bool
+) -> tuple[Release, tuple[Violation, ...]]:
+    opened = {slot.name: _open(slot, files=files, strict=strict) for slot in slots}
+    release = joined(folder.name, [slot for slot, _ in opened.values()])
+    if not files:
+        return release, ()
+    violations = [
+        Violation(violation.code, f"slot `{name}`: {violation.message}")
+        for name, (slot, faults) in opened.items()
+        for violation in (*faults, *_name_damage(name, slot.manifest))
+    ]
+    violations += _extra(folder, {SLOTS})
+    for file in sorted(file.name for file in (folder / SLOTS).iterdir() if file.name not in opened):
+        unfinished = f"`{file}` is still being written, or a killed run left it behind"
+        message = unfinished if file.startswith(".") else f"`{file}` is not the folder of a slot"
+        violations.append(Violation("file-extra", message))
+    return release, tuple(violations)
+
+
+def _name_damage(name: str, manifest: Mapping[str, Any]) -> list[Violation]:
+    """A folder is named after the one slot in it."""
+    counts = manifest.get("counts")
+    stated = counts if isinstance(counts, Mapping) else {}
+    label = stated.get("first_slot")
+    is_one = stated.get("last_slot") == label and stated.get("slots") == 1
+    if is_one and isinstance(label, int | str) and folder_name(label) == name:
+        return []
+    return [Violation("slot", "the folder does not contain exactly the slot it is named after")]
+
+
+def _table_damage(file: Path, stated: str) -> Violation | None:
+    if file.is_symlink() or not file.is_file():
+        return Violation("file-missing", f"the file `{file.name}` is missing")
+    if digest(file) != stated:
+        return Violation("file-changed", f"the file `{file.name}` has changed since it was written")
+    return None
+
+
+def _extra(folder: Path, expected: set[str]) -> list[Violation]:
+    names = sorted(file.name for file in folder.iterdir() if file.name not in expected)
+    return [Violation("file-extra", not_of_the_release(name)) for name in names]
+
+
+def not_of_the_release(name: str) -> str:
+    """The sentence about a file that does not belong to a release.
+
+    >>> not_of_the_release("notes.txt")
+    '`notes.txt` does not belong to the release'
+    >>> not_of_the_release("desktop.ini")
+    '`desktop.ini` does not belong to the release: Windows leaves it in folders; delete it'
+    """
+    lower = name.lower()
+    origins = [
+        _STRAYS.get(lower),
+        *(origin for start, origin in _STRAY_STARTS.items() if lower.startswith(start)),
+        *(origin for end, origin in _STRAY_ENDS.items() if lower.endswith(end)),
+    ]
+    origin = next(filter(None, origins), None)
+    sentence = f"`{name}` does not belong to the release"
+    return sentence if origin is None else f"{sentence}: {origin}; delete it"

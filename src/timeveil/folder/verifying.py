@@ -1,0 +1,43 @@
+"""Verify a release in memory or in a folder; of a folder, write a clean copy if requested."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.domain.verdict import Verdict
+from timeveil.errors import ParameterError
+from timeveil.folder import writing
+from timeveil.folder.opening import judged
+from timeveil.judging import verify as judging
+
+
+def verify(
+    release: Release | str | os.PathLike[str],
+    ledger: Ledger | None = None,
+    *,
+    rewrite: str | os.PathLike[str] | None = None,
+) -> Verdict:
+    """Check the promise of a release; the verdict is truthy if and only if every check passed.
+
+    `release` is a release, or the path of its folder: then its files are checked, too. Without a ledger, only
+    what any recipient can see is checked (`scope` is `recipient`). With the ledger, the definition itself is
+    checked against the original rows (`scope` is `with ledger`).
+
+    The cells, the names and the manifest are judged, not the bytes of the files. `rewrite` names a new folder
+    for a clean copy, made from the cells of a folder that keeps its promise.
+    """
+    if isinstance(release, str | os.PathLike):
+        verdict = judged(Path(release), ledger).verdict
+        if rewrite is not None and verdict:
+            writing.rewrite(Path(release), Path(rewrite))
+        return verdict
+    if rewrite is not None:
+        raise ParameterError(
+            "only a release folder can be rewritten",
+            hint="pass the path of the folder, or write the release with `write`",
+            code="bad-parameter",
+        )
+    return judging.verify(release, ledger)
