@@ -98,7 +98,7 @@ METHODS = {
 ACCIDENTS: dict[str, tuple[str, Callable[..., None], int]] = {
     "the disk is full when tables are written": ("timeveil.folder.writing.write_table", full, 2),
     "the disk is full when names are given": ("timeveil.folder.writing.sync_folder", full, 2),
-    "the disk is full for the ledger": ("timeveil.folder.private._write", full, 2),
+    "the disk is full for the ledger": ("timeveil.folder.ledger_file._write", full, 2),
     "interrupted while writing": ("timeveil.folder.writing.write_table", interrupted, 130),
     "interrupted while checking": ("timeveil.folder.writing._check", interrupted, 130),
     "broken while writing": ("timeveil.folder.writing.digest", broken, 70),

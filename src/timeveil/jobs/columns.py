@@ -118,7 +118,7 @@ def instants_of(folder: Path) -> list[str]:
     from timeveil.folder.manifest import read_manifest
 
     try:
-        manifest = read_manifest(folder)
+        manifest, _ = read_manifest(folder)
         instants = manifest["series"]["instants"] if manifest["model"] == "series" else []
     except (OSError, ValueError, KeyError, TypeError, TimeveilError):
         return []
