@@ -248,26 +248,3 @@ def raising_each(
         if item is end:
             return
         yield item
-
-
-def instead_of(
-    causes: type[Exception] | tuple[type[Exception], ...],
-    error: Callable[[Exception], TimeveilError],
-    do: Callable[[], T],
-) -> T:
-    """What `do` gives; where it fails with one of the causes, the error that is made of it.
-
-    A cause's text may quote data. `raise ... from None` only hides the cause, which stays reachable as
-    `__context__`; this error is raised when the cause is gone.
-
-    >>> try:
-    ...     instead_of(ValueError, lambda _: InputError("no", hint="", code="bad-time"), lambda: int("x"))
-    ... except InputError as caught:
-    ...     print(caught.__context__)
-    None
-    """
-    try:
-        return do()
-    except causes as cause:
-        said = error(cause)
-    raise said

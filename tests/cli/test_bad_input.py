@@ -321,6 +321,8 @@ def test_disk_full(here: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: the disk is full: `ledger` was not written\n\nhint: free some space")
+    assert done.stderr.startswith(
+        "error: the disk is full: `ledger` was not written\n\nhint: free some space"
+    )
     assert_no_value(done.stderr)
     assert names() == ["in.csv", "visits.csv"]

@@ -285,7 +285,7 @@ def test_a_full_disk_while_a_slot_is_written(place: Place, monkeypatch: pytest.M
     def full(path: Path) -> Any:
         nonlocal opened
         opened += 1
-        if opened == 7:
+        if opened == 3:
             raise OSError(errno.ENOSPC, "canary")
         return new_file(path)
 

@@ -576,7 +576,7 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     pq.write_table(pq.read_table(changed), changed)
     assert [violation.message for violation in damage(place.out)] == [
         "slot `2024-01-02`: the file `data.parquet` has changed since it was written",
-        "`.hidden.partial` is still being written, or was left by a run that was killed",
+        "`.hidden.partial` is still being written, or a killed run left it behind",
         "`notes.txt` is not the folder of a slot",
     ]
     shutil.rmtree(place.out / "slots" / day(3))
