@@ -16,16 +16,15 @@ import pyarrow as pa
 import timeveil as tv
 from benchmarks.experiments.series_judging import pattern_loss
 from benchmarks.experiments.series_runs import precision
-from timeveil.models.series.judges.answers import envelopes_at, shapes_at
-from timeveil.models.series.judges.estimating import (
+from timeveil.models.series.evidence import Evidence, Published, Records
+from timeveil.models.series.judges.estimate import (
     estimated_ranges,
     estimated_symbols,
     without_symbols,
     without_values,
 )
-from timeveil.models.series.judges.published import Published
-from timeveil.models.series.judges.records import Records, records_of
-from timeveil.models.series.judges.workload import Columns, Outcome, Shown, Workload
+from timeveil.models.series.judges.query import envelopes_at, shapes_at
+from timeveil.models.series.judges.workload import Columns, Outcome, ReleaseSummary, Workload
 from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
@@ -62,7 +61,7 @@ def _published(matrix: Matrix, given: dict[str, Any]) -> Records:
     instants = [f"t{place:03}" for place in range(matrix.shape[1])]
     table = pa.table(dict(zip(instants, matrix.T, strict=True)))
     roles = tv.Roles(series=instants)
-    return records_of(*tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, **given))
+    return Evidence(*tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, **given)).records
 
 
 def _chosen(instants: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +113,7 @@ def _estimated(records: Records, known: Published) -> tuple[dict[str, float | No
     spent = {"ranges_s": round(middle - begin, 4), "symbols_s": round(end - middle, 4)}
     if not len(values):
         return dict.fromkeys(("covered", "width", "width_published", "symbols_right"), None), spent
-    rows = records.kept
+    rows = records.released
     run, truth = records.run[rows], records.matrix[rows]
     slack = 1e-9 * (domain[1] - domain[0])
     inside = (truth[:, values] >= low[run] - slack) & (truth[:, values] <= high[run] + slack)
@@ -137,7 +136,7 @@ def _asked(records: Records, known: Published, questions: int) -> dict[str, floa
     shapes = shapes_at(known, everything)
     low, high = envelopes_at(known, asked)
     lost = 1e-9 + float(_distance(records, shapes))
-    shown = Shown(known.rows, records.run, asked, everything, low, high, shapes)
+    shown = ReleaseSummary(known.rows, records.run, asked, everything, low, high, shapes)
     workload = Workload(records.matrix, shown, known.center)
     times = np.random.default_rng(1).uniform(1.0, 10.0, questions)
     ranges = workload.ranges(questions, np.random.default_rng(1))
@@ -152,7 +151,7 @@ def _asked(records: Records, known: Published, questions: int) -> dict[str, floa
 
 
 def _distance(records: Records, shapes: Matrix) -> float:
-    rows = records.kept
+    rows = records.released
     return float(pattern_loss(records.matrix[rows], shapes[records.run[rows]]).mean())
 
 
@@ -170,7 +169,7 @@ def _differences(records: Records, shapes: Matrix, unsaid: np.ndarray, questions
         column = bands.column[:, place]
         found = shapes.T[first[column]] - shapes.T[second[column]]
         told &= (found >= bands.low[:, place, None]) & (found <= bands.high[:, place, None])
-    rows = records.kept
+    rows = records.released
     fits = columns.within(bands)[:, rows]
     said = told[:, records.run[rows]]
     hits = (fits & said).sum(axis=1).astype(float)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.experiments.series_judging import drawn_shapes
-from timeveil.models.series.judges.workload import Shown
+from timeveil.models.series.judges.workload import ReleaseSummary
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.baselines import bfp2ka, tga, xu_groups
 from timeveil.models.series.method.kapra import kapra
@@ -59,10 +59,10 @@ class Published:
     high: Matrix
     shape: Matrix
 
-    def shown(self) -> Shown:
+    def shown(self) -> ReleaseSummary:
         """The same as a workload takes it, runs of one envelope together."""
         instants = np.arange(self.low.shape[1])
-        return Shown(
+        return ReleaseSummary(
             np.bincount(self.run[self.run >= 0], minlength=len(self.low)),
             self.run,
             instants,

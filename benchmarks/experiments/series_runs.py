@@ -25,8 +25,8 @@ from benchmarks.experiments.series_methods import (
     top_down,
 )
 from benchmarks.experiments.series_sources import Source
-from timeveil.models.series.judges.loss import TOLERANCE
-from timeveil.models.series.judges.published import patterns_of
+from timeveil.models.series.evidence import patterns_of
+from timeveil.models.series.judges.measure import TOLERANCE
 from timeveil.models.series.judges.workload import Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.baselines import bfp2ka, tga
@@ -57,7 +57,7 @@ def _loss(matrix: Matrix, given: dict[str, Any]) -> dict[str, Any]:
     release, ledger = tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, **given)
     assert tv.verify(release, ledger), "the release does not hold"
     published = release.table.combine_chunks().to_batches()[0]
-    symbols, levels = patterns_of(published, len(instants))
+    symbols, levels = patterns_of(published["pattern"], published["level"], len(instants))
     low, high = (
         np.column_stack([published[f"{name}_{end}"].to_numpy() for name in instants]) for end in ("lo", "hi")
     )
@@ -192,9 +192,9 @@ def asked(matrix: Matrix, published: Published, questions: int) -> dict[str, flo
 def precision(found: Outcome) -> float | None:
     """Of what is told the share that is true, over questions with an answer."""
     assert found.hits is not None
-    assert found.told is not None
-    some = found.told > 0
-    return _short((found.hits[some] / found.told[some]).mean()) if some.any() else None
+    assert found.answered is not None
+    some = found.answered > 0
+    return _short((found.hits[some] / found.answered[some]).mean()) if some.any() else None
 
 
 def recall(found: Outcome) -> float:

@@ -52,9 +52,9 @@ if _typing.TYPE_CHECKING:
     from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
     from timeveil.models.patterns.method import sanitize_patterns
     from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
-    from timeveil.models.series.judges.estimating import estimate_patterns, estimate_ranges
+    from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
     from timeveil.models.series.judges.measure import SeriesLoss
-    from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
+    from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
     from timeveil.models.series.method import anonymize_series
     from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
     from timeveil.models.stream.judges.measure import StreamLoss
@@ -168,9 +168,9 @@ _MODULES = {
     "models.patterns.judges.query": "PatternSupport RuleConfidence TopPatterns",
     "models.patterns.method": "sanitize_patterns",
     "models.series.judges.attack": "SeriesAdversary SeriesBreach",
-    "models.series.judges.estimating": "estimate_patterns estimate_ranges",
+    "models.series.judges.estimate": "estimate_patterns estimate_ranges",
     "models.series.judges.measure": "SeriesLoss",
-    "models.series.judges.queries": "Complex PatternRange PatternSimilarity RangeCount",
+    "models.series.judges.query": "Complex PatternRange PatternSimilarity RangeCount",
     "models.series.method": "anonymize_series",
     "models.stream.judges.attack": "StreamAdversary StreamBreach",
     "models.stream.judges.measure": "StreamLoss",

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--difference h00,h01=2:1", "the range for `h00` less `h01` ends before it starts"),
         (
             "--like 1,2,3,4,5,6 --tolerance 1 --features slope",
-            "hint: take --features differences or adjacent\n",
+            "hint: use --features differences or --features adjacent\n",
         ),
     ],
 )

@@ -134,13 +134,13 @@ def a_dropped_row(release, ledger, chance):
     rows = release.table.num_rows
     gone = chance.randrange(rows)
     left = with_lines(release, [line for n, line in enumerate(lines(release)) if n != gone])
-    return Tampered(left, ledger, f"the table has {rows - 1} rows where the manifest states {rows}")
+    return Tampered(left, ledger, f"the table has {rows - 1} rows; the manifest states {rows}")
 
 
 @sabotage("series", "recipient", "row-count")
 def a_row_twice(release, ledger, chance):
     rows, n = lines(release), chance.randrange(release.table.num_rows)
-    said = f"the table has {len(rows) + 1} rows where the manifest states {len(rows)}"
+    said = f"the table has {len(rows) + 1} rows; the manifest states {len(rows)}"
     return Tampered(with_lines(release, [*rows[: n + 1], *rows[n:]]), ledger, said)
 
 
@@ -156,7 +156,8 @@ def a_dropped_row_with_counts_put_right(release, ledger, chance):
     for row in large:
         less, number = _without(release, [row]), release.table.num_rows
         if holds(less):
-            return Tampered(less, ledger, f"{number} series not suppressed, and {number - 1} rows stated")
+            said = f"{number} series not suppressed; the manifest states {number - 1} rows"
+            return Tampered(less, ledger, said)
     return None
 
 
@@ -286,7 +287,7 @@ def a_low_above_its_high(release, ledger, chance):
     low, high = columns_of(release, "low")[0], columns_of(release, "high")[0]
     top = release.table[high][row].as_py()
     turned = _spoilt(release, [row], **{low: lambda _: top + 1})
-    return Tampered(turned, ledger, "1 row with a bound that is none, or a low above its high")
+    return Tampered(turned, ledger, "1 row with a missing, infinite or tiny bound, or a low above its high")
 
 
 entry(
@@ -530,21 +531,21 @@ for _step in (-1, 1):
         "series",
         "recipient",
         "row-count",
-        lambda r, s=_step: (counts(r, rows=s), f"rows where the manifest states {r.table.num_rows + s}"),
+        lambda r, s=_step: (counts(r, rows=s), f"rows; the manifest states {r.table.num_rows + s}"),
     )
     entry(
         f"the groups off by one {_way}",
         "series",
         "recipient",
         "counts",
-        lambda r, s=_step: (counts(r, groups=s), f"groups where the manifest states {len(_groups(r)) + s}"),
+        lambda r, s=_step: (counts(r, groups=s), f"groups; the manifest states {len(_groups(r)) + s}"),
     )
     entry(
         f"the cells off by one {_way}",
         "series",
         "recipient",
         "counts",
-        lambda r, s=_step: (counts(r, cells=s), f"cells where the manifest states {len(_cells(r)) + s}"),
+        lambda r, s=_step: (counts(r, cells=s), f"cells; the manifest states {len(_cells(r)) + s}"),
     )
 entry(
     "as many suppressed as P",
@@ -553,7 +554,7 @@ entry(
     "suppressed",
     lambda r: (
         section(r, "counts", suppressed=r.guarantee.p),
-        f"{r.guarantee.p} series are stated to be suppressed where P is {r.guarantee.p}",
+        f"the manifest states {r.guarantee.p} suppressed series, and p is {r.guarantee.p}",
     ),
 )
 entry(
@@ -564,7 +565,7 @@ entry(
     lambda r: (
         None
         if r.manifest["counts"]["suppressed"] + 1 >= r.guarantee.p
-        else (counts(r, suppressed=1), f"where the manifest states {r.manifest['counts']['suppressed'] + 1}")
+        else (counts(r, suppressed=1), f"the manifest states {r.manifest['counts']['suppressed'] + 1}")
     ),
 )
 entry(
@@ -574,7 +575,7 @@ entry(
     "statements",
     lambda r: (
         section(r, "series", own_patterns=not r.manifest["series"]["own_patterns"]),
-        "each record's own, unlike its method",
+        "each series' own, unlike its method",
     ),
 )
 entry(
@@ -594,7 +595,7 @@ entry(
     "statements",
     lambda r: (
         section(r, "series", pattern=list(r.manifest["series"]["pattern"])[::-1]),
-        "`series.pattern` of the manifest is no part of its instants, in order",
+        "`series.pattern` of the manifest is not a part of its instants, in order",
     ),
 )
 entry(
@@ -648,7 +649,7 @@ entry(
     "columns",
     lambda r: (
         with_role(r, columns_of(r, "low")[0], "keep"),
-        "the first columns are not the group, the bounds",
+        "the first columns are not group, bounds",
     ),
 )
 entry(
@@ -656,7 +657,7 @@ entry(
     "series",
     "recipient",
     "columns",
-    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "stand in the stated order"),
+    lambda r: (with_table(r, r.table.select(r.table.column_names[::-1])), "are not in the stated order"),
 )
 entry(
     "a column more than stated",
@@ -665,7 +666,7 @@ entry(
     "columns",
     lambda r: (
         with_table(r, r.table.append_column("x", pa.nulls(r.table.num_rows, pa.int8()))),
-        "columns the manifest does not state: x",
+        "columns that the manifest does not list: x",
     ),
 )
 entry(
@@ -736,7 +737,7 @@ def a_series_noted_as_suppressed(release, ledger, chance):
         return None
     row, stated = _placed(ledger, chance), release.manifest["counts"]["suppressed"]
     told = noted(ledger, group={row: None}, subgroup={row: None})
-    return Tampered(release, told, f"{stated + 1} series suppressed where the manifest states {stated}")
+    return Tampered(release, told, f"{stated + 1} series suppressed; the manifest states {stated}")
 
 
 @sabotage("series", "custodian", "ledger-groups")
@@ -752,7 +753,7 @@ def a_series_noted_in_another_subgroup(release, ledger, chance):
 @sabotage("series", "custodian", "person-twice")
 def a_series_noted_in_a_group_and_no_subgroup(release, ledger, chance):
     told = noted(ledger, subgroup={_placed(ledger, chance): None})
-    return Tampered(release, told, "1 series in more than one place")
+    return Tampered(release, told, "1 series in more than one group or subgroup")
 
 
 @sabotage("series dropped", "custodian", "incomplete-rows")
@@ -768,7 +769,7 @@ def two_series_of_one_person(release, ledger, chance):
     if not ledger.original.roles.series:
         return None
     one = original(ledger, who={0: ledger.original.table["who"][1].as_py()})
-    return Tampered(release, one, "1 series of somebody who has one already")
+    return Tampered(release, one, "1 series of a person who has one already")
 
 
 @sabotage("series", "custodian", "outside-envelope")
@@ -783,13 +784,13 @@ def an_original_value_changed(release, ledger, chance):
 def a_row_missing_in_the_ledger(release, ledger, chance):
     rows = ledger.table.num_rows
     less = replace(ledger, entries=ledger.table.slice(1))
-    return Tampered(release, less, f"notes {rows - 1} rows, not the {rows} of the original")
+    return Tampered(release, less, f"lists {rows - 1} rows, not the {rows} of the original")
 
 
 @sabotage("series", "custodian", "ledger-rows")
 def two_rows_of_the_ledger_that_changed_places(release, ledger, chance):
     rows = ledger.table.num_rows
-    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"notes {rows} rows, not the {rows} of the")
+    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), f"lists {rows} rows, not the {rows} of the")
 
 
 @sabotage("series", "custodian", "ledger")
@@ -803,7 +804,7 @@ def a_row_of_a_person_noted_in_another_group(release, ledger, chance):
     row = _placed(ledger, chance)
     number = ledger.table["group"][row].as_py()
     told = noted(ledger, group={row: number - 1 if number > 1 else 2})
-    return Tampered(release, told, "1 series in more than one place")
+    return Tampered(release, told, "1 series in more than one group or subgroup")
 
 
 @sabotage("series", "custodian", "ledger")

@@ -13,7 +13,7 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import listed
 
 if TYPE_CHECKING:
-    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity, RangeCount, SeriesQuery
+    from timeveil.models.series.judges.query import PatternRange, PatternSimilarity, RangeCount, SeriesQuery
 
 Range = tuple[float | None, float | None]
 DEFAULT = "differences"
@@ -46,7 +46,7 @@ class Asked:
 
 def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
     """The question that options ask of a release with these instants."""
-    from timeveil.models.series.judges.queries import Complex
+    from timeveil.models.series.judges.query import Complex
 
     values, shape = _values(asked, instants), _shape(asked, instants)
     if values is None and shape is None:
@@ -60,7 +60,7 @@ def series_query(asked: Asked, instants: Sequence[str]) -> SeriesQuery:
 
 
 def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
-    from timeveil.models.series.judges.queries import RangeCount
+    from timeveil.models.series.judges.query import RangeCount
 
     ranges: dict[str, Range] = {}
     for text in asked.ranges:
@@ -71,7 +71,7 @@ def _values(asked: Asked, instants: Sequence[str]) -> RangeCount | None:
 
 
 def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimilarity | None:
-    from timeveil.models.series.judges.queries import PatternRange, PatternSimilarity
+    from timeveil.models.series.judges.query import PatternRange, PatternSimilarity
 
     if asked.differences and asked.like is not None:
         raise _wrong(

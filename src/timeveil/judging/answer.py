@@ -13,7 +13,7 @@ from timeveil.evidence.window import WindowCount
 from timeveil.judging.gather import Evidence, gather, model_of
 from timeveil.models import part
 from timeveil.models.patterns.judges.query import PatternQuery, TopPatterns
-from timeveil.models.series.judges.queries import SeriesQuery
+from timeveil.models.series.judges.query import SeriesQuery
 
 
 @overload

@@ -11,16 +11,13 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges_series as oracle
 
-from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.judging.attack import attack
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.words.picture import breach_svg
 from timeveil.models.series.judges.attack import SeriesAdversary
-from timeveil.models.series.judges.boxes import meetings
-from timeveil.models.series.judges.scene import Side, Twins, original_side
+from timeveil.models.series.judges.boxes import Boxes, ExactMatches, original_boxes, overlapping_pairs
 from timeveil.models.series.words.breach import described
-from timeveil.reading.collection import collect, read_series
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +137,7 @@ def test_the_picture_is_sound(pair):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_meetings_are_those_of_every_pair_tried(seed):
+def test_overlapping_pairs_are_those_of_every_pair_tried(seed):
     """Large enough that people are halved, with the same and with different instants known."""
     rng = np.random.default_rng(seed)
     low = rng.normal(size=(900, 3)).round(1)
@@ -150,7 +147,7 @@ def test_meetings_are_those_of_every_pair_tried(seed):
     meet = ((low <= point[:, None] + 0.1) & (high >= point[:, None] - 0.1)) | ~known[:, None]
     wanted = {tuple(pair) for pair in np.argwhere(meet.all(axis=2)).tolist()}
     found, seen = set(), set()
-    for person, box in meetings(low, high, point - 0.1, point + 0.1, known):
+    for person, box in overlapping_pairs(low, high, point - 0.1, point + 0.1, known):
         assert not seen & set(person.tolist())
         seen |= set(person.tolist())
         begins = np.flatnonzero(np.diff(person, prepend=-1))
@@ -161,18 +158,15 @@ def test_meetings_are_those_of_every_pair_tried(seed):
 
 @pytest.mark.parametrize("pattern", [False, True])
 @pytest.mark.parametrize("known", [["t0"], ["t1", "t3"], "all"])
-def test_twins_are_counted_as_pairs_tried_would_be(known, pattern):
+def test_exact_matches_are_counted_as_boxes_would_be(known, pattern):
     """What is known exactly, and the same of everybody, is looked up; as boxes it comes to the same."""
     draw = np.random.default_rng(3)
     matrix = draw.integers(0, 3, (300, 4)) / 2
-    names = [f"t{place}" for place in range(4)]
-    table = pa.table(dict(zip(names, matrix.T, strict=True)))
-    collection = collect(read_series(table, Roles(series=names)))
-    adversary = SeriesAdversary(known, pattern=pattern)
-    mask = adversary.known(names, 300, draw)
-    twins = original_side(collection, adversary, mask, 6, "mean")
-    assert isinstance(twins, Twins)
-    boxes = original_side(collection, replace(adversary, tolerance=1e-12), mask, 6, "mean")
-    assert isinstance(boxes, Side)
-    everybody = np.arange(300)
-    assert twins.numbers(everybody).tolist() == boxes.numbers(everybody).tolist()
+    mask = SeriesAdversary(known).known([f"t{n}" for n in range(4)], 300, draw)
+    level = 6 if pattern else None
+    exact = original_boxes(matrix, mask, 0.0, level, "mean")
+    assert isinstance(exact, ExactMatches)
+    boxes = original_boxes(matrix, mask, 1e-12, level, "mean")
+    assert isinstance(boxes, Boxes)
+    everyone = np.arange(300)
+    assert exact.counts(everyone).tolist() == boxes.counts(everyone).tolist()

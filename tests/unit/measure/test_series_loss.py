@@ -16,10 +16,9 @@ from tests.oracles import series_queries as oracle
 from timeveil.errors import InputError
 from timeveil.judging.answer import answer
 from timeveil.judging.measure import measure
-from timeveil.models.series.judges.loss import shown_of, widths
-from timeveil.models.series.judges.measure import SeriesLoss
-from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
-from timeveil.models.series.judges.records import records_of
+from timeveil.models.series.evidence import Evidence
+from timeveil.models.series.judges.measure import SeriesLoss, summary_of, widths
+from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.workload import Bands, Columns, Workload
 from timeveil.models.series.words.loss import described
 from timeveil.symbols.sax import z_normalised
@@ -113,8 +112,8 @@ def test_questions_are_answered_as_by_answer(each):
     """The many at once come out as each alone does, and the truth is what a count of the original gives."""
     case = some(40, each=each, suppressed=2)
     release, ledger = oracle.release_of(case)
-    records, rng = records_of(release, ledger), np.random.default_rng(0)
-    asked = Workload(records.matrix, shown_of(records))
+    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
+    asked = Workload(records.matrix, summary_of(records))
     seen = {}
     for kind, columns in (("v", asked._values), ("d", asked._differences)):
         columns.draw = lambda *given, kind=kind, draw=columns.draw: seen.setdefault(kind, draw(*given))
@@ -131,7 +130,7 @@ def test_questions_are_answered_as_by_answer(each):
         assert ranges.truth[question] == sum(fit) > 0
         wanted = _wanted(seen["d"], question, lambda column: tuple(f"t{p}" for p in pairs[column]))
         assert differences.guess[question] == answer(release, PatternRange(wanted)).value
-    assert (differences.hits <= np.minimum(differences.truth, differences.told)).all()
+    assert (differences.hits <= np.minimum(differences.truth, differences.answered)).all()
 
 
 def _wanted(bands, question, name):
@@ -143,9 +142,9 @@ def test_similar_and_complex_questions_are_answered_as_by_answer(monkeypatch):
     """Whom they are like, and within what, is drawn; the rest is `answer`."""
     case = some(40, each=True)
     release, ledger = oracle.release_of(case)
-    records, rng = records_of(release, ledger), np.random.default_rng(0)
-    asked = Workload(records.matrix, shown_of(records))
-    monkeypatch.setattr(asked, "_somebody", lambda questions, _: np.arange(questions) % 40)
+    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
+    asked = Workload(records.matrix, summary_of(records))
+    monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     tolerance = np.linspace(0.01, 1.5, 40)
     found = asked.similarities(tolerance, rng)
     for question, (like, within) in enumerate(zip(case.series, tolerance, strict=True)):
@@ -166,9 +165,9 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
     case = some(40, each=True, suppressed=2)
     case = replace(case, series=[[2.0] * 5] * flat + case.series[flat:])
     release, ledger = oracle.release_of(case)
-    records, rng = records_of(release, ledger), np.random.default_rng(0)
-    asked = Workload(records.matrix, shown_of(records))
-    monkeypatch.setattr(asked, "_somebody", lambda questions, _: np.arange(questions) % 40)
+    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
+    asked = Workload(records.matrix, summary_of(records))
+    monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     bands = asked._differences.draw(np.arange(40), 3, rng)
     monkeypatch.setattr(asked._differences, "draw", lambda *_: bands)
     shapes, pairs = records.published.shapes(), list(zip(*np.triu_indices(5, 1), strict=True))
@@ -191,7 +190,7 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
             hits = sum(fit and run >= 0 and told[run] for fit, run in zip(fits, records.run, strict=True))
             assert found.hits[question] == hits
             assert found.truth[question] == sum(fits) > 0
-            assert found.told[question] == records.published.rows[told].sum()
+            assert found.answered[question] == records.published.rows[told].sum()
 
 
 def test_the_paper_asks_within_1_to_10_times_the_pattern_loss(monkeypatch):

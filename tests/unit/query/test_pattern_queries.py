@@ -15,7 +15,7 @@ from timeveil.judging.answer import answer
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
-from timeveil.models.series.judges.queries import RangeCount
+from timeveil.models.series.judges.query import RangeCount
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 METHODS = ("additive", "tight", "clone", "suppressive", "itemset")

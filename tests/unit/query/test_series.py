@@ -15,16 +15,15 @@ import timeveil as tv
 from timeveil.errors import ParameterError
 from timeveil.evidence.window import WindowCount
 from timeveil.judging.answer import answer
-from timeveil.models.series.judges.estimating import (
+from timeveil.models.series.evidence import Evidence
+from timeveil.models.series.judges.estimate import (
     estimate_patterns,
     estimate_ranges,
     estimated_ranges,
     without_values,
 )
 from timeveil.models.series.judges.features import FEATURES
-from timeveil.models.series.judges.published import published_series
-from timeveil.models.series.judges.queries import Complex, PatternRange, PatternSimilarity, RangeCount
-from timeveil.models.series.judges.records import records_of
+from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.words.report_picture import series_svg
 
 NAMES = [f"t{place}" for place in range(8)]
@@ -103,7 +102,7 @@ def test_every_feature_is_described(name):
     instants = ("a", "b", "c")
     said = FEATURES[name].keys(instants)
     example = name if said == f'"{name}"' else eval(said.split("such as ")[1])  # noqa: S307
-    assert FEATURES[name].knows(instants, example)
+    assert FEATURES[name].has(instants, example)
 
 
 def test_borrowed_patterns_say_nothing_of_what_was_left_out():
@@ -144,8 +143,8 @@ def test_an_instant_without_values_and_symbol_is_named():
 def test_estimates_of_a_customised_release_hold(center, method):
     """All true values lie in the estimated ranges, and ranges are of some use."""
     release, ledger = published(method, center=center, publish_values=NAMES[:6], publish_pattern=NAMES[2:])
-    records = records_of(release, ledger)
-    known, kept = records.published, records.kept
+    records = Evidence(release, ledger).records
+    known, kept = records.published, records.released
     missing = without_values(known)
     assert [known.instants[place] for place in missing] == ["t6", "t7"]
     truth, run = records.matrix[kept][:, missing], records.run[kept]
@@ -176,10 +175,10 @@ def test_bounds_about_the_median_hold_for_series_with_one_spike(seed):
     table = pa.table({name: matrix[:, place] for place, name in enumerate(names)})
     how = {"method": "kapra", "center": "median", "publish_values": shown}
     release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, **how)
-    records = records_of(release, ledger)
-    missing, run = without_values(records.published), records.run[records.kept]
+    records = Evidence(release, ledger).records
+    missing, run = without_values(records.published), records.run[records.released]
     low, high = estimated_ranges(records.published, missing)
-    truth = records.matrix[records.kept][:, missing]
+    truth = records.matrix[records.released][:, missing]
     assert ((low[run] <= truth) & (truth <= high[run])).all()
     for one, other in permutations(range(6), 2):
         apart = [oracle.difference(series, "median", one, other) for series in matrix]
@@ -218,7 +217,7 @@ def test_runs_are_read_whatever_the_batches():
     """Many small batches give the runs of one."""
     release, _ = published()
     parts = pa.Table.from_batches(release.table.to_batches(max_chunksize=7))
-    one, many = published_series(release), published_series(replace(release, parts={"data": parts}))
+    one, many = (Evidence(r).published for r in (release, replace(release, parts={"data": parts})))
     for name in ("group", "rows", "low", "high", "symbols", "levels"):
         assert np.array_equal(getattr(one, name), getattr(many, name))
     assert one.rows.sum() == 400

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 from tests.unit.folder.making import plain_release
 
+from timeveil.errors import BundleError
 from timeveil.evidence.manifest import faults
 from timeveil.evidence.row_order import compared_rows
 from timeveil.judging.verify import is_well_formed
 from timeveil.models.patterns.judges.manifest import MANIFEST as PATTERN_MANIFEST
-from timeveil.models.series.judges.bounds import is_nearest_below, too_long
-from timeveil.models.series.judges.cells import levels_of, symbols_of
-from timeveil.models.series.judges.shape import SERIES_MANIFEST
+from timeveil.models.series.evidence import patterns_of
+from timeveil.models.series.judges.definition import is_nearest_below, too_long
+from timeveil.models.series.judges.manifest import MANIFEST as SERIES_MANIFEST
 from timeveil.models.stream.judges.manifest import MANIFEST
 
 
@@ -84,15 +85,16 @@ def test_the_first_column_that_differs_decides():
 
 
 def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
-    assert levels_of(pa.chunked_array([[1, 52]]), 3).tolist() == [[1], [52]]
-    for wrong in (0, 53, None):
-        assert levels_of(pa.chunked_array([pa.array([1, wrong], pa.int16())]), 3) is None
-    assert levels_of(pa.chunked_array([[[1, 52], [2, 3]]]), 2).tolist() == [[1, 52], [2, 3]]
-    for wrong in ([[1]], [[1, 2, 3]], [[1, 53]], [[0, 1]], [[None, 1]]):
-        assert levels_of(pa.chunked_array([pa.array(wrong, pa.list_(pa.int16()))]), 2) is None
-    assert symbols_of(pa.array(["aZ", "zA"]), 2).tolist() == [[0, 51], [25, 26]]
-    for wrong in ("a", "aaa", "a@", "a[", "a`", "a{", "aé", None):
-        assert symbols_of(pa.array([wrong]), 2) is None
+    symbols, levels = patterns_of(pa.array(["aZ", "zA"]), pa.array([52, 52]), 2)
+    assert (symbols.tolist(), levels.tolist()) == ([[0, 51], [25, 26]], [[52, 52], [52, 52]])
+    each = pa.array([[1, 52], [2, 3]], pa.list_(pa.int16()))
+    assert patterns_of(pa.array(["aZ", "bc"]), each, 2)[1].tolist() == [[1, 52], [2, 3]]
+    for level in ([0], [53], [None], [[1]], [[1, 2, 3]], [[1, 53]], [[0, 1]], [[None, 1]], [None, [1, 1]]):
+        with pytest.raises(BundleError):
+            patterns_of(pa.array(["aa"] * len(level)), pa.array(level), 2)
+    for text in ("a", "aaa", "a@", "a[", "a`", "a{", "aé", None):
+        with pytest.raises(BundleError):
+            patterns_of(pa.array([text], pa.string()), pa.array([52]), 2)
 
 
 @pytest.mark.parametrize(

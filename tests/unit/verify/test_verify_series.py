@@ -142,7 +142,7 @@ def test_tables_columns_and_types_are_those_that_are_stated():
     def tables(**parts):
         return found(replace(release, parts=parts))
 
-    assert "does not state: age" in tables(data=given.append_column("age", pa.array([1] * 8)))["columns"]
+    assert "does not list: age" in tables(data=given.append_column("age", pa.array([1] * 8)))["columns"]
     assert "lacks columns" in tables(data=given.drop(["level"]))["columns"]
     assert "stated order" in tables(data=given.select(given.column_names[::-1]))["columns"]
     place = given.schema.get_field_index("2005_lo")
@@ -185,7 +185,7 @@ def test_another_ledger_is_refused():
     }
     twice = original.data.set_column(0, "name", pa.array(["a"] * 8))
     said = found(release, replace(ledger, original=Relation(original.roles, twice)))
-    assert said["person-twice"] == "7 series of somebody who has one already"
+    assert said["person-twice"] == "7 series of a person who has one already"
 
 
 def test_huge_and_tiny_values_are_judged_without_a_warning():

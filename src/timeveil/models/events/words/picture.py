@@ -8,7 +8,7 @@ import numpy as np
 
 from timeveil.evidence.risk import Risk
 from timeveil.models.events.judges.attack import Breach
-from timeveil.models.series.judges.breach import SeriesBreach
+from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.words.attack_picture import series_svg
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.words.picture import stream_svg

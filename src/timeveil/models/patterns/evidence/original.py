@@ -22,7 +22,7 @@ from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, encode, plain_type
 from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.evidence.counting import Baskets
-from timeveil.models.series.judges.original import series_of
+from timeveil.models.series.original import series_of
 from timeveil.reading.columns import is_list
 
 Floats = npt.NDArray[np.float64]

@@ -29,7 +29,7 @@ from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
 from timeveil.models.patterns.evidence.counting import Baskets, supports
 from timeveil.models.patterns.evidence.family import Family, Flags
 from timeveil.models.patterns.evidence.table import Patterns
-from timeveil.models.series.judges.published import published_series
+from timeveil.models.series.evidence import Evidence as SeriesEvidence
 
 READ_PATTERNS = 2_000
 """Patterns, drawn at random, that are read off a table of series."""
@@ -258,7 +258,7 @@ def table_counts(sets: Sequence[Integers], patterns: Patterns, table: Release) -
 
 def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
     """The chance that a series of each row of the table has each symbol, and the series of each row."""
-    series = published_series(table)
+    series = SeriesEvidence(table).published
     if not set(patterns.instants) <= set(series.instants):
         raise ParameterError(
             "the release of series does not have the instants of the patterns",

@@ -1,18 +1,339 @@
-"""What an adversary finds out."""
+"""Linking what is known of a person's series with published rows (Shou et al. 2013, §4.2.1).
+
+The adversary knows values at some instants, each to within a tolerance (K_v), or the pattern (K_p), or both.
+A row fits if its envelope meets every known value, and if at every instant its symbol is the one that the
+person's series has at the published level. Sets of rows are exact, with their true sizes, where the paper
+counts p per group. Choosing one blindly, the adversary names the right row with a chance of one in their
+number. Anyone who knows all values exactly can compute the pattern, so it counts as known.
+
+Where patterns are not those of each series, one that differs proves nothing. The adversary then bets on the
+rows whose pattern is nearest in shape among those whose envelope fits, and may be wrong.
+
+On the original, a series fits if it has the known values within the tolerance, and the same symbols at the
+finest level.
+"""
 
 from __future__ import annotations
 
-from timeveil.evidence.published import mismatch
-from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.adversary import SeriesAdversary
-from timeveil.models.series.judges.breach import SeriesBreach
-from timeveil.models.series.judges.linkage import attack_series
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
-__all__ = ["SeriesAdversary", "SeriesBreach", "attack"]
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.plain_data import as_dict
+from timeveil.domain.wording import counted
+from timeveil.errors import InputError, ParameterError
+from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
+from timeveil.evidence.published import columns_of
+from timeveil.evidence.risk import QUANTILES, Posterior, Risk
+from timeveil.models.series.evidence import Evidence, Mask, Published, Records
+from timeveil.models.series.judges.boxes import Pairs, original_boxes, release_boxes
+from timeveil.models.series.original import floats_of
+from timeveil.symbols.shape import unit_shapes
+
+# Pairs of a person and a row that fits to look at: some seconds' work.
+_BUDGET = 20_000_000
+_PILOT = 200
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAdversary:
+    """Knows values of a person's series, each to within `tolerance`, or its pattern, or both.
+
+    `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the
+    same for everyone; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published:
+    the symbol of every instant at any level. Anyone who knows all values exactly is taken to know it. Without
+    it values are compared with envelopes alone, although knowing many of them could rule patterns out: then
+    the result is what envelopes hide, and only 1 in p is promised. `sample` attacks that many people; None
+    attacks everyone, or as many as some seconds allow.
+
+    >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
+    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None}
+    """
+
+    values: int | Sequence[str] | Literal["all"] | None = "all"
+    tolerance: float = 0.0
+    pattern: bool = False
+    seed: int = 0
+    sample: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str) and self.values != "all":
+            raise _bad('`values` must be a number, a list of instants, "all" or None', "use {values=[...]}")
+        if isinstance(self.values, Sequence) and not isinstance(self.values, str):
+            object.__setattr__(self, "values", tuple(self.values))
+        limits = [("seed", self.seed, 0)]
+        limits += [] if self.sample is None else [("sample", self.sample, 1)]
+        limits += [("values", self.values, 1)] if isinstance(self.values, int | float) else []
+        for name, number, least in limits:
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise _bad(f"`{name}` must be a whole number of at least {least}", f"use {{{name}={least}}}")
+        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
+        if not number or not math.isfinite(self.tolerance) or self.tolerance < 0:
+            raise _bad("`tolerance` must be a number of at least 0", "give it in the units of the values")
+        if not self.pattern and (self.values is None or self.values == ()):
+            raise _bad("the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}")
+
+    def known(self, instants: Sequence[str], people: int, rng: np.random.Generator) -> Mask:
+        """Of each person, the instants whose values are known."""
+        mask: Mask = np.zeros((people, len(instants)), dtype=bool)
+        if self.values == "all":
+            mask[:] = True
+        elif isinstance(self.values, int):
+            order = np.argsort(rng.random(mask.shape), axis=1)
+            np.put_along_axis(mask, order[:, : min(self.values, len(instants))], values=True, axis=1)
+        elif self.values is not None:
+            unknown = [name for name in self.values if name not in instants]
+            if unknown:
+                names = f"{', '.join(instants[:12])}{', ...' if len(instants) > 12 else ''}"
+                raise _bad(f"the series have no instant `{unknown[0]}`", f"use {names}")
+            mask[:, [instants.index(name) for name in self.values]] = True
+        return mask
+
+    @property
+    def words(self) -> str:
+        """What is known, in words.
+
+        >>> SeriesAdversary(values=3, tolerance=0.5).words, SeriesAdversary(None, pattern=True).words
+        ('the values of 3 instants to within 0.5', 'the pattern')
+        """
+        parts = []
+        if self.values is not None and self.values != ():
+            number = self.values if isinstance(self.values, int) else len(self.values)
+            instants = "all instants" if self.values == "all" else counted(number, "instant")
+            within = f" to within {self.tolerance:g}" if self.tolerance else ""
+            parts.append(f"the values of {instants}{within}")
+        if self.pattern:
+            parts.append("the pattern")
+        return " and ".join(parts)
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeriesBreach:
+    """An attack on a series release, and `before` the same attack on the original.
+
+    `after` has the number of published rows that fit what is known of each person: the chance of naming the
+    right one is one in that number. It is 0 for people who were suppressed and, where patterns are not those
+    of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
+    chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
+    people for whom all rows that fit have the same value. Numbers changed for l are read as the nearest
+    number in the original.
+    `people` were attacked out of `everyone`; `own_patterns` is what the release states about its patterns.
+    """
+
+    KEYS: ClassVar = (
+        *("adversary", "k", "p", "people", "everyone", "before", "after"),
+        *("share_above_one_in_p", "told", "homogeneous"),
+    )
+
+    adversary: SeriesAdversary
+    k: int
+    p: int
+    people: int
+    everyone: int
+    before: Risk
+    after: Risk
+    told: Mapping[str, Posterior]
+    homogeneous: Mapping[str, float]
+    own_patterns: bool = True
+
+    @property
+    def worst(self) -> float:
+        """The highest chance of naming the right row that anyone is exposed to."""
+        return self.after.worst
+
+    @property
+    def mean(self) -> float:
+        """The chance of naming the right row, averaged over people."""
+        return self.after.mean
+
+    @property
+    def unique_before(self) -> float:
+        """Share of people whom nobody else in the original fits."""
+        return self.before.pinned
+
+    @property
+    def unique_after(self) -> float:
+        """Share of people for whom a single published row is left."""
+        return self.after.pinned
+
+    @property
+    def distribution(self) -> dict[str, int]:
+        """How many published rows fit: the number that each share of people does not exceed."""
+        return {f"{share:g}": self.after.quantile(share) for share in QUANTILES}
+
+    @property
+    def share_above_one_in_p(self) -> float:
+        """Share of people whose row is named with a chance above the promised one."""
+        return self.share_above(1 / self.p)
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people whose row is named with a chance above `threshold`."""
+        return self.after.share_above(threshold)
+
+    as_dict = as_dict
 
 
 def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> SeriesBreach:
-    """Try what the adversary can find out."""
-    if evidence.ledger is None:
-        raise mismatch("there is no ledger")
-    return attack_series(evidence.release, evidence.ledger, adversary or SeriesAdversary(pattern=True))
+    """Look for everyone's row in the release; the ledger shows whose series is whose."""
+    adversary, records = adversary or SeriesAdversary(pattern=True), evidence.records
+    matrix, published = records.matrix, records.published
+    rng = np.random.default_rng(adversary.seed)
+    mask = adversary.known(records.series.instants, len(matrix), rng)
+    if isinstance(adversary.values, int) and mask.all():
+        adversary = replace(adversary, values="all")
+    if adversary.tolerance == 0 and mask.all():
+        adversary = replace(adversary, pattern=True)
+    level = evidence.release.manifest["parameters"]["max_level"] if adversary.pattern else None
+    before = original_boxes(matrix, mask, adversary.tolerance, level, published.center)
+    after = release_boxes(published, matrix, mask, adversary.tolerance, pattern=adversary.pattern)
+    targets = _targets(len(matrix), (before.counts, after.counts), adversary, rng)
+    pairs = after.fits(targets)
+    if adversary.pattern and not published.own_patterns:
+        pairs = _nearest(records, targets, pairs)
+    tally = _Tally(evidence, targets)
+    for person, run in pairs:
+        tally.add(person, run)
+    weight = np.ones(len(targets))
+    return SeriesBreach(
+        adversary,
+        evidence.k,
+        evidence.p,
+        people=len(targets),
+        everyone=len(matrix),
+        before=Risk(before.counts(targets), weight),
+        after=Risk(np.where(tally.right, tally.rows, 0), weight),
+        told={name: Posterior(column.chance, weight) for name, column in tally.columns.items()},
+        homogeneous={name: column.homogeneous for name, column in tally.columns.items()},
+        own_patterns=published.own_patterns,
+    )
+
+
+def _targets(
+    people: int,
+    counts: Iterable[Callable[[Integers], Integers]],
+    adversary: SeriesAdversary,
+    rng: np.random.Generator,
+) -> Integers:
+    """Everyone, or a random sample of the requested size or of what can be afforded."""
+    most = people if adversary.sample is None else min(adversary.sample, people)
+    if adversary.sample is None and people > _PILOT:
+        pilot = rng.choice(people, _PILOT, replace=False)
+        pairs = sum(int(count(pilot).sum()) for count in counts)
+        most = min(people, max(int(_BUDGET * _PILOT / max(pairs, 1)), _PILOT))
+    return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
+
+
+def _by_person(person: Integers) -> tuple[Integers, Integers]:
+    """The people of some pairs, and where the pairs of each begin."""
+    begins = np.flatnonzero(np.diff(person, prepend=-1))
+    return person[begins], begins
+
+
+def _nearest(records: Records, targets: Integers, pairs: Pairs) -> Pairs:
+    """Of the pairs of each person those whose published shape is nearest to the person's."""
+    pattern = records.published.pattern
+    shapes = unit_shapes(records.published.shapes()[:, pattern])
+    original = unit_shapes(records.matrix[targets][:, pattern])
+    for person, run in pairs:
+        likeness = np.einsum("ij,ij->i", original[person], shapes[run])
+        _, begins = _by_person(person)
+        best = np.maximum.reduceat(likeness, begins)
+        near = likeness >= np.repeat(best, np.diff(np.append(begins, len(person)))) - _EQUAL
+        yield person[near], run[near]
+
+
+class _Tally:
+    """How many rows fit each person, whether the right one is among them, and their sensitive values."""
+
+    def __init__(self, evidence: Evidence, targets: Integers) -> None:
+        published, records = evidence.published, evidence.records
+        self._run_rows, self._cell = published.rows, _cell_of_run(published)
+        self._own_cell = evidence.noted("subgroup")[records.series.row][targets]
+        self.rows = np.zeros(len(targets), dtype=np.int64)
+        self.right = np.zeros(len(targets), dtype=bool)
+        names = columns_of(evidence.release, "sensitive")
+        self.columns = {name: _SensitiveColumn(evidence, name, targets) for name in names}
+
+    def add(self, person: Integers, run: Integers) -> None:
+        """Note which runs of rows fit some people; all runs of a person come at once."""
+        people, begins = _by_person(person)
+        rows = np.add.reduceat(self._run_rows[run], begins)
+        self.rows[people] = rows
+        self.right[people] = np.logical_or.reduceat(self._cell[run] == self._own_cell[person], begins)
+        for column in self.columns.values():
+            column.add(people, begins, person, run, rows)
+
+
+class _SensitiveColumn:
+    """What the rows that fit show of one sensitive column."""
+
+    def __init__(self, evidence: Evidence, name: str, targets: Integers) -> None:
+        release, published = evidence.release, evidence.published
+        original = column_of(evidence.private.original.data, name).take(pa.array(evidence.series.row))
+        released = column_of(release.parts["data"], name)
+        if name in release.manifest["series"]["perturbed"]:
+            released = _unperturbed(released, original)
+        before, after = align(encode(original), encode(released))
+        self._true, self._size = before.codes[targets], max(before.size, 1)
+        runs = len(published.rows)
+        run, value, count = distinct_pairs(
+            np.repeat(np.arange(runs), published.rows), after.codes, self._size
+        )
+        self._keys, self._counts = run * self._size + value, np.append(count, 0)
+        self._least = np.full(runs, self._size, dtype=np.int64)
+        self._most = np.full(runs, -1, dtype=np.int64)
+        np.minimum.at(self._least, run, value)
+        np.maximum.at(self._most, run, value)
+        self.chance = np.zeros(len(targets))
+        self._single = np.zeros(len(targets), dtype=bool)
+
+    def add(
+        self, people: Integers, begins: Integers, person: Integers, run: Integers, rows: Integers
+    ) -> None:
+        """Note the values in the runs that fit some people."""
+        key = run * self._size + self._true[person]
+        entry = np.searchsorted(self._keys, key)
+        count = np.where(np.append(self._keys, -1)[entry] == key, self._counts[entry], 0)
+        self.chance[people] = np.add.reduceat(count, begins) / rows
+        least = np.minimum.reduceat(self._least[run], begins)
+        self._single[people] = least == np.maximum.reduceat(self._most[run], begins)
+
+    @property
+    def homogeneous(self) -> float:
+        """Share of people for whom all rows that fit have the same value."""
+        return float(self._single.mean()) if len(self._single) else 0.0
+
+
+def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Changed numbers as an adversary reads them: each the nearest number of the original."""
+    try:
+        values, numbers = floats_of(released), floats_of(original)
+    except (InputError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return released
+    order = np.argsort(numbers, kind="stable")
+    numbers = numbers[order]
+    after = np.clip(np.searchsorted(numbers, values), 0, len(numbers) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(values - numbers[before]) <= np.abs(numbers[after] - values)
+    return original.take(pa.array(order[np.where(nearer, before, after)]))
+
+
+def _cell_of_run(published: Published) -> Integers:
+    """Cells numbered as they are published, which is how a ledger numbers its subgroups."""
+    if not len(published.rows):
+        return np.zeros(0, dtype=np.int64)
+    fresh = published.group[1:] != published.group[:-1]
+    for part in (published.symbols, published.levels):
+        fresh |= (part[1:] != part[:-1]).any(axis=1)
+    return np.concatenate([[1], 1 + np.cumsum(fresh)])
+
+
+def _bad(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-parameter")

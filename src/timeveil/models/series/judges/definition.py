@@ -2,217 +2,362 @@
 
 Every series is either suppressed or published once: in one group, whose envelope holds it and is no wider
 than its members and the stated rounding explain, and in one cell, whose pattern is its own where so stated.
+
+A symbol is checked by the borders of its cell on the normal curve, which the standard library has, and not by
+the product that methods use. Where values were changed for l, no more may differ than l made necessary: in a
+cell of n rows, of each value as many as it occurs more often than n / l (Shou et al. 2013, §5.4).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Integers, column_of, encode
+from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold_both
 from timeveil.evidence.findings import Findings
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.judges.bounds import is_nearest_below
-from timeveil.models.series.judges.cells import Cells, envelopes_of
-from timeveil.models.series.judges.original import Series, not_own, same_instants, series_of
-from timeveil.models.series.judges.values import check_values
+from timeveil.models.series.evidence import MOST_LEVELS, Evidence, Mask, Symbols
+from timeveil.models.series.original import ABSENT, Floats, has_instants
 
-_NONE = -1
+if TYPE_CHECKING:
+    from timeveil.models.series.judges.verify import Cells
+
+_CLOSE = 1e-9
+"""A z-normalised value this near to a border may be on either side of it."""
+_BLOCK = 1 << 16
+
+Sides = tuple[Integers, Integers, int]
+"""A column of the original, the same of the release, and their number of different values."""
+
+SENTENCES: Mapping[str, str] = {
+    "changed-values:cell": "{cells:cell} in which more values of `{name}` differ than l = {l} needs",
+    "changed-values:rows": "{rows:row} changed; l makes {needed} necessary",
+    "columns:instants": "the instants are not those of the original",
+    "columns:private": "the {role} is among the published columns",
+    "columns:role": "the {role} columns are not those of the original",
+    "conservation": "{series} series not suppressed; the manifest states {rows:row}",
+    "envelope-wide": "{groups:group} with a wider envelope than series and rounding explain",
+    "incomplete-rows": "{rows:row} of a dropped person not suppressed",
+    "ledger": "{fault}",
+    "ledger:columns": "the ledger lacks a column of a series' ledger",
+    "ledger:model": "the ledger is not that of this release",
+    "ledger-groups": "the {subgroups:subgroup} of the ledger are not the {cells:cell} of the release, "
+    "each with its group and rows",
+    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
+    "outside-envelope": "{series} not within the envelope of its group",
+    "pattern-not-own": "{series} under a pattern that is not its own",
+    "person-twice:groups": "{series} in more than one group or subgroup",
+    "person-twice:series": "{series} of a person who has one already",
+    "row-values": "{surplus:published row} not in the original, {missing} original series not in the release",
+    "row-values:type": "column `{name}` cannot be compared with the original's",
+    "suppressed": "{suppressed} series suppressed; the manifest states {stated}",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """The series of the original, and per series its published group and its cell, -1 for none.
+class Assigned:
+    """Group and cell of every series of the original, `ABSENT` if suppressed.
 
-    `matched` says whether the subgroups of the ledger are the published cells.
+    `matched` means that the subgroups of the ledger are the published cells.
     """
 
-    series: Series
     group: Integers
     cell: Integers
     matched: bool
 
 
-def check_definition(release: Release, ledger: Ledger, cells: Cells, findings: Findings) -> None:
+def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> None:
     """Judge the release against the series that it was made from."""
-    if not (_check_roles(release, ledger, findings) and _check_ledger(ledger, findings)):
+    if not (_check_roles(evidence, findings) and _check_ledger(evidence, findings)):
         return
     try:
-        series = series_of(ledger.original, release.manifest["parameters"].get("fill"))
+        series = evidence.series
     except InputError as error:
-        findings.refuse("ledger", error.message)
+        findings.expect("ledger", False, fault=error.message)
         return
-    if not same_instants(series, release.manifest["series"]["instants"]):
-        findings.refuse("columns", "the instants are not those of the original")
+    stated = evidence.release.manifest["series"]
+    if not findings.expect("columns:instants", has_instants(series, stated["instants"])):
         return
-    placed = _place(ledger, series, cells, findings)
-    _check_suppressed(release, placed, findings)
-    _check_envelopes(release, cells, placed, findings)
-    if placed.matched and release.manifest["series"]["own_patterns"]:
-        _check_patterns(release, cells, placed, findings)
-    if placed.matched:
-        there = np.flatnonzero(placed.cell != _NONE)
-        check_values(release, ledger, cells, series.row[there], placed.cell[there], findings)
+    assigned = _assign(evidence, cells, findings)
+    _check_suppressed(evidence, assigned, findings)
+    _check_envelopes(evidence, assigned, findings)
+    if assigned.matched:
+        if stated["own_patterns"]:
+            _check_patterns(evidence, cells, assigned, findings)
+        _check_values(evidence, cells, assigned, findings)
 
 
-def _check_roles(release: Release, ledger: Ledger, findings: Findings) -> bool:
+def _check_roles(evidence: Evidence, findings: Findings) -> bool:
     findings.check(
         "the published columns are those of the original, and no respondent, time or value is among them"
     )
+    ledger, release = evidence.private, evidence.release
     roles, before = ledger.original.roles, len(findings.violations)
     published = [column["name"] for column in release.manifest["columns"]]
     for role in ("respondent", "time", "value"):
-        if getattr(roles, role) in published:
-            findings.refuse("columns", f"the {role} is among the published columns")
+        findings.expect("columns:private", getattr(roles, role) not in published, role=role)
     for role, names in {"sensitive": roles.sensitive, "keep": roles.keep}.items():
-        if columns_of(release, role) != list(names):
-            findings.refuse("columns", f"the {role} columns are not those of the original")
-    if ledger.model != "series" or not (roles.series or (roles.respondent and roles.time and roles.value)):
-        findings.refuse("ledger", "the ledger is not that of this release")
+        findings.expect("columns:role", columns_of(release, role) == list(names), role=role)
+    has_series = roles.series or (roles.respondent and roles.time and roles.value)
+    findings.expect("ledger:model", ledger.model == "series" and has_series)
     return len(findings.violations) == before
 
 
-def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
-    findings.check("the ledger notes every original row, in order")
-    if not {"row", "group", "subgroup"} <= set(ledger.entries.schema.names):
-        findings.refuse("ledger", "the ledger lacks a column of a series' ledger")
+def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
+    findings.check("the ledger lists every original row, in order")
+    ledger, columns = evidence.private, {"row", "group", "subgroup"}
+    if not findings.expect("ledger:columns", columns <= set(ledger.entries.schema.names)):
         return False
     rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
-    if not np.array_equal(numbers, np.arange(rows)):
-        findings.refuse(
-            "ledger-rows",
-            f"the ledger notes {len(numbers):,} rows, not the {rows:,} of the original in order",
-        )
+    in_order = np.array_equal(numbers, np.arange(rows))
+    findings.expect("ledger-rows", in_order, listed=len(numbers), rows=rows)
     return len(numbers) == rows
 
 
-def _place(ledger: Ledger, series: Series, cells: Cells, findings: Findings) -> _Placed:
-    """Where the ledger puts every series; the subgroups of a ledger are numbered as cells are published."""
+def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> Assigned:
+    """Group and cell of every series; subgroups of a ledger are numbered as cells are published."""
     findings.check("every series is in one group and one subgroup, or suppressed")
-    noted = [_numbers(ledger, name) for name in ("group", "subgroup")]
-    outside = int(((series.of_row == _NONE) & (noted[0] != _NONE)).sum())
-    if outside:
-        findings.refuse("incomplete-rows", f"{counted(outside, 'row')} of a dropped person not suppressed")
-    inside = series.of_row != _NONE
-    place, split = [], np.zeros(len(series.row), dtype=bool)
-    for numbers in noted:
-        place.append(numbers[series.row])
-        np.logical_or.at(split, series.of_row[inside], numbers[inside] != place[-1][series.of_row[inside]])
-    split |= (place[0] == _NONE) != (place[1] == _NONE)
-    if split.any():
-        findings.refuse(
-            "person-twice", f"{counted(int(split.sum()), 'series', 'series')} in more than one place"
-        )
-    _check_people(ledger, findings)
-    cell, matched = _cells(place[0], place[1], cells, findings)
-    return _Placed(series, place[0], cell, matched)
+    series = evidence.series
+    group, subgroup = evidence.noted("group"), evidence.noted("subgroup")
+    inside = series.of_row != ABSENT
+    dropped = int((~inside & (group != ABSENT)).sum())
+    findings.expect("incomplete-rows", not dropped, rows=dropped)
+    # All input rows of a series have one group and one subgroup, or neither.
+    split = (group[series.row] == ABSENT) != (subgroup[series.row] == ABSENT)
+    for numbers in (group, subgroup):
+        differs = numbers[inside] != numbers[series.row][series.of_row[inside]]
+        np.logical_or.at(split, series.of_row[inside], differs)
+    findings.expect("person-twice:groups", not split.any(), series=_series(split.sum()))
+    _check_people(evidence, findings)
+    cell, matched = _cells(group[series.row], subgroup[series.row], cells, findings)
+    return Assigned(group[series.row], cell, matched)
 
 
-def _numbers(ledger: Ledger, name: str) -> Integers:
-    return np.asarray(ledger.table.column(name).fill_null(_NONE)).astype(np.int64)
-
-
-def _check_people(ledger: Ledger, findings: Findings) -> None:
+def _check_people(evidence: Evidence, findings: Findings) -> None:
     """In wide form nobody has two rows."""
-    roles = ledger.original.roles
-    if roles.series and roles.respondent is not None:
+    original = evidence.private.original
+    if original.roles.series and original.roles.respondent is not None:
         findings.check("nobody has two series")
-        people = encode(column_of(ledger.original.data, roles.respondent))
-        again = len(people.codes) - people.size
-        if again:
-            findings.refuse(
-                "person-twice", f"{counted(again, 'series', 'series')} of somebody who has one already"
-            )
+        people = encode(column_of(original.data, original.roles.respondent))
+        repeated = len(people.codes) - people.size
+        findings.expect("person-twice:series", not repeated, series=_series(repeated))
 
 
 def _cells(group: Integers, subgroup: Integers, cells: Cells, findings: Findings) -> tuple[Integers, bool]:
-    """The published cell of every series."""
+    """The published cell of every series, and whether subgroups and cells are the same."""
     findings.check("the groups and subgroups of the ledger are the groups and cells of the release")
-    kept = subgroup != _NONE
-    numbers, dense = np.unique(subgroup[kept], return_inverse=True)
-    cell = np.full(len(subgroup), _NONE, dtype=np.int64)
-    cell[kept] = dense.ravel()
-    apart = not np.array_equal(numbers, np.arange(1, len(cells.example) + 1))
-    if not apart:
-        sizes = np.bincount(dense.ravel(), minlength=len(numbers))
-        elsewhere = cells.cell_group[cell[kept]] != group[kept]
-        apart = bool(elsewhere.any() or (sizes != cells.sizes).any())
-    if apart:
-        findings.refuse(
-            "ledger-groups",
-            f"the {counted(len(numbers), 'subgroup')} of the ledger are not the "
-            f"{counted(len(cells.example), 'cell')} of the release, each with its group and rows",
-        )
-        cell[:] = _NONE
-    return cell, not apart
+    inside = subgroup != ABSENT
+    numbers, number = np.unique(subgroup[inside], return_inverse=True)
+    cell = np.full(len(subgroup), ABSENT, dtype=np.int64)
+    matched = np.array_equal(numbers, np.arange(1, len(cells.rows) + 1))
+    if matched:
+        rows = np.bincount(number.ravel(), minlength=len(numbers))
+        cell[inside] = number.ravel()
+        matched = bool((cells.group[cell[inside]] == group[inside]).all() and (rows == cells.rows).all())
+    findings.expect("ledger-groups", matched, subgroups=len(numbers), cells=len(cells.rows))
+    return cell, matched
 
 
-def _check_suppressed(release: Release, placed: _Placed, findings: Findings) -> None:
-    findings.check("as many series are suppressed as is stated, and the others are the published rows")
-    suppressed, stated = int((placed.group == _NONE).sum()), release.manifest["counts"]
-    if suppressed != stated["suppressed"]:
-        findings.refuse(
-            "suppressed",
-            f"{suppressed:,} series suppressed where the manifest states {stated['suppressed']:,}",
-        )
-    if len(placed.group) - suppressed != stated["rows"]:
-        findings.refuse(
-            "conservation",
-            f"{len(placed.group) - suppressed:,} series not suppressed, and {stated['rows']:,} rows stated",
-        )
+def _check_suppressed(evidence: Evidence, assigned: Assigned, findings: Findings) -> None:
+    findings.check("as many series are suppressed as stated, and the others are the published rows")
+    counts, suppressed = evidence.release.manifest["counts"], int((assigned.group == ABSENT).sum())
+    released = len(assigned.group) - suppressed
+    findings.expect(
+        "suppressed",
+        suppressed == counts["suppressed"],
+        suppressed=suppressed,
+        stated=counts["suppressed"],
+    )
+    findings.expect("conservation", released == counts["rows"], series=released, rows=counts["rows"])
 
 
-def _check_envelopes(release: Release, cells: Cells, placed: _Placed, findings: Findings) -> None:
+def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings) -> None:
     findings.check(
         "every envelope holds its series and is no wider than they and the stated rounding explain"
     )
-    instants = release.manifest["series"]["instants"]
-    part = [instants.index(name) for name in release.manifest["series"]["values"]]
-    groups, example = np.unique(cells.group, return_index=True)
-    low, high = (bound[example] for bound in envelopes_of(release))
-    member = np.flatnonzero(np.isin(placed.group, groups))
-    place = np.searchsorted(groups, placed.group[member])
-    order = np.argsort(place, kind="stable")
-    member, place = member[order], place[order]
-    begins = np.flatnonzero(np.diff(place, prepend=_NONE))
+    runs, matrix = evidence.runs, evidence.series.matrix
+    digits = evidence.release.manifest["parameters"]["round_outward"]
+    groups, example = np.unique(runs.group, return_index=True)
+    # The members of each published group, one group after the other.
+    member = np.flatnonzero(np.isin(assigned.group, groups))
+    member = member[np.argsort(assigned.group[member], kind="stable")]
+    begins = np.flatnonzero(np.diff(assigned.group[member], prepend=ABSENT))
     if not len(begins):
         return
-    found, digits = place[begins], release.manifest["parameters"]["round_outward"]
+    index = np.searchsorted(groups, assigned.group[member])
+    low, high = runs.low[example][index], runs.high[example][index]
     outside = np.zeros(len(member), dtype=bool)
-    loose = np.zeros(len(found), dtype=bool)
-    for column, instant in enumerate(part):
-        values = placed.series.matrix[member, instant]
-        outside |= (values < low[place, column]) | (values > high[place, column])
+    wide = np.zeros(len(begins), dtype=bool)
+    for column, instant in enumerate(runs.values):
+        values, lower, upper = matrix[member, instant], low[:, column], high[:, column]
+        outside |= (values < lower) | (values > upper)
         least, most = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
-        loose |= ~is_nearest_below(low[found, column], least, digits) & (low[found, column] <= least)
-        loose |= ~is_nearest_below(-high[found, column], -most, digits) & (high[found, column] >= most)
-    if outside.any():
-        findings.refuse(
-            "outside-envelope",
-            f"{counted(int(outside.sum()), 'series', 'series')} not within the envelope of its group",
-        )
-    if loose.any():
-        findings.refuse(
-            "envelope-wide",
-            f"{counted(int(loose.sum()), 'group')} with a wider envelope than series and rounding explain",
-        )
+        lower, upper = lower[begins], upper[begins]
+        wide |= ~is_nearest_below(lower, least, digits) & (lower <= least)
+        wide |= ~is_nearest_below(-upper, -most, digits) & (upper >= most)
+    findings.expect("outside-envelope", not outside.any(), series=_series(outside.sum()))
+    findings.expect("envelope-wide", not wide.any(), groups=int(wide.sum()))
 
 
-def _check_patterns(release: Release, cells: Cells, placed: _Placed, findings: Findings) -> None:
+def _check_patterns(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
-    stated = release.manifest["series"]
-    part = np.array([stated["instants"].index(name) for name in stated["pattern"]], dtype=np.int64)
-    there = np.flatnonzero(placed.cell != _NONE)
-    wrong = not_own(
-        placed.series.matrix[there], stated["center"], part, cells.symbols, cells.levels, placed.cell[there]
-    )
-    if wrong.any():
-        findings.refuse(
-            "pattern-not-own",
-            f"{counted(int(wrong.sum()), 'series', 'series')} under a pattern that is not its own",
-        )
+    inside = np.flatnonzero(assigned.cell != ABSENT)
+    matrix, cell = evidence.series.matrix, assigned.cell
+    wrong = 0
+    for start in range(0, len(inside), _BLOCK):
+        block = inside[start : start + _BLOCK]
+        z = _normalised(matrix[block], evidence.runs.center)[:, evidence.runs.pattern]
+        wrong += int((~_within(z, cells.symbols[cell[block]], cells.levels[cell[block]])).sum())
+    findings.expect("pattern-not-own", not wrong, series=_series(wrong))
+
+
+def _within(z: Floats, symbols: Symbols, levels: Symbols) -> Mask:
+    """Which series have every symbol as their own."""
+    below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
+    return np.asarray(~(below | above).any(axis=1))
+
+
+def _normalised(matrix: Floats, center: str) -> Floats:
+    """Values less the centre in population deviations, 0 where a series is constant.
+
+    The least value is taken off first, in halves that cannot overflow: differences of near values are exact,
+    and the deviation of n values is at least their range by the root of 2n. Rounding stays far below `_CLOSE`
+    for series of any size.
+    """
+    halves = matrix / 2
+    rise = halves - halves.min(axis=1, keepdims=True)
+    reach = rise.max(axis=1, keepdims=True)
+    flat = reach == 0
+    rise = rise / np.where(flat, 1.0, reach)
+    middle = (np.median if center == "median" else np.mean)(rise, axis=1, keepdims=True)
+    z = (rise - middle) / np.where(flat, 1.0, rise.std(axis=1, keepdims=True))
+    return np.where(flat, 0.0, z)
+
+
+def _borders() -> Floats:
+    """Per level the lower border of every symbol, then the upper of the last; infinite at the ends."""
+    normal = NormalDist()
+    table = np.full((MOST_LEVELS + 1, MOST_LEVELS + 1), np.inf)
+    for level in range(1, MOST_LEVELS + 1):
+        table[level, 0] = -np.inf
+        table[level, 1:level] = [normal.inv_cdf(step / level) for step in range(1, level)]
+    return table
+
+
+_BORDERS = _borders()
+
+
+def _check_values(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
+    findings.check("the sensitive and kept values of every cell are those of its series, row by row")
+    release, original = evidence.release, evidence.private.original
+    inside = np.flatnonzero(assigned.cell != ABSENT)
+    row, cell = evidence.series.row[inside], assigned.cell[inside]
+    perturbed = set(release.manifest["series"]["perturbed"])
+    unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
+    changed: dict[str, Sides] = {}
+    for name in columns_of(release, "sensitive", "keep"):
+        before = encode(column_of(original.data, name))
+        after = encode(column_of(release.parts["data"], name))
+        try:
+            before, after = align(Coded(before.codes[row], before.values), after)
+        except InputError:
+            findings.expect("row-values:type", False, name=name)
+            return
+        sides = (before.codes, after.codes, max(before.size, 1))
+        if name in perturbed:
+            changed[name] = sides
+        else:
+            unchanged.append(sides)
+    surplus, missing = _differing(unchanged)
+    same = findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
+    if same and changed:
+        _check_changed(release.manifest["guarantee"]["l"], cells, unchanged, changed, findings)
+
+
+def _differing(columns: list[Sides]) -> tuple[int, int]:
+    """How many rows are only in the release, and only in the original."""
+    before, after, count = fold_both(columns)
+    difference = np.bincount(after, minlength=count) - np.bincount(before, minlength=count)
+    return int(np.clip(difference, 0, None).sum()), int(np.clip(-difference, 0, None).sum())
+
+
+def _check_changed(
+    l: int, cells: Cells, unchanged: list[Sides], changed: dict[str, Sides], findings: Findings
+) -> None:
+    findings.check("no more values differ from the original than l makes necessary")
+    in_cell, needed = unchanged[0], 0
+    for name, sides in changed.items():
+        excess = _excess(in_cell[0], sides, cells.rows, l)
+        wrong = int((_new_values(in_cell, sides) > excess).sum())
+        findings.expect("changed-values:cell", not wrong, cells=wrong, name=name, l=l)
+        needed += int(excess.sum())
+    rows, _ = _differing([*unchanged, *changed.values()])
+    findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
+
+
+def _excess(cell: Integers, sides: Sides, rows: Integers, l: int) -> Integers:
+    """Per cell how many original values occur more often than one in l."""
+    owner, _, count = distinct_pairs(cell, sides[0], sides[2])
+    excess = np.clip(count - rows[owner] // l, 0, None)
+    return np.bincount(owner, weights=excess, minlength=len(rows)).astype(np.int64)
+
+
+def _new_values(in_cell: Sides, sides: Sides) -> Integers:
+    """Per cell how many published values are not among the original ones."""
+    before, after, keys = fold_both([in_cell, sides])
+    surplus = np.clip(np.bincount(after, minlength=keys) - np.bincount(before, minlength=keys), 0, None)
+    owner = np.zeros(keys, dtype=np.int64)
+    owner[before], owner[after] = in_cell[0], in_cell[1]
+    return np.bincount(owner, weights=surplus, minlength=in_cell[2]).astype(np.int64)
+
+
+# A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what
+# a looser test lets pass could carry a message. Decimals are read from Python's texts, which are exact.
+
+
+def too_long(bounds: Floats, digits: int) -> Mask:
+    """Where a number has more significant digits.
+
+    >>> too_long(np.array([0.123, 0.12300000000000001, 1240.0, 0.0]), 3).tolist()
+    [False, True, False, False]
+    """
+    return _each(bounds, lambda bound: float(f"{bound:.{digits - 1}e}") != bound, bool)
+
+
+def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Mask:
+    """Where no number of this many digits, or no number at all, is above a bound and not above its value.
+
+    >>> is_nearest_below(np.array([0.123, 0.122, 5.0]), np.array([0.1235, 0.1235, 5.0]), 3).tolist()
+    [True, False, True]
+    """
+    if digits is None:
+        return np.asarray(bounds == values)
+    above = _each(bounds, lambda bound: _next_above(bound, digits), float)
+    return np.asarray(np.where(bounds == 0, values == 0, values < above))
+
+
+def _next_above(bound: float, digits: int) -> float:
+    """The next number of this many digits above one that is not 0."""
+    head, _, power = f"{bound:.{digits - 1}e}".partition("e")
+    number, last = int(head.replace(".", "")), int(power) - digits + 1
+    if number == -(10 ** (digits - 1)):  # towards 0 the digits of a shorter number are finer
+        number, last = 10 * number, last - 1
+    return float(f"{number + 1}e{last}")
+
+
+def _each(bounds: Floats, function: Callable[[float], Any], kind: type) -> npt.NDArray[Any]:
+    """The function of every bound, computed once per different number: bounds of few digits are few."""
+    different, index = np.unique(bounds, return_inverse=True)
+    answers: npt.NDArray[Any] = np.array([function(bound) for bound in different.tolist()], dtype=kind)
+    return answers[index.reshape(bounds.shape)]
+
+
+def _series(count: int) -> str:
+    return counted(int(count), "series", "series")

@@ -1,4 +1,4 @@
-"""What may be asked about a shape, by name (Shou et al. 2013, Definition 1).
+"""The features of a shape that questions can name (Shou et al. 2013, Definition 1).
 
 A pattern is a vector of features, each a number computed from the z-normalised values of a series:
 
@@ -9,8 +9,8 @@ A pattern is a vector of features, each a number computed from the z-normalised 
 | `slope` | the slope of the straight line through the series, per instant | `"slope"` |
 | `peak-to-trough` | the highest value less the lowest | `"peak-to-trough"` |
 
-`FEATURES` holds them; another one is an entry with the same three functions. Bounds are by interval
-arithmetic: whatever the values are within their bounds, the feature lies within its own.
+`FEATURES` has them; a further one is an entry with the same functions. Bounds are by interval arithmetic: for
+any values within their bounds, the feature is within its bounds.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from timeveil.errors import ParameterError
-from timeveil.models.series.judges.published import Floats
+from timeveil.models.series.original import Floats
 
 Weights = Callable[[tuple[str, ...], Any], Floats]
 TINY = 1e-12
 ROUNDING = 1e-9
-"""What rounding may have moved a distance by; its bounds are taken to be wider by so much."""
+"""The rounding error of a distance; its bounds are taken to be this much wider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
     """One way to describe a shape.
 
-    `keys` lists what can be asked for, given the names of the instants. `value` computes one of them per
-    row of z-normalised values, `bounds` what it can be when each value lies between two others. `angle`
-    compares shapes by all of them together; None where there is but one.
+    `keys` describes the features by the names of the instants, `has` tests for one. `value` computes one per
+    row of z-normalised values, `bounds` what it can be when each value is between two others. `angle`
+    compares shapes by all features together; None where there is only one.
     """
 
     keys: Callable[[tuple[str, ...]], str]
-    knows: Callable[[tuple[str, ...], Hashable], bool]
+    has: Callable[[tuple[str, ...], Hashable], bool]
     value: Callable[[tuple[str, ...], Any, Floats], Floats]
     bounds: Callable[[tuple[str, ...], Any, Floats, Floats], tuple[Floats, Floats]]
     angle: Angle | None = None
@@ -52,7 +53,7 @@ class Angle:
     """How far apart the feature vectors of two shapes point: 1 less the cosine between them.
 
     `vector` gives the features of each row, `back` turns weights on the features into weights on the
-    values, `lengths` bounds the length of the vector when each value lies between two others.
+    values, `lengths` bounds the length of the vector when each value is between two others.
     """
 
     vector: Callable[[Floats], Floats]
@@ -69,12 +70,12 @@ class Angle:
 
     def distances(self, z: Floats, like: Floats) -> Floats:
         """The distance of each row from one direction: 0 if neither has one, 1 if only one of them has."""
-        ours = self.directions(z)
-        flat, straight = ~ours.any(axis=1), bool(like.any())
-        return np.where(flat, float(straight), 1.0 - ours @ like if straight else 1.0)
+        directions = self.directions(z)
+        flat, straight = ~directions.any(axis=1), bool(like.any())
+        return np.where(flat, float(straight), 1.0 - directions @ like if straight else 1.0)
 
     def distance_bounds(self, low: Floats, high: Floats, like: Floats) -> tuple[Floats, Floats]:
-        """What the distance from one direction can be, each value lying between its bounds."""
+        """What the distance from one direction can be, each value being between its bounds."""
         may_be_flat, flat = ((low <= 0) & (high >= 0)).all(axis=1), low.shape[1] < 2
         straight = bool(like.any())
         if not straight:
@@ -92,12 +93,16 @@ class Angle:
 
 
 def _is_pair(instants: tuple[str, ...], key: Hashable) -> bool:
-    known = isinstance(key, tuple) and len(key) == 2 and all(name in instants for name in key)
-    return known and key[0] != key[1]  # type: ignore[index]
+    return (
+        isinstance(key, tuple)
+        and len(key) == 2
+        and all(name in instants for name in key)
+        and key[0] != key[1]
+    )
 
 
 def _follows(instants: tuple[str, ...], key: Hashable) -> bool:
-    return _is_pair(instants, key) and instants.index(key[1]) == instants.index(key[0]) + 1  # type: ignore[index]
+    return isinstance(key, tuple) and key in pairwise(instants)
 
 
 def _pair_weights(instants: tuple[str, ...], key: tuple[str, str]) -> Floats:
@@ -115,9 +120,10 @@ def _slope_weights(instants: tuple[str, ...], _key: object) -> Floats:
 
 def _linear(weights: Weights) -> dict[str, Any]:
     def value(instants: tuple[str, ...], key: Any, z: Floats) -> Floats:
-        used = np.flatnonzero(weights(instants, key))
-        found: Floats = z[:, used] @ weights(instants, key)[used]
-        return found
+        weight = weights(instants, key)
+        used = np.flatnonzero(weight)
+        sums: Floats = z[:, used] @ weight[used]
+        return sums
 
     def bounds(instants: tuple[str, ...], key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         return linear_bounds(weights(instants, key), low, high)
@@ -129,7 +135,7 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     """What a weighted sum of z-normalised values can be, each between its bounds.
 
     Their squares add up to the number of instants n, so that a sum with centred weights w is at most
-    sqrt(n) * |w|, too; where w is not centred, this does not hold and must not be asked for.
+    sqrt(n) * |w|, too. Weights that are not centred must not be used here.
 
     >>> low, high = linear_bounds(np.array([1.0, -1.0]), np.array([[0.0, -1.0]]), np.array([[2.0, 0.0]]))
     >>> low.round(6).tolist(), high.round(6).tolist()
@@ -193,29 +199,29 @@ def _steps_of(instants: tuple[str, ...]) -> str:
     return f"pairs of instants that follow each other, such as {instants[:2]!r}"
 
 
-def _called(name: str) -> dict[str, Any]:
-    return {"keys": lambda _: f'"{name}"', "knows": lambda _, key: key == name}
+def _single(name: str) -> dict[str, Any]:
+    return {"keys": lambda _: f'"{name}"', "has": lambda _, key: key == name}
 
 
 _DIFFERENCES = Angle(_centred, back=lambda weights: weights, lengths=_lengths)
 _STEPS = Angle(_steps, back=_from_steps, lengths=_step_lengths)
 
 FEATURES: dict[str, Feature] = {
-    "differences": Feature(keys=_pairs_of, knows=_is_pair, angle=_DIFFERENCES, **_linear(_pair_weights)),
-    "adjacent": Feature(keys=_steps_of, knows=_follows, angle=_STEPS, **_linear(_pair_weights)),
-    "slope": Feature(**_called("slope"), **_linear(_slope_weights)),
+    "differences": Feature(keys=_pairs_of, has=_is_pair, angle=_DIFFERENCES, **_linear(_pair_weights)),
+    "adjacent": Feature(keys=_steps_of, has=_follows, angle=_STEPS, **_linear(_pair_weights)),
+    "slope": Feature(**_single("slope"), **_linear(_slope_weights)),
     "peak-to-trough": Feature(
-        **_called("peak-to-trough"),
+        **_single("peak-to-trough"),
         value=_spread,
         bounds=_spread_bounds,
     ),
 }
 
 
-def told(key: Hashable) -> str:
-    """What is asked for, in words.
+def feature_label(key: Hashable) -> str:
+    """A feature in words.
 
-    >>> told(("h08", "h20")), told("slope")
+    >>> feature_label(("h08", "h20")), feature_label("slope")
     ('`h08` less `h20`', '`slope`')
     """
     return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
@@ -230,7 +236,7 @@ def feature(name: str) -> Feature:
     if name not in FEATURES:
         raise ParameterError(
             f"there are no features called `{name}`",
-            hint=f"take one of {', '.join(FEATURES)}",
+            hint=f"use one of {', '.join(FEATURES)}",
             code="bad-parameter",
         )
     return FEATURES[name]

@@ -1,4 +1,4 @@
-"""Does the manifest of a series release agree with itself and with the columns of its table?"""
+"""The closed shape of a series release's manifest, and whether it agrees with itself and with its table."""
 
 from __future__ import annotations
 
@@ -8,45 +8,124 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import faults, stated_type
+from timeveil.evidence.manifest import (
+    COUNT,
+    FLAG,
+    NAMES_OR_NULL,
+    TABLE,
+    TEXT,
+    TOOL_NAME,
+    Each,
+    Kind,
+    Record,
+    one_of,
+    stated_type,
+)
 from timeveil.evidence.published import columns_of, schema_of
-from timeveil.models.series.judges.shape import OWN_PATTERNS, SERIES_MANIFEST, USED
+from timeveil.models.series.evidence import GROUP, LEVEL, MOST_LEVELS, PATTERN
 
-GROUP, PATTERN, LEVEL = "group", "pattern", "level"
-_TOLD = 20
+ROLES = ("group", "low", "high", "pattern", "level", "sensitive", "keep")
+METHODS = {
+    "adaptive": ("shape_weight", "effort"),
+    "kapra": ("adoption", "exact"),
+    "naive": (),
+    "representative": ("shape_weight", "effort"),
+}
+"""Every method with the parameters that not all methods have; elsewhere they are null."""
+OWN_PATTERNS = ("adaptive", "kapra")
+"""The methods that publish no pattern but that of each series."""
 
 
-def check_shape(release: Release, findings: Findings) -> bool:
-    """The manifest has the shape of a series release's: every section, and nothing that is not known."""
-    findings.check("the manifest has every section, and nothing else")
-    found = list(faults(release.manifest, SERIES_MANIFEST))
-    for fault in found[:_TOLD]:
-        findings.refuse("manifest", fault)
-    if len(found) > _TOLD:
-        findings.refuse("manifest", f"{len(found) - _TOLD} more faults in the manifest")
-    return not found
+def _or_null(kind: Kind) -> Kind:
+    return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
+
+
+def _from_to(least: int, most: int, *kinds: type) -> Kind:
+    """A number in bounds: a number without bounds could carry a message."""
+    return Kind(
+        f"a number from {least} to {most:,}", lambda value: type(value) in kinds and least <= value <= most
+    )
+
+
+_CENTER = one_of("mean", "median")
+
+MANIFEST = Record(
+    {
+        "format": one_of(1),
+        "model": one_of("series"),
+        "tool": TOOL_NAME,
+        "guarantee": Record({"name": one_of("kp-anonymity"), "k": COUNT, "p": COUNT, "l": _or_null(COUNT)}),
+        "series": Record(
+            {
+                "instants": Each(TEXT),
+                "values": Each(TEXT),
+                "pattern": Each(TEXT),
+                "center": _CENTER,
+                "levels": one_of("one", "each"),
+                "own_patterns": FLAG,
+                "perturbed": Each(TEXT),
+            }
+        ),
+        "columns": Each(Record({"name": TEXT, "role": one_of(*ROLES), "type": TEXT})),
+        "parameters": Record(
+            {
+                "k": COUNT,
+                "p": COUNT,
+                "l": _or_null(COUNT),
+                "method": one_of(*METHODS),
+                "max_level": _from_to(1, MOST_LEVELS, int),
+                "center": _CENTER,
+                "round_outward": _or_null(_from_to(1, 15, int)),
+                "shape_weight": _or_null(_from_to(0, 1_000_000, int, float)),
+                "effort": _or_null(_from_to(0, 1_000, int)),
+                "fill": _or_null(one_of("forward", "linear", "drop")),
+                "publish_values": NAMES_OR_NULL,
+                "publish_pattern": NAMES_OR_NULL,
+            },
+            optional={"adoption": _or_null(FLAG), "exact": _or_null(FLAG)},  # of version 0.1
+        ),
+        "counts": Record(dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT)),
+    },
+    optional={"tables": TABLE},  # what `write` adds and `open_release` has checked
+)
+
+SENTENCES = {
+    "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
+    "columns:head": "the first columns are not group, bounds of each instant, pattern and level",
+    "columns:level": f"column `{LEVEL}` does not hold {{expected}} per row, as stated",
+    "columns:letters": f"column `{PATTERN}` does not hold letters",
+    "columns:numbers": "column `{name}` does not hold numbers",
+    "columns:order": "the columns are not in the stated order",
+    "columns:tail": "the other columns are not the sensitive ones and then those to keep",
+    "columns:type": "column `{name}` is not of the stated type",
+    "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the guarantee",
+    "statements:center": "the manifest states two centres",
+    "statements:instants": "the manifest has no instants, or one of them twice",
+    "statements:levels": "the manifest states {stated}, unlike its method",
+    "statements:own": "the manifest {stated} each series' own, unlike its method",
+    "statements:parameter": "the manifest states `{name}`, or leaves it out, unlike its method",
+    "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
+    "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
+    "statements:published": "`series.{name}` of the manifest is not what `{parameter}` selects",
+    "tables": "the release has {tables:table}, not `data` alone",
+}
 
 
 def check_columns(release: Release, findings: Findings) -> bool:
     """The table has the stated columns, each with its type, and no other."""
     findings.check("the table has exactly the columns, roles and types of the manifest")
-    if set(release.parts) != {"data"}:
-        findings.refuse("tables", f"the release has {counted(len(release.parts), 'table')}, not `data` alone")
-        if "data" not in release.parts:
-            return False
-    before, schema, stated = len(findings.violations), schema_of(release), release.manifest["columns"]
-    names = [column["name"] for column in stated]
+    findings.expect("tables", set(release.parts) == {"data"}, tables=len(release.parts))
+    if "data" not in release.parts:
+        return False
+    before, schema = len(findings.violations), schema_of(release)
+    names = [column["name"] for column in release.manifest["columns"]]
     extra = [name for name in schema.names if name not in names]
     missing = [name for name in names if name not in schema.names]
-    if extra:
-        findings.refuse("columns", f"the table has columns the manifest does not state: {', '.join(extra)}")
-    if missing:
-        findings.refuse("columns", f"the table lacks columns the manifest states: {', '.join(missing)}")
-    if not (extra or missing) and schema.names != names:
-        findings.refuse("columns", "the columns do not stand in the stated order")
+    findings.expect("columns:extra", not extra, names=", ".join(extra))
+    findings.expect("columns:missing", not missing, names=", ".join(missing))
+    findings.expect("columns:order", extra or missing or schema.names == names)
     _check_roles(release.manifest, findings)
     if len(findings.violations) == before:
         _check_types(release, findings)
@@ -54,96 +133,65 @@ def check_columns(release: Release, findings: Findings) -> bool:
 
 
 def _check_roles(manifest: Mapping[str, Any], findings: Findings) -> None:
-    """One group, a low and a high per instant of values, one pattern and one level, then what is kept."""
-    columns, values = manifest["columns"], manifest["series"]["values"]
+    """One group, a low and a high per instant of values, one pattern and one level, then the attributes."""
+    values = manifest["series"]["values"]
     bounds = [(f"{name}_{end}", role) for name in values for end, role in (("lo", "low"), ("hi", "high"))]
-    wanted = [(GROUP, "group"), *bounds, (PATTERN, "pattern"), (LEVEL, "level")]
-    head = [(column["name"], column["role"]) for column in columns[: len(wanted)]]
-    rest = [column["role"] for column in columns[len(wanted) :]]
-    if head != wanted:
-        findings.refuse(
-            "columns",
-            "the first columns are not the group, the bounds of each instant, the pattern and its level",
-        )
-    if set(rest) - {"sensitive", "keep"} or rest != sorted(rest, reverse=True):
-        findings.refuse("columns", "the other columns are not the sensitive ones and then those to keep")
+    expected = [(GROUP, "group"), *bounds, (PATTERN, "pattern"), (LEVEL, "level")]
+    columns = [(column["name"], column["role"]) for column in manifest["columns"]]
+    attributes = [role for _, role in columns[len(expected) :]]
+    findings.expect("columns:head", columns[: len(expected)] == expected)
+    in_order = attributes == sorted(attributes, reverse=True)
+    findings.expect("columns:tail", in_order and not set(attributes) - {"sensitive", "keep"})
 
 
 def _check_types(release: Release, findings: Findings) -> None:
     schema, each = schema_of(release), release.manifest["series"]["levels"] == "each"
-    by_name = {column["name"]: column["type"] for column in release.manifest["columns"]}
-    for column in release.manifest["columns"]:
-        kind = schema.field(column["name"]).type
-        if stated_type(column["type"]) not in (str(kind), str(plain_type(kind)), _list_name(kind)):
-            findings.refuse("columns", f"column `{column['name']}` is not of the stated type")
+    stated = {column["name"]: stated_type(column["type"]) for column in release.manifest["columns"]}
+    for name, text in stated.items():
+        kind = schema.field(name).type
+        # The items of a list may be called anything.
+        listed = f"list<{kind.value_type}>" if pa.types.is_list(kind) else None
+        findings.expect("columns:type", text in (str(kind), str(plain_type(kind)), listed), name=name)
     for name in columns_of(release, "low", "high"):
-        if schema.field(name).type != pa.float64():
-            findings.refuse("columns", f"column `{name}` does not hold numbers")
-    if stated_type(by_name[GROUP]) != str(pa.int32()):
-        findings.refuse("columns", f"column `{GROUP}` is not stated to hold whole numbers of 32 bits")
-    if plain_type(schema.field(PATTERN).type) != pa.string():
-        findings.refuse("columns", f"column `{PATTERN}` does not hold letters")
+        findings.expect("columns:numbers", schema.field(name).type == pa.float64(), name=name)
+    findings.expect("columns:group", stated[GROUP] == str(pa.int32()))
+    findings.expect("columns:letters", plain_type(schema.field(PATTERN).type) == pa.string())
     level = schema.field(LEVEL).type
-    whole = (level.value_type if each and pa.types.is_list(level) else level) == pa.int16()
-    if pa.types.is_list(level) != each or not whole:
-        what = "a list of whole numbers of 16 bits" if each else "a whole number of 16 bits"
-        findings.refuse("columns", f"column `{LEVEL}` does not hold {what} per row, as is stated")
+    listed = pa.types.is_list(level)
+    expected = "a list of whole numbers of 16 bits" if each else "a whole number of 16 bits"
+    fits = listed == each and (level.value_type if listed else level) == pa.int16()
+    findings.expect("columns:level", fits, expected=expected)
 
 
-def _list_name(kind: pa.DataType) -> str | None:
-    """The name of a list type, whatever its items are called."""
-    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else None
-
-
-def check_statements(release: Release, findings: Findings) -> None:
-    """What the manifest says in two places is the same."""
+def check_statements(release: Release, findings: Findings) -> bool:
+    """What the manifest says in two sections is the same."""
     findings.check("the manifest agrees with itself")
-    manifest, series, parameters = (
-        release.manifest,
-        release.manifest["series"],
-        release.manifest["parameters"],
-    )
-    if dict(manifest["guarantee"]) != release.guarantee.as_dict():
-        findings.refuse("guarantee", "the manifest states another guarantee than the release")
+    manifest, guarantee = release.manifest, release.guarantee.as_dict()
+    series, parameters = manifest["series"], manifest["parameters"]
+    findings.expect("guarantee", dict(manifest["guarantee"]) == guarantee)
     for name in ("k", "p", "l"):
-        if parameters[name] != release.guarantee.as_dict()[name]:
-            findings.refuse(
-                "guarantee", f"`parameters.{name}` of the manifest is not the {name} of the guarantee"
-            )
-    _check_instants(series, findings)
-    for part, asked in (("values", "publish_values"), ("pattern", "publish_pattern")):
-        if list(series[part]) != list(series["instants"] if parameters[asked] is None else parameters[asked]):
-            findings.refuse("statements", f"`series.{part}` of the manifest is not what `{asked}` asked for")
-    if series["center"] != parameters["center"]:
-        findings.refuse("statements", "the manifest states two centres")
-    if series["own_patterns"] != (parameters["method"] in OWN_PATTERNS):
-        said = "says that patterns are" if series["own_patterns"] else "does not say that patterns are"
-        findings.refuse("statements", f"the manifest {said} each record's own, unlike its method")
-    if (series["levels"] == "each") != (parameters["method"] == "adaptive"):
-        said = "a level per instant" if series["levels"] == "each" else "one level per pattern"
-        findings.refuse("statements", f"the manifest states {said}, unlike its method")
-    for name in sorted({name for names in USED.values() for name in names}):
-        if (parameters[name] is not None) != (name in USED[parameters["method"]]):
-            findings.refuse(
-                "statements", f"the manifest states `{name}`, or leaves it out, unlike its method"
-            )
-    strange = [name for name in series["perturbed"] if name not in columns_of(release, "sensitive")]
-    if strange or (series["perturbed"] and parameters["l"] is None):
-        findings.refuse(
-            "statements", "the manifest states changed values of columns for which no l is promised"
+        findings.expect("guarantee:parameter", parameters[name] == guarantee[name], name=name)
+    before, instants, method = len(findings.violations), list(series["instants"]), parameters["method"]
+    findings.expect("statements:instants", instants and len(set(instants)) == len(instants))
+    for name, parameter in (("values", "publish_values"), ("pattern", "publish_pattern")):
+        part, selected = list(series[name]), parameters[parameter]
+        in_order = [instant for instant in instants if instant in set(part)]
+        findings.expect("statements:part", part and part == in_order, name=name)
+        findings.expect(
+            "statements:published",
+            part == list(instants if selected is None else selected),
+            name=name,
+            parameter=parameter,
         )
-
-
-def _check_instants(series: Mapping[str, Any], findings: Findings) -> None:
-    instants = list(series["instants"])
-    if len(set(instants)) != len(instants) or not instants:
-        findings.refuse("statements", "the instants of the manifest are none, or one stands there twice")
-    for name in ("values", "pattern"):
-        part = [instant for instant in instants if instant in set(series[name])]
-        if part != list(series[name]) or not part:
-            findings.refuse(
-                "statements", f"`series.{name}` of the manifest is no part of its instants, in order"
-            )
-
-
-MANIFEST = SERIES_MANIFEST
+    findings.expect("statements:center", series["center"] == parameters["center"])
+    own, each = series["own_patterns"], series["levels"] == "each"
+    words = "states that patterns are" if own else "does not state that patterns are"
+    findings.expect("statements:own", own == (method in OWN_PATTERNS), stated=words)
+    words = "a level per instant" if each else "one level per pattern"
+    findings.expect("statements:levels", each == (method == "adaptive"), stated=words)
+    for name in sorted({name for names in METHODS.values() for name in names} & set(parameters)):
+        stated = parameters[name] is not None
+        findings.expect("statements:parameter", stated == (name in METHODS[method]), name=name)
+    allowed = set() if parameters["l"] is None else set(columns_of(release, "sensitive"))
+    findings.expect("statements:perturbed", set(series["perturbed"]) <= allowed)
+    return len(findings.violations) == before

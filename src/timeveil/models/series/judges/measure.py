@@ -1,17 +1,200 @@
-"""What a release of series lost."""
+"""What a series release lost against the original."""
 
 from __future__ import annotations
 
-from timeveil.domain.progress import Progress, silent
-from timeveil.evidence.published import mismatch
-from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.loss import QueryError, SeriesLoss, measure_series
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
-__all__ = ["QueryError", "SeriesLoss", "measure"]
+import numpy as np
+
+from timeveil.domain.plain_data import as_dict
+from timeveil.domain.progress import Progress, silent
+from timeveil.models.series.evidence import Evidence, Records
+from timeveil.models.series.judges.workload import Outcome, ReleaseSummary, Workload
+from timeveil.models.series.original import ABSENT, Floats
+from timeveil.symbols.envelope import envelopes
+from timeveil.symbols.shape import pattern_distance
+
+TOLERANCE = 0.1
+"""The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """How far off the answers to `queries` random questions of one kind are.
+
+    `mean` and `median` are of the relative error of the count. Where the answer is a set of rows, `recall` is
+    the share of fitting rows that are in it, and `precision` the share of it that truly fits, on average over
+    the questions whose answer is not empty, which are a share of `answered`.
+    """
+
+    kind: str
+    queries: int
+    mean: float
+    median: float
+    precision: float | None = None
+    recall: float | None = None
+    answered: float | None = None
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLoss:
+    """What a series release lost; None where the part was not published.
+
+    `value_loss` is the mean over published series of the root mean square width of the envelope (Shou et al.
+    2013, eq. 2), over the instants whose values were published; `value_loss_unrounded` the same for the
+    envelopes before they were rounded outward, `value_span` the width of one envelope around all series.
+    `pattern_loss` is the mean distance of a series' shape from the published one (eq. 3): 1 less their
+    correlation, over the instants whose pattern was published. `level_mean` and `level_min` are of the
+    published symbols. `query_errors` has one entry per kind of question.
+    """
+
+    rows: int
+    suppressed: int
+    groups: int
+    cells: int
+    value_loss: float | None
+    value_loss_unrounded: float | None
+    value_span: float | None
+    pattern_loss: float | None
+    level_mean: float | None
+    level_min: int | None
+    query_errors: tuple[QueryError, ...]
+
+    @property
+    def suppressed_share(self) -> float:
+        """Share of all series that were suppressed."""
+        return self.suppressed / max(self.rows + self.suppressed, 1)
+
+    def query_error(self, kind: str) -> QueryError | None:
+        """The error of one kind of question, if it could be asked."""
+        return next((error for error in self.query_errors if error.kind == kind), None)
+
+    KEYS: ClassVar[tuple[str, ...]]
+    as_dict = as_dict
+
+
+SeriesLoss.KEYS = (*(field.name for field in fields(SeriesLoss)), "suppressed_share")
 
 
 def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress = silent) -> SeriesLoss:
-    """Compare a release of series with the original series in its ledger."""
-    if evidence.ledger is None:
-        raise mismatch("there is no ledger")
-    return measure_series(evidence.release, evidence.ledger, queries, seed, progress)
+    """Compare a release with the original series in its ledger."""
+    records = evidence.records
+    published, released = records.published, records.released
+    losses = pattern_losses(records)
+    pattern_loss = float(losses.mean()) if len(losses) else None
+    levels, share = published.levels, published.rows / max(len(released), 1)
+    return SeriesLoss(
+        rows=len(released),
+        suppressed=len(records.matrix) - len(released),
+        groups=len(np.unique(published.group)),
+        cells=len(published.rows),
+        value_loss=_weighed(widths(published.low, published.high), share),
+        value_loss_unrounded=_unrounded(records),
+        value_span=_span(records),
+        pattern_loss=pattern_loss,
+        level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
+        level_min=int(levels.min()) if levels.size else None,
+        query_errors=_query_errors(records, pattern_loss, queries, seed, progress),
+    )
+
+
+def widths(low: Floats, high: Floats) -> Floats:
+    """The root mean square width of envelopes (eq. 2).
+
+    >>> widths(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).round(4).tolist()
+    [3.5355]
+    """
+    if not low.shape[1]:
+        return np.zeros(0)
+    width = high - low
+    largest = width.max(axis=1, keepdims=True)
+    # Relative to the largest width, squares stay finite.
+    part = np.divide(width, largest, out=np.zeros_like(width), where=largest > 0)
+    rms: Floats = largest[:, 0] * np.sqrt(np.square(part).mean(axis=1))
+    return rms
+
+
+def pattern_losses(records: Records) -> Floats:
+    """Of each published series, the distance of its shape from the published one (eq. 3)."""
+    published, released = records.published, records.released
+    if len(published.pattern) == 0:
+        return np.zeros(0)
+    shapes, losses = published.shapes()[:, published.pattern], np.empty(len(released))
+    for start in range(0, len(released), _BLOCK):
+        block = released[start : start + _BLOCK]
+        original = records.matrix[block][:, published.pattern]
+        losses[start : start + _BLOCK] = pattern_distance(original, shapes[records.run[block]])
+    return losses
+
+
+def _weighed(numbers: Floats, share: Floats) -> float | None:
+    return float(numbers @ share) if len(numbers) else None
+
+
+def _unrounded(records: Records) -> float | None:
+    published = records.published
+    if not len(published.values) or not len(published.rows):
+        return None
+    number = np.unique(published.group, return_inverse=True)[1].ravel()
+    group = np.where(records.run >= 0, number[records.run], ABSENT)
+    exact = widths(*envelopes(records.matrix[:, published.values], group))
+    return _weighed(exact, np.bincount(group[group >= 0]) / len(records.released))
+
+
+def _span(records: Records) -> float | None:
+    values = records.matrix[:, records.published.values]
+    if not values.size:
+        return None
+    return float(widths(values.min(axis=0)[None, :], values.max(axis=0)[None, :])[0])
+
+
+def summary_of(records: Records) -> ReleaseSummary:
+    """A release as a workload reads it."""
+    published = records.published
+    shapes = published.shapes()[:, published.pattern]
+    return ReleaseSummary(
+        published.rows,
+        records.run,
+        published.values,
+        published.pattern,
+        published.low,
+        published.high,
+        shapes,
+    )
+
+
+def _query_errors(
+    records: Records, pattern_loss: float | None, queries: int, seed: int, progress: Progress
+) -> tuple[QueryError, ...]:
+    if not queries or not len(records.released):
+        return ()
+    workload = Workload(records.matrix, summary_of(records), records.published.center, progress)
+    rng = np.random.default_rng(seed)
+    errors = []
+    if workload.has_values:
+        errors.append(_query_error("range", workload.ranges(queries, rng)))
+    if workload.has_shapes and pattern_loss is not None:
+        errors.append(_query_error("pattern-range", workload.pattern_ranges(queries, rng)))
+        tolerance = pattern_loss * rng.uniform(1.0, 10.0, queries)
+        errors.append(_query_error("similarity", workload.similarities(tolerance, rng)))
+        fixed = np.full(queries, TOLERANCE)
+        errors.append(_query_error("similarity at one tolerance", workload.similarities(fixed, rng)))
+        if workload.has_values:
+            errors.append(_query_error("complex", workload.complex(fixed, rng)))
+    return tuple(errors)
+
+
+def _query_error(kind: str, outcome: Outcome) -> QueryError:
+    errors = outcome.errors()
+    numbers = len(errors), float(errors.mean()), float(np.median(errors))
+    if outcome.hits is None or outcome.answered is None:
+        return QueryError(kind, *numbers)
+    answered = outcome.answered > 0
+    recall = float((outcome.hits / np.maximum(outcome.truth, 1.0)).mean())
+    correct = outcome.hits[answered] / outcome.answered[answered]
+    precision = float(correct.mean()) if answered.any() else None
+    return QueryError(kind, *numbers, precision, recall, float(answered.mean()))

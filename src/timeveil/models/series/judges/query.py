@@ -1,21 +1,284 @@
-"""Answers about series."""
+"""Questions about series, by value, by shape or by both, answered from a release (Shou et al. 2013, §7.1).
+
+By value: the best guess spreads the series of an envelope evenly over it (for an estimated envelope, over the
+part between the lowest and the highest published bound); an envelope inside all ranges counts in full, one
+that touches them may count (`low` and `high`). By shape: the best guess takes the reconstructed pattern for
+the shape; where a pattern is that of each series, the values that its symbols allow show which series surely
+fit and which may. Suppressed series may fit any question.
+
+An instant left out of a customised release is replaced by what can be estimated of it.
+"""
 
 from __future__ import annotations
 
-from timeveil.domain.estimate import Estimate
-from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.answers import count_series
-from timeveil.models.series.judges.queries import (
-    Complex,
-    PatternRange,
-    PatternSimilarity,
-    RangeCount,
-    SeriesQuery,
-)
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+import numpy as np
+
+from timeveil.domain.estimate import Estimate
+from timeveil.errors import ParameterError
+from timeveil.evidence.codes import Integers
+from timeveil.models.series.evidence import Evidence, Published
+from timeveil.models.series.judges.estimate import (
+    Range,
+    ends,
+    estimated_ranges,
+    estimated_symbols,
+    extent_of,
+    number,
+    refuse_borrowed,
+    without_symbols,
+)
+from timeveil.models.series.judges.features import Feature, feature, feature_label
+from timeveil.models.series.original import Floats
+from timeveil.symbols.sax import reconstructed, z_normalised
+
+
+@dataclass(frozen=True, slots=True)
+class RangeCount:
+    """How many series have, at each instant named, a value in its range.
+
+    `ranges` has per instant a pair (lo, hi) that includes both ends; `None` leaves a side open.
+
+    >>> RangeCount({"2005": (100, 150), "2007": (None, 90)}).ranges["2005"]
+    (100, 150)
+    """
+
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRange:
+    """How many series have a shape with each feature named in its range (PRQ in the paper).
+
+    By default a feature is a difference of two z-normalised values: `{("2005", "2011"): (None, -1)}` asks for
+    series whose value in 2005 is at least one standard deviation of the series below that in 2011.
+    `features` selects other ones: `adjacent`, `slope`, `peak-to-trough`.
+
+    >>> PatternRange({("2005", "2011"): (None, -1)}).features
+    'differences'
+    """
+
+    differences: Mapping[Hashable, Range] = field(default_factory=dict)
+    features: str = "differences"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSimilarity:
+    """How many series have a shape like that of `like`, which has a number per instant (PSQ in the paper).
+
+    Shapes are compared by the cosine distance of their features, from 0 to 2; series at most `tolerance`
+    away count. For all differences of two instants, the default, the distance is 1 less the correlation; with
+    `features="adjacent"` rises and falls are compared.
+
+    >>> PatternSimilarity(like=[1, 2, 3, 3], tolerance=0.1).tolerance
+    0.1
+    """
+
+    like: Sequence[float]
+    tolerance: float
+    features: str = "differences"
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """How many series fit a question about their shape and one about their values.
+
+    >>> Complex(pattern=PatternSimilarity([1, 2], 0.1), range=RangeCount({"a": (0, 1)})).range.ranges
+    {'a': (0, 1)}
+    """
+
+    pattern: PatternRange | PatternSimilarity
+    range: RangeCount
+
+
+SeriesQuery: TypeAlias = RangeCount | PatternRange | PatternSimilarity | Complex
 QUERIES = (RangeCount, PatternRange, PatternSimilarity, Complex)
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Per run the share of its series that fit: expected, surely, and possibly."""
+
+    share: Floats
+    sure: Floats
+    possible: Floats
+
+    def __and__(self, other: Fit) -> Fit:
+        """Both conditions, taken to be independent within a run."""
+        return Fit(self.share * other.share, self.sure * other.sure, self.possible * other.possible)
+
+
 def answer(evidence: Evidence, query: SeriesQuery) -> Estimate:
-    """Answer a question about series."""
-    return count_series(evidence.release, query)
+    """Answer a question; the truth about all of the original is between `low` and `high`."""
+    published = evidence.published
+    fit = fits(published, query)
+    value, low, high = (float(published.rows @ part) for part in (fit.share, fit.sure, fit.possible))
+    # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
+    return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed)
+
+
+def fits(published: Published, query: SeriesQuery) -> Fit:
+    """How far each run fits a question."""
+    match query:
+        case RangeCount():
+            return _in_ranges(published, query)
+        case PatternRange():
+            return _with_features(published, query)
+        case PatternSimilarity():
+            return _similar(published, query)
+        case Complex(pattern=PatternRange() | PatternSimilarity(), range=RangeCount()):
+            return fits(published, query.pattern) & fits(published, query.range)
+        case _:
+            raise _bad(
+                "a complex question is one about shapes and one about values",
+                "give pattern=PatternRange(...) or PatternSimilarity(...), and range=RangeCount(...)",
+            )
+
+
+def _in_ranges(published: Published, query: RangeCount) -> Fit:
+    low, high = envelopes_at(published, published.index_of(list(query.ranges)))
+    extent = extent_of(published)
+    fit = _everyone(published)
+    for column, (name, span) in enumerate(query.ranges.items()):
+        least, most = ends(f"`{name}`", span)
+        part = spread(low[:, column], high[:, column], least, most)
+        inner_low, inner_high = (np.clip(side[:, column], *extent) for side in (low, high))
+        guess = spread(inner_low, inner_high, least, most).share
+        fit &= Fit(np.where(part.sure > 0, 1.0, guess * part.possible), part.sure, part.possible)
+    return fit
+
+
+def spread(low: Floats, high: Floats, least: float | Floats, most: float | Floats) -> Fit:
+    """Of values spread evenly over [low, high], those in [least, most].
+
+    Where an envelope has no end, there is no width to spread over: half is the guess where some may fit.
+
+    >>> fit = spread(np.array([0.0, 3.0]), np.array([4.0, 3.0]), 1.0, 3.0)
+    >>> fit.share.tolist(), fit.sure.tolist(), fit.possible.tolist()
+    ([0.5, 1.0], [0.0, 1.0], [1.0, 1.0])
+    """
+    sure, possible = (low >= least) & (high <= most), (low <= most) & (high >= least)
+    width = high - low
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip((np.minimum(high, most) - np.maximum(low, least)) / width, 0.0, 1.0)
+    share = np.where(np.isfinite(width) & (width > 0), share, (sure.astype(float) + possible) / 2)
+    return Fit(np.where(sure, 1.0, share * possible), sure.astype(float), possible.astype(float))
+
+
+def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floats]:
+    """Per run the envelope at some instants: the published one, or what can be estimated."""
+    low, high = (np.empty((len(published.rows), len(instants))) for _ in range(2))
+    direct = np.isin(instants, published.values)
+    columns = np.searchsorted(published.values, instants[direct])
+    low[:, direct], high[:, direct] = published.low[:, columns], published.high[:, columns]
+    if not direct.all():
+        missing = instants[~direct]
+        if not published.own_patterns or not len(published.values):
+            raise _not_published("values", published, missing)
+        low[:, ~direct], high[:, ~direct] = estimated_ranges(published, missing)
+    return low, high
+
+
+def shapes_at(published: Published, instants: Integers) -> Floats:
+    """Reconstructed z-normalised values, with estimated symbols where these instants have none."""
+    z = published.shapes()
+    missing = np.intersect1d(without_symbols(published), instants)
+    if len(missing):
+        refuse_borrowed(published)
+        neither = np.setdiff1d(missing, published.values)
+        if len(neither) or not len(published.pattern):
+            raise _not_published("symbols", published, neither if len(neither) else missing)
+        symbols, levels = estimated_symbols(published, missing)
+        z[:, missing] = reconstructed(symbols, levels[:, None])
+    return z
+
+
+def _with_features(published: Published, query: PatternRange) -> Fit:
+    asked = feature(query.features)
+    z = shapes_at(published, _instants_of(published, query, asked))
+    cells = published.wide_cells()
+    fit = _everyone(published)
+    for key, span in query.differences.items():
+        least, most = ends(feature_label(key), span)
+        value = asked.value(published.instants, key, z)
+        under, over = asked.bounds(published.instants, key, *cells)
+        parts = (
+            (value >= least) & (value <= most),
+            (under >= least) & (over <= most),
+            (under <= most) & (over >= least),
+        )
+        fit &= Fit(*(part.astype(float) for part in parts))
+    return _unless_borrowed(published, fit)
+
+
+def _instants_of(published: Published, query: PatternRange, asked: Feature) -> Integers:
+    """The instants that a question about features needs."""
+    for key in query.differences:
+        if not asked.has(published.instants, key):
+            raise _bad(
+                f"the features `{query.features}` of this release have no {feature_label(key)}",
+                f"ask for {asked.keys(published.instants)}",
+            )
+    if asked.angle is None:
+        return np.arange(published.size)
+    pairs = [key for key in query.differences if isinstance(key, tuple)]
+    return published.index_of(sorted({str(name) for pair in pairs for name in pair}))
+
+
+def _similar(published: Published, query: PatternSimilarity) -> Fit:
+    asked, tolerance = feature(query.features), number("tolerance", query.tolerance)
+    if tolerance < 0:
+        raise _bad(
+            "`tolerance` is below 0, and no shape is nearer than the same one",
+            "give a number from 0, the same shape, to 2, the opposite one",
+        )
+    if asked.angle is None:
+        raise _bad(
+            f"shapes cannot be compared by `{query.features}`, which is a single number",
+            'use {features="differences"} or {features="adjacent"}',
+        )
+    like = asked.angle.directions(z_normalised(_numbers(published, query.like)))[0]
+    distance = asked.angle.distances(shapes_at(published, np.arange(published.size)), like)
+    nearest, furthest = asked.angle.distance_bounds(*published.wide_cells(), like)
+    parts = (distance <= tolerance, furthest <= tolerance, nearest <= tolerance)
+    return _unless_borrowed(published, Fit(*(part.astype(float) for part in parts)))
+
+
+def _numbers(published: Published, like: Sequence[float]) -> Floats:
+    numbers = [number("a number of `like`", item) for item in like]
+    finite = int(np.isfinite(numbers).sum())
+    if len(numbers) != published.size or finite != published.size:
+        raise _bad(
+            f"`like` has {len(numbers):,} numbers, of which {finite:,} are finite; "
+            f"a series of this release has {published.size:,} instants",
+            "give one number for each instant, published or not",
+        )
+    return np.array([numbers])
+
+
+def _everyone(published: Published) -> Fit:
+    ones = np.ones(len(published.rows))
+    return Fit(ones, ones, ones)
+
+
+def _unless_borrowed(published: Published, fit: Fit) -> Fit:
+    """Nothing is sure of a shape where the pattern need not be that of each series."""
+    if published.own_patterns:
+        return fit
+    return Fit(fit.share, np.zeros(len(published.rows)), np.ones(len(published.rows)))
+
+
+def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:
+    names = ", ".join(published.instants[instant] for instant in missing[:12])
+    return ParameterError(
+        f"{part} at {names} were not published and cannot be estimated from this release",
+        hint=f"ask about instants whose {'values were' if part == 'values' else 'pattern was'} published",
+        code="not-published",
+    )
+
+
+def _bad(message: str, hint: str) -> ParameterError:
+    return ParameterError(message, hint=hint, code="bad-parameter")

@@ -1,19 +1,19 @@
 """What is known of the centre and the deviation of series, and of values that follow from them.
 
-A value is centre + deviation * z. Of some instants it is known that the value lies in [low, high] and z
-in [below, above]; so, for each,
+A value is centre + deviation * z. Of some instants the value is known to be in [low, high] and z in
+[below, above]; so, for each,
 
     low <= centre + deviation * above      and      centre + deviation * below <= high,
 
-with a deviation of at least 0, and at most half of the span in which all values lie: a linear program in
-two variables (Shou et al. 2013, §6.2), solved exactly.
+with a deviation of at least 0, and at most half of the span of all values: a linear program in two
+variables (Shou et al. 2013, §6.2), solved exactly.
 For a given deviation the highest centre is the least of some straight lines, so that the highest value is a
 concave function of the deviation alone. Its top is found between two of its lines, each step replacing one
 of them. The crossing of the two lines is never below the top: stopped at any step, the answer holds.
 
 Where we depart from the print
     The constraints are multiplied by the deviation, which the print divides by.
-    An instant's own cell stands on both sides, which implies the bounds of Lemma 1.
+    The cell of an instant is on both sides, which implies the bounds of Lemma 1.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.models.series.judges.published import Floats
+from timeveil.models.series.original import Floats
 
 _STEPS = 200
 _TINY = 1e-11
 WIDER = 1e-9
-"""Bounds are taken to be wider by this share of their spread: rounding must not exclude the truth."""
+"""Bounds are widened by this share of their spread: rounding must not exclude the truth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What is known of each series, brought to the same scale: value = `shift` + `unit` * (what is here).
+    """What is known of each series, on one scale: value = `shift` + `unit` * scaled value.
 
-    Its deviation lies between `least` and `most`; where `possible` is false, what is published contradicts
-    itself.
+    The deviation is between `least` and `most`; where `possible` is false, the release contradicts itself.
     """
 
     low: Floats
@@ -50,33 +49,33 @@ class Scaling:
     possible: npt.NDArray[np.bool_]
 
     def between(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
-        """The lowest and highest value of each series where z lies in [below, above]."""
+        """The lowest and highest value of each series where z is in [below, above]."""
         highest = _highest(self.high, self.below, above, self.least, self.most)
         lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
         return self._wider(lowest, -1.0), self._wider(highest, 1.0)
 
-    def _wider(self, found: Floats, side: float) -> Floats:
-        """A bound on its own scale, with room for rounding."""
-        bound = self.shift + self.unit * found
+    def _wider(self, scaled: Floats, side: float) -> Floats:
+        """A bound on the scale of the values, with room for rounding."""
+        bound = self.shift + self.unit * scaled
         room = WIDER * self.unit + 1e-12 * np.abs(self.shift) + 1e-11 * np.abs(bound)
         return np.where(self.possible, bound + side * room, side * np.inf)
 
 
 def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:
-    """Take in what is known: one row per series, one column per instant; bounds may be infinite.
+    """The scaling of series: one row per series, one column per instant; bounds may be infinite.
 
-    All values of a series lie in a stretch of length `span`.
+    All values of a series are within a stretch of length `span`.
 
     >>> sides = [np.array([row]) for row in ([0.0, 9.0], [1.0, 10.0], [-1.0, 1.0], [-1.0, 1.0])]
-    >>> one = scaling(*sides, span=np.array([np.inf]))
-    >>> [np.round(bound, 6).tolist() for bound in one.between(np.array([0.0]), np.array([0.0]))]
+    >>> known = scaling(*sides, span=np.array([np.inf]))
+    >>> [np.round(bound, 6).tolist() for bound in known.between(np.array([0.0]), np.array([0.0]))]
     [[4.5], [5.5]]
     """
-    known = np.concatenate([low, high], axis=1)
-    finite = np.isfinite(known)
+    bounds = np.concatenate([low, high], axis=1)
+    finite = np.isfinite(bounds)
     number = np.maximum(finite.sum(axis=1), 1)
-    shift = np.where(finite, known / number[:, None], 0.0).sum(axis=1)
-    unit = np.where(finite, np.abs(known - shift[:, None]), 0.0).max(axis=1, initial=0.0)
+    shift = np.where(finite, bounds / number[:, None], 0.0).sum(axis=1)
+    unit = np.where(finite, np.abs(bounds - shift[:, None]), 0.0).max(axis=1, initial=0.0)
     unit = np.where(unit > 0, unit, np.maximum(np.abs(shift), 1.0))
     low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
     low, high = low - _TINY, high + _TINY
@@ -154,14 +153,14 @@ def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Fl
         a, b, s, t = left[at_work], right[at_work], left_slope[at_work], right_slope[at_work]
         crossing = (b - a) / (s - t)
         best[at_work] = a + s * crossing
-        found, slope = _line(high[at_work], slopes[at_work], crossing)
-        go_on = found + slope * crossing < best[at_work] - _TINY
+        height, slope = _line(high[at_work], slopes[at_work], crossing)
+        go_on = height + slope * crossing < best[at_work] - _TINY
         rising = go_on & (slope > 0)
         falling = go_on & (slope <= 0)
-        left[at_work[rising]], left_slope[at_work[rising]] = found[rising], slope[rising]
-        right[at_work[falling]], right_slope[at_work[falling]] = found[falling], slope[falling]
+        left[at_work[rising]], left_slope[at_work[rising]] = height[rising], slope[rising]
+        right[at_work[falling]], right_slope[at_work[falling]] = height[falling], slope[falling]
         level = falling & (slope == 0)
-        best[at_work[level]] = found[level]
+        best[at_work[level]] = height[level]
         at_work = at_work[go_on & ~level]
     return best
 

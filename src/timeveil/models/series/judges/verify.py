@@ -1,48 +1,231 @@
-"""Is every envelope shared by k series, and every pattern by p?"""
+"""Do k series share every envelope, and p of them every pattern in it? (Shou et al. 2013, Definition 5)
+
+The table shows it: any recipient can count the rows of every group, and of every pattern in it. The ledger
+shows also that each row is one series, that envelopes hold their series and are no wider than necessary, that
+patterns are those of their series where the manifest says so, and that no value was lost, made up or changed.
+"""
 
 from __future__ import annotations
 
-from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.verdict import Verdict
-from timeveil.errors import InternalError
-from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges import kp_anonymity
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-SENTENCES = {
-    "cell-below-p": "",
-    "changed-values": "",
-    "columns": "",
-    "conservation": "",
-    "counts": "",
-    "envelope": "",
-    "envelope-differs": "",
-    "envelope-wide": "",
-    "group": "",
-    "group-below-k": "",
-    "guarantee": "",
-    "incomplete-rows": "",
-    "ledger": "",
-    "ledger-groups": "",
-    "ledger-rows": "",
-    "manifest": "",
-    "outside-envelope": "",
-    "pattern": "",
-    "pattern-not-own": "",
-    "person-twice": "",
-    "rounding": "",
-    "row-count": "",
-    "row-order": "",
-    "row-values": "",
-    "statements": "",
-    "suppressed": "",
-    "tables": "",
-    "values-below-l": "",
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.release import Release
+from timeveil.domain.verdict import Verdict
+from timeveil.errors import BundleError
+from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
+from timeveil.evidence.findings import SHARED, Findings
+from timeveil.evidence.manifest import check_shape
+from timeveil.evidence.published import columns_of
+from timeveil.evidence.row_order import check_row_order, compared_rows
+from timeveil.models.series.evidence import GROUP, Evidence, Mask, Published, Symbols
+from timeveil.models.series.judges import definition, manifest
+from timeveil.models.series.original import Floats
+
+_SMALLEST, _LARGEST = 1e-300, 1e300
+
+SENTENCES: Mapping[str, str] = {
+    **SHARED,
+    **manifest.SENTENCES,
+    **definition.SENTENCES,
+    "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
+    "columns:unreadable": "{fault}",
+    "counts": "the table has {count} {name}; the manifest states {stated}",
+    "envelope": "{rows:row} with a missing, infinite or tiny bound, or a low above its high",
+    "envelope-differs": "{groups:group} whose rows show more than one envelope",
+    "group:numbers": "the {groups} groups are not numbered from 1 without a hole",
+    "group:order": "{groups:group} not numbered in the order of its envelope",
+    "group:ties": "{groups:group} with the envelope of another not in the order of rows",
+    "group:unreadable": "{fault}",
+    "group-below-k": "{below:group} with fewer than {least} rows; the smallest has {smallest}",
+    "pattern:level": "{rows:row} with a level above {most}, the highest stated",
+    "pattern:unreadable": "{fault}",
+    "rounding": "{rows:row} with a bound of more than {digits} significant digits",
+    "row-count": "the table has {rows:row}; the manifest states {stated}",
+    "suppressed:stated": "the manifest states {stated} suppressed series, and p is {p}",
+    "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
+"""A message for every expectation of the judges of series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a release: the rows of one group with one pattern at one level, which look the same.
+
+    Cells are numbered from 0 in order of appearance. `of_row` is the cell of each row; the other arrays have
+    an entry per cell.
+    """
+
+    of_row: Integers
+    group: Integers
+    rows: Integers
+    symbols: Symbols
+    levels: Symbols
 
 
 def check(evidence: Evidence) -> Verdict:
-    """Every check of series."""
-    promise = evidence.release.guarantee
-    if not isinstance(promise, KPAnonymity):
-        raise InternalError("series without their guarantee", hint="report it", code="internal")
-    return kp_anonymity.check(evidence.release, promise, evidence.ledger)
+    """Every check of series, as far as each makes sense after the one before."""
+    release, ledger = evidence.release, evidence.ledger
+    findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
+    if check_shape(release, manifest.MANIFEST, findings) and manifest.check_columns(release, findings):
+        consistent = manifest.check_statements(release, findings)
+        cells = _check_tables(evidence, findings)
+        if ledger is not None and cells is not None and consistent:
+            findings.open_ledger()
+            definition.check_definition(evidence, cells, findings)
+    return findings.verdict()
+
+
+def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
+    """Judge the table; its cells, if it can be read and every envelope is possible."""
+    findings.check("every row has a group, and a letter within its level for every instant of the pattern")
+    release = evidence.release
+    try:
+        runs = evidence.runs
+    except BundleError as error:
+        if "finding" not in error.facts:  # the file itself is damaged
+            raise
+        findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
+        return None
+    possible = _check_envelopes(release, runs, findings)
+    cells = _cells_of(runs)
+    _check_levels(release, cells, findings)
+    _check_counts(evidence, runs, cells, findings)
+    _check_sizes(evidence, runs, cells, findings)
+    _check_groups(release, runs, findings)
+    _check_values(release, cells, findings)
+    check_row_order(release, [GROUP], findings)
+    return cells if possible else None
+
+
+def _cells_of(runs: Published) -> Cells:
+    keys = np.column_stack([runs.group, runs.symbols, runs.levels])
+    _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number, example = np.argsort(order)[cell.ravel()], first[order]
+    rows = np.bincount(number, weights=runs.rows, minlength=len(example)).astype(np.int64)
+    of_row = np.repeat(number, runs.rows)
+    return Cells(of_row, runs.group[example], rows, runs.symbols[example], runs.levels[example])
+
+
+def _check_envelopes(release: Release, runs: Published, findings: Findings) -> bool:
+    findings.check("every envelope has finite bounds, low <= high")
+    sound = np.isfinite(runs.low) & np.isfinite(runs.high) & (runs.low <= runs.high)
+    # A zero has no sign, and the smallest floats have few digits: both could carry a message.
+    for bound in (runs.low, runs.high):
+        size = np.abs(bound)
+        sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
+    wrong = int(runs.rows[~sound.all(axis=1)].sum())
+    possible = findings.expect("envelope", not wrong, rows=wrong)
+    digits = release.manifest["parameters"]["round_outward"]
+    if digits is not None and possible:
+        findings.check(f"no bound has more than {digits} significant digits")
+        long = definition.too_long(runs.low, digits) | definition.too_long(runs.high, digits)
+        rows = int(runs.rows[long.any(axis=1)].sum())
+        findings.expect("rounding", not rows, rows=rows, digits=digits)
+    return possible
+
+
+def _check_levels(release: Release, cells: Cells, findings: Findings) -> None:
+    most = release.manifest["parameters"]["max_level"]
+    findings.check(f"no level is above {most}")
+    above = int(cells.rows[(cells.levels > most).any(axis=1)].sum())
+    findings.expect("pattern:level", not above, rows=above, most=most)
+
+
+def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
+    findings.check("row, group and cell counts are those of the manifest")
+    counts, rows = evidence.release.manifest["counts"], len(cells.of_row)
+    findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
+    for name, count in (("groups", len(np.unique(runs.group))), ("cells", len(cells.rows))):
+        findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
+    findings.check(f"fewer than {evidence.p} series are stated to be suppressed")
+    stated = counts["suppressed"]
+    findings.expect("suppressed:stated", stated < evidence.p, stated=stated, p=evidence.p)
+
+
+def _check_sizes(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
+    groups = np.unique(runs.group, return_inverse=True)[1].ravel()
+    sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
+    findings.check(f"every envelope is shared by at least {evidence.k} rows")
+    findings.check(f"every pattern of a group is shared by at least {evidence.p} of its rows")
+    for code, rows, least in (
+        ("group-below-k", sizes, evidence.k),
+        ("cell-below-p", cells.rows, evidence.p),
+    ):
+        below = int((rows < least).sum())
+        findings.expect(code, not below, below=below, least=least, smallest=int(rows.min(initial=least)))
+
+
+def _check_groups(release: Release, runs: Published, findings: Findings) -> None:
+    """Each group has one envelope, and groups are numbered from 1 in the order of their envelopes."""
+    findings.check("all rows of a group show one envelope")
+    order = np.argsort(runs.group, kind="stable")
+    group = runs.group[order]
+    begins = _begins(group)
+    bounds = np.empty((len(order), 2 * runs.low.shape[1]))
+    bounds[:, 0::2], bounds[:, 1::2] = runs.low[order], runs.high[order]
+    first = np.repeat(begins, np.diff(np.append(begins, len(group))))
+    differing = len(np.unique(group[(bounds != bounds[first]).any(axis=1)]))
+    findings.expect("envelope-differs", not differing, groups=differing)
+    findings.check("groups are numbered from 1 in the order of their envelopes")
+    numbered = np.array_equal(group[begins], np.arange(1, len(begins) + 1))
+    findings.expect("group:numbers", numbered, groups=len(begins))
+    envelopes = bounds[begins]
+    falling = int(_descents(envelopes).sum())
+    findings.expect("group:order", not falling, groups=falling)
+    tied = np.flatnonzero((envelopes[:-1] == envelopes[1:]).all(axis=1))
+    turned = _turned(release, np.repeat(runs.group, runs.rows), tied) if len(tied) else 0
+    findings.expect("group:ties", not turned, groups=turned)
+
+
+def _begins(group: Integers) -> Integers:
+    """Where each run of one number begins."""
+    return np.flatnonzero(np.diff(group, prepend=group[:1] - 1))
+
+
+def _descents(rows: Floats) -> Mask:
+    """Where a row sorts before the one above it."""
+    before, after = rows[:-1], rows[1:]
+    differs = before != after
+    column = differs.argmax(axis=1) if rows.shape[1] else np.zeros(len(before), np.int64)
+    line = np.arange(len(before))
+    return np.asarray(before[line, column] > after[line, column])
+
+
+def _turned(release: Release, group: Integers, tied: Integers) -> int:
+    """How many groups with the envelope of the next sort after it by the first row that differs.
+
+    If all rows of the smaller group are equal, it comes first.
+    """
+    order = np.argsort(group, kind="stable")
+    begins = _begins(group[order])
+    sizes = np.diff(np.append(begins, len(order)))
+    shared = np.minimum(sizes[tied], sizes[tied + 1])
+    # Rows of each pair of groups side by side, as many as the smaller has.
+    pair = np.repeat(np.arange(len(tied)), shared)
+    step = np.arange(len(pair)) - np.repeat(np.cumsum(shared) - shared, shared)
+    names = [*columns_of(release, "pattern", "level"), *columns_of(release, "sensitive", "keep")]
+    rows = release.table.select(names)
+    before, after = (rows.take(pa.array(order[begins[which][pair] + step])) for which in (tied, tied + 1))
+    falls, same = compared_rows(before, after, names)
+    differing = np.flatnonzero(~same)
+    first = np.full(len(tied), len(pair), dtype=np.int64)
+    np.minimum.at(first, pair[differing], differing)
+    equal = first == len(pair)
+    longer = equal & (sizes[tied] > sizes[tied + 1])
+    return int(longer.sum() + falls[first[~equal]].sum())
+
+
+def _check_values(release: Release, cells: Cells, findings: Findings) -> None:
+    """No value is a better guess than one in l; hence every cell also has l different values."""
+    l = release.guarantee.as_dict()["l"]
+    for name in columns_of(release, "sensitive") if l is not None else ():
+        findings.check(f"in every cell no value of `{name}` is in more than 1 row in {l}")
+        values = encode(column_of(release.parts["data"], name))
+        cell, _, rows = distinct_pairs(cells.of_row, values.codes, max(values.size, 1))
+        wrong = len(np.unique(cell[rows > cells.rows[cell] // l]))
+        findings.expect("values-below-l", not wrong, cells=wrong, name=name, l=l)

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from timeveil.evidence.risk import Risk
-from timeveil.models.series.judges.breach import SeriesBreach
+from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.page.canvas import BOTTOM, HEIGHT, LEFT, TOP, bars, edge, frame, percent, picture, ticks
 
 _TITLE = "How many series fit what an outsider knows"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
-from timeveil.models.series.judges.records import records_of
+from timeveil.models.series.evidence import Evidence
 from timeveil.symbols.sax import from_letters, reconstructed
 
 Numbers = NDArray[np.float64]
@@ -131,7 +131,7 @@ def _subgroups(rows: pa.Table, series: dict[str, Any], low: Numbers, high: Numbe
 
 def _originals(release: Release, ledger: Ledger, wanted: set[int]) -> dict[int, list[Numbers]]:
     """The original series of some groups, in the subgroups that the release has, in its order."""
-    records = records_of(release, ledger)
+    records = Evidence(release, ledger).records
     found: dict[int, list[Numbers]] = {}
     for run, group in enumerate(records.published.group.tolist()):
         if group in wanted:

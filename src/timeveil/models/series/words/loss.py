@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from timeveil.models.series.judges.loss import TOLERANCE
-from timeveil.models.series.judges.measure import QueryError, SeriesLoss
+from timeveil.models.series.judges.measure import TOLERANCE, QueryError, SeriesLoss
 from timeveil.page.wording import WIDTH, aligned, counted, share, wrapped
 
 _ASKED = {

@@ -14,9 +14,9 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.judges.loss import SeriesLoss, measure_series
-from timeveil.models.series.judges.published import Floats
-from timeveil.models.series.judges.records import Records, records_of
+from timeveil.models.series.evidence import Evidence, Records
+from timeveil.models.series.judges.measure import SeriesLoss, measure
+from timeveil.models.series.original import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,13 @@ class SeriesNumbers:
 
 def series_numbers(release: Release, ledger: Ledger) -> SeriesNumbers:
     """Hold a release against its original."""
-    records = records_of(release, ledger)
+    evidence = Evidence(release, ledger)
+    records = evidence.records
     known, matrix = records.published, records.matrix
     cell = np.repeat(np.arange(len(known.rows)), known.rows)
     names = columns_of(release, "sensitive")
     return SeriesNumbers(
-        loss=measure_series(release, ledger, queries=0, seed=0),
+        loss=measure(evidence, queries=0, seed=0),
         alone=_alone(matrix),
         constant=float((matrix == matrix[:, :1]).all(axis=1).mean()),
         group_sizes=_least_and_most(np.bincount(known.group, weights=known.rows)),
@@ -80,7 +81,7 @@ def _least_and_most(sizes: Any) -> tuple[int, int]:
 
 def _attained(records: Records) -> float:
     """Share of bounds that some member has exactly."""
-    known, kept = records.published, records.kept
+    known, kept = records.published, records.released
     group = known.group[records.run[kept]]
     starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
     first = records.run[kept][starts]

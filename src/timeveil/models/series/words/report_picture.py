@@ -16,7 +16,7 @@ import numpy as np
 
 from timeveil.domain.ledger import Ledger
 from timeveil.domain.release import Release
-from timeveil.models.series.judges.published import published_series
+from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.words.groups import Group, Numbers, groups_of, overview
 
 COLOURS = 6
@@ -53,7 +53,7 @@ class Area:
 
 def series_svg(release: Release, group: int | None = None, ledger: Ledger | None = None) -> str:
     """A release as SVG: one group, or without a number a few from the narrowest envelope to the widest."""
-    published_series(release)  # refuses what cannot be drawn
+    _ = Evidence(release).published  # refuses what cannot be drawn
     numbers = [group] if group is not None else overview(release)
     groups = groups_of(release, numbers, ledger)
     private = ledger is not None

@@ -14,10 +14,9 @@ from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import promised
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import QUERIES, measure
+from timeveil.models.series.evidence import Evidence, Published
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
-from timeveil.models.series.judges.loss import widths
-from timeveil.models.series.judges.measure import SeriesLoss
-from timeveil.models.series.judges.published import Published, published_series
+from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.series.words.attack_picture import series_svg as attack_svg
 from timeveil.models.series.words.breach import compared, limits
@@ -40,7 +39,7 @@ _STEPS = 8
 def series_story(release: Release, ledger: Ledger | None, progress: Progress) -> Story:
     """What was done to series, what it costs, and what an outsider finds."""
     counts, k, p = release.manifest["counts"], promised(release, "k"), promised(release, "p")
-    known = published_series(release)
+    known = Evidence(release).published
     groups = np.bincount(np.unique(known.group, return_inverse=True)[1].ravel(), weights=known.rows)
     public = Story(
         what="series",
