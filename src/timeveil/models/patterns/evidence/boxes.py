@@ -182,6 +182,7 @@ def _maximal_sets(family: Family) -> Iterator[Boxes]:
 
 def _by_form(masks: Masks, kinds: int) -> Iterator[Boxes]:
     """Boxes with the same numbers of items from one of their instants to the next, together."""
+    # the form of a box is its numbers of items, instants without any left out
     sizes = np.bitwise_count(masks).astype(np.int64)
     leading = np.take_along_axis(sizes, np.argsort(sizes == 0, axis=1, kind="stable"), axis=1)
     form, forms = fold([(column, kinds + 1) for column in leading.T], len(leading))
@@ -229,6 +230,7 @@ def _walk(family: Family) -> Iterator[Masks]:
         if instant == family.instants:
             yield masks
         elif len(masks) > 1 and (len(sets) > BLOCK_SETS or len(masks) > limit):
+            # too much for one step: halve the boxes, and with them their sets
             middle = len(masks) // 2
             cut = int(np.searchsorted(state, middle))
             pending.append((instant, masks[middle:], state[cut:] - middle, sets[cut:]))

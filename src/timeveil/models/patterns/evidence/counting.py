@@ -108,6 +108,7 @@ def border(family: Family, longest: int) -> tuple[Integers, Integers]:
             continue
         start = int(family.offsets[length])
         parent = family.parents[start : start + len(level)]
+        # pairs of sets that differ in their last item only, a block at a time
         later = np.searchsorted(parent, parent, side="right") - np.arange(len(level)) - 1
         block = np.cumsum(later) // BLOCK_PAIRS
         for number in range(int(block[-1]) + 1 if len(block) else 0):

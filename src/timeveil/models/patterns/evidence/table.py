@@ -65,6 +65,7 @@ class Table:
             yield "support:range", {"wrong": wrong, "most": MOST_PEOPLE}
 
     def _disorder(self) -> Iterator[Fault]:
+        # compare every item with the one before it in the same pattern
         row = np.repeat(np.arange(len(self.lengths)), self.lengths)
         neighbours = row[1:] == row[:-1]
         items, instants = self.items, self.items // self.kinds

@@ -293,9 +293,9 @@ def _difference(family: Family, items: list[int]) -> list[Term]:
     """What a set follows from: those without one of its symbols, less those with another in its place."""
     kinds = family.kinds
     for item in items:
-        others = [other for other in items if other != item]
+        remaining = [other for other in items if other != item]
         symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
-        numbers = [family.find(others), *(family.find([*others, symbol]) for symbol in symbols)]
+        numbers = [family.find(remaining), *(family.find([*remaining, symbol]) for symbol in symbols)]
         terms = [(-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None]
         if len(terms) == len(numbers):
             return terms

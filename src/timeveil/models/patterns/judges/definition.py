@@ -56,8 +56,8 @@ def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
     findings.check("the ledger notes every original row, in order")
     roles = ledger.original.roles
     long = roles.respondent and roles.time and roles.value
-    known_roles = roles.item or roles.series or long
-    if not findings.expect("ledger:model", ledger.model == "patterns" and known_roles):
+    has_roles = roles.item or roles.series or long
+    if not findings.expect("ledger:model", ledger.model == "patterns" and has_roles):
         return False
     columns = {"row", "transaction"} <= set(ledger.entries.schema.names)
     if not findings.expect("ledger:columns", columns and "virtual" in ledger.mappings):

@@ -153,6 +153,7 @@ def without_people(
             return family, rows.rows - counted.rows
         if len(channels) > MOST_CHANNELS:
             return None
+        # items of the release only: others are in no pattern, so they decide no group
         counted = counted.take(~_members(channels, counted, completed.size))
         counts = supports(family, counted)
         frequent = counts >= least
@@ -209,19 +210,23 @@ def _ends(family: Family, knowledge: Knowledge, channels: Channels) -> Flags:
 def _nearest_published(knowledge: Knowledge, number: int) -> int:
     """A published set that fewest changes of one symbol lead to; the rarest of them."""
     family, seen, near = knowledge.family, {number}, [number]
-    while not any(knowledge.published[one] >= 0 for one in near):
-        wider = {other for one in near for other in _neighbours(family, family.items_of(one).tolist())} - seen
+    while not any(knowledge.published[candidate] >= 0 for candidate in near):
+        wider = {
+            neighbour
+            for candidate in near
+            for neighbour in _neighbours(family, family.items_of(candidate).tolist())
+        } - seen
         seen, near = seen | wider, sorted(wider)
-    published = [one for one in near if knowledge.published[one] >= 0]
-    return int(knowledge.published[min(published, key=lambda one: family.support[one])])
+    published = [candidate for candidate in near if knowledge.published[candidate] >= 0]
+    return int(knowledge.published[min(published, key=lambda candidate: family.support[candidate])])
 
 
 def _neighbours(family: Family, items: list[int]) -> Iterator[int]:
     """The sets of a family with another symbol in place of one."""
     for item in items:
-        others, first = [other for other in items if other != item], item - item % family.kinds
+        remaining, first = [other for other in items if other != item], item - item % family.kinds
         for symbol in range(first, first + family.kinds):
-            if symbol != item and (number := family.find([*others, symbol])) is not None:
+            if symbol != item and (number := family.find([*remaining, symbol])) is not None:
                 yield number
 
 

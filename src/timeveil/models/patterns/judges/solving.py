@@ -160,7 +160,7 @@ def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> 
     for number in range(2**width - 1):
         part = [item for index, item in enumerate(pattern) if number >> index & 1]
         sums[number] = family.support[family.find(part) or 0]
-    signs[-1] = 1
+    signs[-1] = 1  # the unknown count of the pattern itself: how often it is added to each group
     for table in (sums, signs):
         for index in range(width):
             halves = table.reshape(-1, 2, 2**index)

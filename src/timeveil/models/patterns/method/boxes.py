@@ -102,13 +102,13 @@ class _Search:
     ) -> tuple[int, Continuations] | None:
         """The choice with every symbol that loses no continuation; None if an earlier one leads to it."""
         for index, symbol in enumerate(order):
-            others = symbols[symbol]
-            if symbol & chosen or len(others) < len(following) or not following.keys() <= others.keys():
+            allowed = symbols[symbol]
+            if symbol & chosen or len(allowed) < len(following) or not following.keys() <= allowed.keys():
                 continue
             if index < next_index:
                 return None
             chosen |= symbol
-            following = {later: spare & others[later] for later, spare in following.items()}
+            following = {later: spare & allowed[later] for later, spare in following.items()}
         return chosen, following
 
 

@@ -67,6 +67,7 @@ class Boxes:
 
     def sizes(self, family: Family) -> Ints:
         """The rows in each cell, a column for each box: supports less what rows with other symbols add."""
+        # the node of every cell's present items, then the Moebius transform in place
         nodes = np.zeros((1, len(self.ranks)), np.int64)
         for column, width, _ in self.units():
             chosen = [family.child(nodes, self.ranks[:, column + symbol]) for symbol in range(width)]
@@ -135,6 +136,7 @@ class Channels:
         """
         lacks, items = self._open(), len(self.family.item_of)
         have, lack, full = (sets.keys(items) for sets in (self.present, lacks, self.absent))
+        # equal groups become neighbours; the first of each stays
         order = np.lexsort([*full[::-1], *lack[::-1], *have[::-1]])
         fresh = np.zeros(len(order), np.bool_)
         fresh[:1] = True
@@ -169,22 +171,22 @@ def maximal_channels(
     family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
 ) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
-    whole = completed(family, most).family if structural else family
+    complete = completed(family, most).family if structural else family
     if family.kinds == 1 or not structural:
-        forms = _maximal_sets(whole)
+        forms = _maximal_sets(complete)
     else:
-        forms = _by_widths(maximal_boxes(whole, most), family.kinds)
+        forms = _by_widths(maximal_boxes(complete, most), family.kinds)
     widest = cells_to_sum(rows)
     cells: list[_Cells] = []
     number = 0
     for form in forms:
         for first, block in form.blocks():
-            small = _small(whole, block, k) if form.cells <= widest else _counted(rows, whole, block, k)
+            small = _small(complete, block, k) if form.cells <= widest else _counted(rows, complete, block, k)
             cells.append(small.numbered(number + first))
         number += len(form.ranks)
     box, size = (np.concatenate(parts) for parts in zip(*((c.box, c.size) for c in cells), strict=True))
     present, absent = (_joined(sets) for sets in zip(*((c.present, c.absent) for c in cells), strict=True))
-    return Channels(present, absent, size, box, forms, whole, family)
+    return Channels(present, absent, size, box, forms, complete, family)
 
 
 def cells_to_sum(rows: Transactions) -> int:

@@ -86,8 +86,8 @@ def completed(family: Family, most: int) -> Completed:
         origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
         since.append(np.concatenate(rounds))
         shorter = level
-    whole, order = nodes.family(family.item_of, family.kinds, family.instants)
-    return Completed(whole, np.concatenate(origin)[order], np.concatenate(since)[order])
+    complete, order = nodes.family(family.item_of, family.kinds, family.instants)
+    return Completed(complete, np.concatenate(origin)[order], np.concatenate(since)[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ class _Tally:
         # without another item, the base is a still shorter set, which has a superset with the new item
         width = shorter.paths.shape[1]
         keys = shorter.drops[base] * (self.kinds * self.instants) + item[:, None]
-        others = self._order[np.searchsorted(self._keys, keys)] // max(1, width)
+        supersets = self._order[np.searchsorted(self._keys, keys)] // max(1, width)
         paths = np.column_stack([shorter.paths[base], item])
-        drops = np.column_stack([others, base])
+        drops = np.column_stack([supersets, base])
         ascending = np.argsort(paths, axis=1)
         paths, drops = (np.take_along_axis(columns, ascending, axis=1) for columns in (paths, drops))
         # the same set may follow in several ways; its last item and the set without it identify it

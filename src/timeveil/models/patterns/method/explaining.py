@@ -113,9 +113,9 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
 def _difference(family: Family, present: list[int]) -> list[Term]:
     """What a pattern follows from: all without one of its symbols, less those with another in its place."""
     for item in present if family.kinds <= SUMMANDS else ():
-        others, first = [x for x in present if x != item], item - item % family.kinds
-        nodes = [family.node([*others, x]) for x in range(first, first + family.kinds) if x != item]
+        remaining, first = [x for x in present if x != item], item - item % family.kinds
+        nodes = [family.node([*remaining, x]) for x in range(first, first + family.kinds) if x != item]
         if min(nodes) >= 0:
             less = [(" - ", int(family.support[node])) for node in nodes]
-            return [(" + ", int(family.support[family.node(others)])), *less]
+            return [(" + ", int(family.support[family.node(remaining)])), *less]
     return []

@@ -195,6 +195,7 @@ class Nodes:
         rank, support, parent, length = map(
             np.concatenate, (self.rank, self.support, self.parent, self.length)
         )
+        # number level by level: a child's place depends on its parent's number
         order = np.argsort(length, kind="stable")
         levels = np.searchsorted(length[order], np.arange(int(length.max()) + 2))
         number = np.zeros(len(rank), np.int64)
@@ -275,6 +276,7 @@ def _mine_below(
     numbers = nodes.add(frequent, counts[frequent], np.full(len(frequent), number), 2)
     if len(frequent) < 2 or longest < 3:
         return
+    # bit columns of the rows with this rank: a line per frequent later rank
     line = np.full(len(counts), -1)
     line[frequent] = np.arange(len(frequent))
     inside = line[later] >= 0
@@ -321,6 +323,7 @@ class _Siblings:
 
     def joined(self, nodes: Nodes, least: int) -> _Siblings | None:
         """All frequent unions of two neighbours, added to the nodes; None if nothing can follow them."""
+        # all pairs of neighbours at once: conjunction, then support
         partners = (self.end - np.arange(len(self.end)) - 1)[: self.joining]
         left = np.repeat(np.arange(len(partners)), partners)
         right = ranges(np.arange(len(partners)) + 1, partners)

@@ -213,6 +213,7 @@ def _completed_series(have: Flags, lack: Flags, family: Family) -> Flags:
     rows = have.copy()
     for first in range(0, len(family.item_of), kinds):
         symbols = np.arange(first, first + kinds)
+        # in this order the first of the cheapest symbols is also the one that costs least alone
         symbols = symbols[np.argsort(costs[symbols, symbols], kind="stable")]
         open_rows = np.flatnonzero(~rows[:, symbols].any(axis=1))
         cells = np.ix_(open_rows, symbols)
@@ -234,6 +235,7 @@ def _joint_costs(family: Family) -> Ints:
             costs += np.bincount(pair, cost, minlength=items * items).astype(np.int64)
         for column in paths.T:
             costs += np.bincount(column * (items + 1), cost, minlength=items * items).astype(np.int64)
+    # pairs were counted with the smaller item first; the diagonal is what an item costs alone
     square = costs.reshape(items, items)
     return square + np.triu(square, 1).T
 
@@ -260,7 +262,7 @@ def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtu
 def _sharing(rows: Transactions, sets: Sets, items: Ints) -> Ints:
     """Number of rows that have the same of these items as each set."""
     virtual = replace(rows, sets=sets)
-    both = np.concatenate([projected(rows, items), projected(virtual, items)])
-    _, cell = np.unique(both, axis=0, return_inverse=True)
-    counts = np.bincount(cell[: rows.rows], minlength=len(both))
+    projections = np.concatenate([projected(rows, items), projected(virtual, items)])
+    _, cell = np.unique(projections, axis=0, return_inverse=True)
+    counts = np.bincount(cell[: rows.rows], minlength=len(projections))
     return counts[cell[rows.rows :]]

@@ -56,21 +56,23 @@ def suppress_patterns(
     total = len(family) - 1
     while len(channels):
         rounds += 1
-        known = completed(family, most) if structural else Completed.unchanged(family)
-        doomed = [_least_supported(known, channels.one_box(box)) for box in np.unique(channels.box).tolist()]
+        completion = completed(family, most) if structural else Completed.unchanged(family)
+        doomed = [
+            _least_supported(completion, channels.one_box(box)) for box in np.unique(channels.box).tolist()
+        ]
         family = family.without(np.array(doomed))
         _require_patterns(family, "pattern", total - len(family) + 1, total)
         channels = maximal_channels(family, rows, k, most, structural=structural)
     return Suppressed(family, None, rounds)
 
 
-def _least_supported(known: Completed, box: Boxes) -> int:
+def _least_supported(completion: Completed, box: Boxes) -> int:
     """The node of the rarest way to take one item of every instant of a box."""
-    family = known.family
+    family = completion.family
     nodes: Ints = np.zeros(1, np.int64)
     for column, width, _ in box.units():
         nodes = np.concatenate([family.child(nodes, rank) for rank in box.ranks[0, column : column + width]])
-    return known.source(int(nodes[np.argmin(family.support[nodes])]))
+    return completion.source(int(nodes[np.argmin(family.support[nodes])]))
 
 
 def _require_patterns(family: Family, what: str, lost: int, total: int) -> None:
