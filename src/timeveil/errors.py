@@ -133,7 +133,7 @@ def _option(name: str, value: str | None, options: Mapping[str, str]) -> str:
     except (ValueError, SyntaxError):
         literal = value
     items = literal if isinstance(literal, list | tuple) else [literal]
-    return f"{option} {','.join(str(item) for item in items)}"
+    return f"{option} {','.join('...' if item is ... else str(item) for item in items)}"
 
 
 class TimeveilError(Exception):

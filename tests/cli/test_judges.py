@@ -11,9 +11,9 @@ import pytest
 from tests.cli.conftest import ROLES, Cli, names
 from tests.fuzz.targets import RELEASES
 
-from timeveil.cli.measure import described
 from timeveil.cli.output import Output
 from timeveil.models.events.judges.measure import Loss
+from timeveil.models.events.words.loss import described
 
 
 def spoil(name: str, at: int = 60) -> None:

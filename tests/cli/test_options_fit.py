@@ -39,9 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (
             "--difference h00,zz=:-1",
-            "have no `h00` less `zz`\n\nhint: ask for pairs of two different instants, such as h00,h05\n",
+            "have no `h00` less `zz`\n\nhint: ask for pairs of two different instants, such as `h00`",
         ),
-        ("--features adjacent --difference h00,h02=:-1", "that follow each other, such as h00,h01\n"),
+        ("--features adjacent --difference h00,h02=:-1", "that follow each other, such as `h00` and `h01`\n"),
         ("--difference h00,h01=2:1", "the range for `h00` less `h01` ends before it starts"),
         (
             "--like 1,2,3,4,5,6 --tolerance 1 --features slope",

@@ -104,7 +104,7 @@ def test_query(cli: Cli) -> None:
         ("query out --range h00=0:1", "--range asks about series, and this is a release of patterns"),
         ("query out --item h09=a", "an item is at no instant of the release"),
         ("query out --item h00=z", "an item at `h00` does not end in a letter from a to d"),
-        ("query out --given h00=a", "name at least one: --then ..."),
+        ("query out --given h00=a", "name one: --then ..."),
         ("query out --top 0", "--top must be a whole number of at least 1\n\nhint: give --top 1 or more"),
         ("query out --top 2 --longer-than -1", "hint: give --longer-than 0 or more"),
     ],

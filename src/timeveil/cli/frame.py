@@ -23,7 +23,6 @@ from timeveil.cli.output import Output
 from timeveil.cli.stopping import INTERRUPTED
 from timeveil.cli.usage import usage_error
 from timeveil.errors import EngineError, InternalError, TimeveilError, spell
-from timeveil.jobs.hints import in_keys, in_options
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -93,11 +92,7 @@ def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
 
     job = arguments[:1] == ["run"]
     options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
-    hint = (
-        in_keys(spell(error.template, "job"))
-        if job
-        else in_options(spell(error.template, "command", options))
-    )
+    hint = spell(error.template, "job" if job else "command", options)
     return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
 
 

@@ -43,7 +43,7 @@ class WindowCount:
 def check_pair(between: object, of: str) -> None:
     """Refuse a window that is not a pair."""
     if not isinstance(between, tuple | list) or len(between) != 2:
-        raise ParameterError(f"a window is a pair of {of}", hint="give between=(a, b)", code="bad-parameter")
+        raise ParameterError(f"a window is a pair of {of}", hint="use {between=(a, b)}", code="bad-parameter")
 
 
 def check_forward(low: Instant, high: Instant, of: str) -> None:

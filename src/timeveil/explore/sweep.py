@@ -217,7 +217,7 @@ def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ..
         )
     raise _bad(
         "no parameter has several settings to try",
-        f'give one of {", ".join(SWEPT[model])} several, such as {SWEPT[model][0]}="2..50"',
+        f'give one of {", ".join(SWEPT[model])} several, such as {{{SWEPT[model][0]}="2..50"}}',
     )
 
 
@@ -231,7 +231,9 @@ def _check_limits(**limits: float | None) -> None:
     for name, limit in limits.items():
         number = isinstance(limit, int | float) and not isinstance(limit, bool)
         if limit is not None and not (number and math.isfinite(limit) and limit >= 0):
-            raise _bad(f"`{name}` must be a number of at least 0", f"write it as a share, such as {name}=0.1")
+            raise _bad(
+                f"`{name}` must be a number of at least 0", f"write it as a share, such as {{{name}=0.1}}"
+            )
 
 
 def _threads(workers: int | None, settings: int) -> int:

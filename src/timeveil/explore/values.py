@@ -45,7 +45,7 @@ def settings_of(name: str, given: Any) -> tuple[float, ...]:
     if not settings or len(settings) > MOST:
         raise _bad(
             f"`{name}` has {len(settings)} settings; from 1 to {MOST} can be tried",
-            f'give a few, such as {name}="2,5,10"',
+            f'give a few, such as {{{name}="2,5,10"}}',
         )
     return settings
 
@@ -58,7 +58,7 @@ def number(name: str, text: str) -> float:
     """
     error = _bad(
         f"`{name}` is neither a number, a list of numbers nor a range",
-        f'write {name}="2,5,10" or {name}="2..50"',
+        f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}',
     )
     plain = text.strip()
     if plain.isascii() and plain.isdecimal():
@@ -73,7 +73,7 @@ def number(name: str, text: str) -> float:
 
 def _checked(name: str, given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        raise _bad(f"`{name}` has a setting that is not a number", f"write {name}=[2, 5, 10]")
+        raise _bad(f"`{name}` has a setting that is not a number", f"write {{{name}=[2, 5, 10]}}")
     return given
 
 
@@ -82,7 +82,8 @@ def _range(name: str, text: str) -> list[float]:
     low, high = number(name, first), number(name, last)
     if low > high:
         raise _bad(
-            f"the range of `{name}` ends below its start", f'write {name}="{last.strip()}..{first.strip()}"'
+            f"the range of `{name}` ends below its start",
+            f'write {{{name}="{last.strip()}..{first.strip()}"}}',
         )
     whole = isinstance(low, int) and isinstance(high, int)
     if whole and high - low < _ALL:

@@ -53,7 +53,7 @@ class RuleConfidence:
         for name in ("given", "then"):
             object.__setattr__(self, name, _item_names(name, getattr(self, name)))
         if not self.then:
-            raise _bad_query("`then` has no items, so the rule says nothing", "name at least one: then=[...]")
+            raise _bad_query("`then` has no items, so the rule says nothing", "name one: {then=[...]}")
 
 
 @dataclass(frozen=True, slots=True)

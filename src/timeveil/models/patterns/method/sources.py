@@ -89,7 +89,7 @@ def read_source(source: Any, roles: Roles | None, reading: Reading) -> Source:
     if roles is None:
         raise RolesError(
             "no column has a role",
-            hint="give roles: Roles(series=[...]), or Roles(respondent=..., item=...)",
+            hint="give roles: {series} of columns, or {respondent} and {item}",
             code="role-missing",
         )
     if roles.item is not None:

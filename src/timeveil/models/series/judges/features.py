@@ -192,11 +192,11 @@ def _step_lengths(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _pairs_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of two different instants, such as ({instants[0]!r}, {instants[-1]!r})"
+    return f"pairs of two different instants, such as `{instants[0]}` and `{instants[-1]}`"
 
 
 def _steps_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of instants that follow each other, such as {instants[:2]!r}"
+    return f"pairs of instants that follow each other, such as `{instants[0]}` and `{instants[1]}`"
 
 
 def _single(name: str) -> dict[str, Any]:

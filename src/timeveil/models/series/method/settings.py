@@ -132,7 +132,7 @@ def check_sensitive(promise: KPAnonymity, roles: Roles) -> None:
     if promise.l is not None and not roles.sensitive:
         raise RolesError(
             f"l is {promise.l}, and no column is sensitive",
-            hint="name it with sensitive=[...] (--sensitive), or leave l out",
+            hint="name it with {sensitive=[...]}, or leave {l} out",
             code="role-missing",
         )
 

@@ -115,7 +115,7 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
     if callable(move_cost):
         return [_number(_called(move_cost, d), "move_cost") for d in range(furthest + 1)]
     if not isinstance(move_cost, Sequence):
-        raise _bad("`move_cost` is not a name, a list of numbers or a function", 'use move_cost="linear"')
+        raise _bad("`move_cost` is not a name, a list of numbers or a function", 'use {move_cost="linear"}')
     table = [_number(cost, "move_cost") for cost in move_cost]
     if len(table) < window + 1:
         raise _bad(

@@ -82,7 +82,7 @@ def _solve(
     if found.x is None:
         raise EngineError(
             f"the integer program of the first window, {len(flows)} variables, was not solved",
-            hint='use first_window="grow", which needs no program',
+            hint='use {first_window="grow"}, which needs no program',
             code="engine-failed",
         )
     return [round(amount) for amount in found.x]
