@@ -100,7 +100,7 @@ def test_an_interrupt_while_it_is_loading_is_quiet(here: Path, program: list[str
     """A slow import stands for a slow machine."""
     slow = here / "slow"
     slow.mkdir()
-    (slow / "pyarrow.py").write_text(
+    (slow / "typer.py").write_text(
         "import sys, time\nprint('loading', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
     )
     started = subprocess.Popen(
