@@ -228,6 +228,7 @@ def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
     if year >= _RULES_REPEAT + CYCLE_YEARS:
         return tuple((at + CYCLE, offset) for at, offset in _changes(zone, year - CYCLE_YEARS))
     first, last = (year_start(as_ints([year, year + 1])) * DAY).tolist()
+    # Half a day apart is near enough: no zone has changed its clocks twice within one.
     probes = range(first, last + 1, _HALF_DAY)
     seen = [_offset(zone, probe) for probe in probes]
     steps = zip(probes, seen, seen[1:], strict=False)
@@ -244,6 +245,7 @@ def _change_after(zone: str, probe: int, new: int) -> int:
 
 
 def _offset(zone: str, second: int) -> int:
+    # Far in the future the rules are those of the same year some cycles before.
     cycles = max(0, (second - _REPEAT_BEGINS) // CYCLE)
     moment = _EPOCH + dt.timedelta(seconds=max(second - cycles * CYCLE, FIRST + 3 * DAY))
     offset = moment.astimezone(ZoneInfo(zone)).utcoffset()

@@ -140,6 +140,7 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
     defined: dict[str, Granularity] = {}
     pending = {name: _checked(name, table) for name, table in tables.items()}
     while pending:
+        # Definitions that build on none of the pending ones; each round defines at least one.
         ready = [name for name, table in pending.items() if table.get("of") not in pending]
         if not ready:
             raise bad_calendar(

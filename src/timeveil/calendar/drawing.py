@@ -118,6 +118,7 @@ def _fewest_crossings(graph: Graph) -> Graph:
     for sweep in range(_SWEEPS):
         upwards = sweep % 2 == 0
         neighbours = graph.below if upwards else graph.above
+        # Each layer in turn is sorted by the mean rank of its neighbours in the layer before.
         rows = layers if upwards else layers[::-1]
         for fixed, row in pairwise(rows):
             rank = {node: n / max(1, len(fixed) - 1) for n, node in enumerate(fixed)}

@@ -81,6 +81,7 @@ class Edges:
         if not self.period:
             position = np.searchsorted(self.ends, instants, side="right")
             return np.where(position == count, GAP, position)
+        # Which period, and which granule of it ends after the instant.
         origin = int(self.starts[0])
         since = instants - origin if origin else instants
         if self.even:
@@ -91,6 +92,7 @@ class Edges:
 
     def index(self, instants: Ints) -> Ints:
         """The granule of each instant, `GAP` where there is none."""
+        # In a gap the following granule has not begun yet.
         number = self.following(instants)
         return np.where(self.start(number) <= instants, number, GAP) if self.has_gaps else number
 
@@ -126,6 +128,7 @@ class Edges:
     def _listed(self, edges: Ints, numbers: Ints) -> Ints:
         if not self.period:
             return edges[np.clip(numbers, 0, len(edges) - 1)]
+        # Numbers continue from one period to the next.
         cycle, rank = np.divmod(numbers, len(edges))
         return cycle * self.period + edges[rank]
 
@@ -221,6 +224,7 @@ class Rule:
         if not self.edges.even and self.grain > 1 and instants.size >= _MANY:
             cells = np.floor_divide(instants, self.grain)
             low, high = int(cells.min()), int(cells.max())
+            # A table pays off if each of its entries is used several times.
             if high - low < instants.size // 4:
                 table: Ints = self._groups(look_up(np.arange(low, high + 1) * self.grain))
                 answers: Ints = table[cells - low]

@@ -209,6 +209,7 @@ def groups_rule(of_rule: Rule, n: Any, anchor: int, *, of: str) -> Rule:
         raise bad_calendar(
             f"`{of}` groups {count} granules at a time", "group at least 1, and not more than all of time"
         )
+    # Steps and months have shorter labels and faster arithmetic than groups of them.
     match of_rule:
         case Steps(width, phase, clock):
             return Steps(width * count, phase + width * (anchor % count), clock)

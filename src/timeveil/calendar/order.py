@@ -94,6 +94,7 @@ class Order:
     @cached_property
     def _edges(self) -> npt.NDArray[np.bool_]:
         """The transitive reduction."""
+        # An edge that two steps can replace has something between its ends.
         steps = self._below.astype(np.int64)
         edges: npt.NDArray[np.bool_] = self._below & (steps @ steps == 0)
         return edges
@@ -106,12 +107,14 @@ def _finer(g: Rule, h: Rule) -> bool:
     if isinstance(g, Everything) or g.clock != h.clock or (h.extent and not g.extent):
         return False
     low, high = _window(g, h)
+    # A granule of g may have gaps inside: each of its stretches has to be in the same granule of h.
     if g.has_gaps:
         starts, ends, granules = g.stretches(low, high)
         parts = (slice(_GLANCE), slice(None))
         return all(_inside(starts[part], ends[part], granules[part], h) for part in parts)
     if h.has_gaps:
         return False
+    # Neither has gaps: every boundary of h has to be one of g, until both repeat.
     high = min(high, low + lcm(g.edges.period * g.least, h.edges.period * h.least))
     first, last = h.index(as_ints([low, high])).tolist()
     counts = (min(_GLANCE, last - first), last - first)

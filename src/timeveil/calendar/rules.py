@@ -60,6 +60,7 @@ class Steps(Rule):
             return civil.count_labels(start, self.width, self.clock)
         if self.width % DAY == 0 and self.phase % DAY == 0:
             return civil.day_labels(start // DAY, self.width // DAY)
+        # Seconds and minutes are named by their start alone.
         if self.phase % self.width == 0 and self.width in (1, MINUTE):
             return civil.moments(start, "s" if self.width == 1 else "m")
         return civil.time_labels(start, self.width)
@@ -191,6 +192,7 @@ class Terms(Rule):
     def edges(self) -> Edges:
         """The terms of the 400 years of a Gregorian cycle, less the gaps."""
         months = np.arange(CYCLE_YEARS)[:, None] * 12 + as_ints([month - 1 for _, month, _ in self.terms])
+        # Every term of every year, also those that are gaps: a term ends where the next one starts.
         starts = (civil.days_of_month(months) + as_ints([day - 1 for _, _, day in self.terms])).ravel() * DAY
         ends = np.append(starts[1:], starts[0] + CYCLE)
         granules = np.tile([label not in self.gaps for label, _, _ in self.terms], CYCLE_YEARS)

@@ -81,6 +81,7 @@ def base_for(
     grains = [g.rule.grain for g in granularities]
     zone = offsets(axis.zone or "", low, high) if axis.kind == "zoned" else None
     for width, name in candidates(axis):
+        # Every instant is a multiple of the width: no base granule holds two of them.
         if resolution % width == 0:
             return Ticks(width, 0, name)
         if all(grain % width == 0 for grain in grains):
@@ -162,6 +163,7 @@ class Timeline:
             return self._clock_granules(h, code, instants)
         index = self._index(h, self._civil[heads])
         start, end = h.start(index), h.end(index)
+        # Bounds outside the years 1 to 9999 have no instant; they are published as null.
         beyond_start, beyond_end = start < FIRST, end > LAST
         if self._zone is not None:
             zone = self._zone_over(start[~beyond_start], end[~beyond_end])
@@ -177,6 +179,7 @@ class Timeline:
 
     def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
         """The first position of each observed granule, and each position's granule or -1."""
+        # Granules of whole days are worked out per day and repeated for its positions.
         if self._by_day(h):
             firsts, counts = self._days
             heads, code = _runs(self._index(h, self._civil[firsts]), None)

@@ -186,6 +186,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     matrix, published = records.matrix, records.published
     rng = np.random.default_rng(adversary.seed)
     mask = adversary.known(records.series.instants, len(matrix), rng)
+    # All values, known exactly, give the pattern.
     if isinstance(adversary.values, int) and mask.all():
         adversary = replace(adversary, values="all")
     if adversary.tolerance == 0 and mask.all():
@@ -224,6 +225,7 @@ def _targets(
     """Everyone, or a random sample of the requested size or of what can be afforded."""
     most = people if adversary.sample is None else min(adversary.sample, people)
     if adversary.sample is None and people > _PILOT:
+        # A pilot sample shows how many pairs a person costs.
         pilot = rng.choice(people, _PILOT, replace=False)
         pairs = sum(int(count(pilot).sum()) for count in counts)
         most = min(people, max(int(_BUDGET * _PILOT / max(pairs, 1)), _PILOT))
@@ -298,6 +300,7 @@ class _SensitiveColumn:
         self, people: Integers, begins: Integers, person: Integers, run: Integers, rows: Integers
     ) -> None:
         """Note the values in the runs that fit some people."""
+        # How often the true value of each person is in each run that fits.
         key = run * self._size + self._true[person]
         entry = np.searchsorted(self._keys, key)
         count = np.where(np.append(self._keys, -1)[entry] == key, self._counts[entry], 0)

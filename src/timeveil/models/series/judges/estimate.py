@@ -140,6 +140,7 @@ def _most_overlap(
     low, high = envelope
     most, nearest = np.full(position.shape, -np.inf), np.full(position.shape, np.inf)
     chosen, close = np.zeros(position.shape, dtype=np.int16), 1e-6 * (high - low)
+    # Symbols from the lowest up; a run has only those below its level.
     for symbol in range(int(levels.max(initial=1))):
         tried = np.minimum(symbol, levels - 1)
         least_value, most_value = scale.between(*cell_bounds(tried, levels, reach))
@@ -169,6 +170,7 @@ def _blocks(published: Published, domain: Range) -> Iterator[_Block]:
     step = max(_BLOCK // max(published.size, 1), 1)
     for start in range(0, len(published.rows), step):
         rows = slice(start, start + step)
+        # At instants without an envelope only the domain bounds the value.
         shape = below[rows].shape
         low, high = np.full(shape, floor), np.full(shape, ceiling)
         low[:, published.values] = np.maximum(published.low[rows], floor)
@@ -195,6 +197,7 @@ def _narrowed(
 def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str) -> Scaling:
     """The centre is between that of the lowest and that of the highest values."""
     middle = np.mean if center == "mean" else np.median
+    # The centre itself is one more instant, at which z is 0.
     nil = np.zeros((len(low), 1))
     return scaling(
         np.hstack([low, middle(low, axis=1, keepdims=True)]),
@@ -212,6 +215,7 @@ def _balanced(
     nil = np.zeros(len(low))
     least, most = (bound[:, None] for bound in scale.between(nil, nil))
     shortest, longest = (scale.unit * part for part in (scale.least, scale.most))
+    # Deviations from the mean, from the values and from the cells; they add up to 0.
     with np.errstate(invalid="ignore"):
         under = np.fmax(low - most, np.fmin(shortest[:, None] * below, longest[:, None] * below))
         over = np.fmin(high - least, np.fmax(shortest[:, None] * above, longest[:, None] * above))

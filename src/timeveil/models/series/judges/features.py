@@ -80,6 +80,7 @@ class Angle:
         straight = bool(like.any())
         if not straight:
             return np.where(may_be_flat, 0.0, 1.0), np.full(len(low), 0.0 if flat else 1.0)
+        # The cosine is a linear function of the values over the length of their vector.
         least, most = linear_bounds(self.back(like), low, high)
         shortest, longest = self.lengths(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,6 +88,7 @@ class Angle:
             narrowest = np.where(least >= 0, least / longest, least / shortest)
         nearest = 1.0 - np.minimum(np.nan_to_num(widest, nan=1.0), 1.0)
         furthest = 1.0 - np.maximum(np.nan_to_num(narrowest, nan=-1.0), -1.0)
+        # A constant series is at distance 1 from every direction.
         nearest = np.where(may_be_flat, np.minimum(nearest, 1.0), nearest)
         furthest = np.where(may_be_flat, np.maximum(furthest, 1.0), furthest)
         return nearest - ROUNDING, furthest + ROUNDING

@@ -179,6 +179,7 @@ def _query_errors(
         errors.append(_query_error("range", workload.ranges(queries, rng)))
     if workload.has_shapes and pattern_loss is not None:
         errors.append(_query_error("pattern-range", workload.pattern_ranges(queries, rng)))
+        # §7.1: tolerances of 1 to 10 times the pattern loss of the release itself.
         tolerance = pattern_loss * rng.uniform(1.0, 10.0, queries)
         errors.append(_query_error("similarity", workload.similarities(tolerance, rng)))
         fixed = np.full(queries, TOLERANCE)

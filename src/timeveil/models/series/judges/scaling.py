@@ -77,6 +77,7 @@ def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Float
     shift = np.where(finite, bounds / number[:, None], 0.0).sum(axis=1)
     unit = np.where(finite, np.abs(bounds - shift[:, None]), 0.0).max(axis=1, initial=0.0)
     unit = np.where(unit > 0, unit, np.maximum(np.abs(shift), 1.0))
+    # On this scale bounds are of size 1, so that one tolerance fits all series.
     low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
     low, high = low - _TINY, high + _TINY
     least, possible = _least(low, high, below, above)
@@ -101,6 +102,7 @@ def _least(low: Floats, high: Floats, below: Floats, above: Floats) -> tuple[Flo
     at_work = np.arange(len(low))
     for _ in range(_STEPS):
         gap, slope = _gap(*(part[at_work] for part in (low, high, below, above, deviation)))
+        # Too little room: a larger deviation gives more, unless the slope says that none does.
         short = gap < -_TINY
         possible[at_work[short & (slope <= 0)]] = False
         go_on = short & (slope > 0)
@@ -143,6 +145,7 @@ def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Fl
     right, right_slope = np.where(endless, last, right), np.where(endless, last_slope, right_slope)
     with np.errstate(invalid="ignore"):
         best = np.where(left_slope <= 0, left + left_slope * least, right + right_slope * most)
+    # A deviation without limit: the value levels off, or grows without end.
     best = np.where((left_slope > 0) & endless & (right_slope == 0), right, best)
     best = np.where((left_slope > 0) & endless & (right_slope > 0), np.inf, best)
     best = np.where(np.isfinite(left), best, np.inf)
@@ -151,6 +154,7 @@ def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Fl
         if not len(at_work):
             break
         a, b, s, t = left[at_work], right[at_work], left_slope[at_work], right_slope[at_work]
+        # Cutting planes: the lowest line at the crossing replaces the left or the right one.
         crossing = (b - a) / (s - t)
         best[at_work] = a + s * crossing
         height, slope = _line(high[at_work], slopes[at_work], crossing)

@@ -70,6 +70,7 @@ class Columns:
         most = min(most, len(self.rows))
         column = rng.random((number, len(self.rows))).argsort(axis=1)[:, :most]
         used = rng.integers(1, most + 1, number)
+        # The share of the question, on a log scale, is split evenly among its columns.
         share = np.exp(rng.uniform(np.log(LEAST), np.log(MOST), number)) ** (1.0 / used)
         half = np.maximum((share * count / 2).astype(np.int64), 1)[:, None]
         middle = self.rank[column, series[:, None]].astype(np.int64)
@@ -129,16 +130,9 @@ class Outcome:
 
     @staticmethod
     def join(parts: list[Outcome]) -> Outcome:
-        """Several as one."""
-        sets = parts[0].hits is not None
-        return Outcome(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("truth", "guess")),
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("hits", "answered")
-                if sets
-            ),
-        )
+        """The outcomes of several parts of the questions as one."""
+        names = ("truth", "guess") if parts[0].hits is None else ("truth", "guess", "hits", "answered")
+        return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 class Workload:
@@ -151,6 +145,7 @@ class Workload:
         self._values = Columns(np.ascontiguousarray(matrix[:, release.values].T))
         width = len(release.pattern)
         pairs = np.stack(np.triu_indices(width, 1))
+        # Long series have too many differences: a fixed random choice, the same for every release.
         if pairs.shape[1] > PAIRS:
             pairs = pairs[:, np.random.default_rng(0).choice(pairs.shape[1], PAIRS, replace=False)]
         z = z_normalised(matrix, "median" if center == "median" else "mean")[:, release.pattern].T
@@ -193,7 +188,7 @@ class Workload:
         )
 
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
-        """Shapes within each tolerance of centre's."""
+        """Shapes within each tolerance of a random series."""
         centre = self._centres(len(tolerance), rng)
         parts = self._parts("similar shapes", len(tolerance))
         return Outcome.join([self._as_sets(*self._similar(centre[part], tolerance[part])) for part in parts])
@@ -206,6 +201,7 @@ class Workload:
         shapes = self._differences.draw(centre, 2, rng)
         out = []
         for part in self._parts("complex questions", questions):
+            # The first half of each part asks for differences in ranges, the second for similar shapes.
             middle = part.start + (part.stop - part.start) // 2
             by_range, by_shape = slice(part.start, middle), slice(middle, part.stop)
             near, published_near = self._similar(centre[by_shape], tolerance[by_shape])
@@ -237,7 +233,7 @@ class Workload:
         return share
 
     def _published_within(self, bands: Bands) -> Mask:
-        """Per question and run whether its reconstructed shape lies in every range."""
+        """Per question and run whether its reconstructed shape is in every range."""
         inside = np.ones((len(bands.column), len(self._release.rows)), dtype=bool)
         for position in range(bands.column.shape[1]):
             difference = self._published_differences[bands.column[:, position]]
@@ -246,7 +242,7 @@ class Workload:
         return inside
 
     def _similar(self, centre: Integers, tolerance: Floats) -> tuple[Mask, Mask]:
-        """Per question the series, and the runs, whose shape is within the tolerance of centre's."""
+        """Per question the series, and the runs, whose shape is within the tolerance of the centre."""
         like, least = self._shapes[centre], 1.0 - tolerance[:, None] - 1e-9
         return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least
 
@@ -270,8 +266,7 @@ def directions(shapes: Floats) -> Floats:
 def _distinct_envelopes(release: ReleaseSummary) -> tuple[Integers, Integers, Integers]:
     """Rows per envelope, a run of each, and the envelope of each run; runs of one follow each other."""
     fresh = np.ones(len(release.rows), dtype=bool)
-    for part in (release.low, release.high):
-        same = (part[1:] == part[:-1]).all(axis=1)
-        fresh[1:] = ~same if part is release.low else fresh[1:] | ~same
+    bounds = np.hstack([release.low, release.high])
+    fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
     first = np.flatnonzero(fresh)
     return np.add.reduceat(release.rows, first) if len(first) else release.rows, first, np.cumsum(fresh) - 1
