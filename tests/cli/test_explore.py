@@ -123,7 +123,7 @@ def test_a_series_release_folder(cli: Cli) -> None:
 
 WRONG = {
     "nothing to try": (f"{VISITS} --k 2", "no parameter has several settings", "--k 2..50"),
-    "two": (f"{VISITS} --k 2,3 --suppress 0,0.1", "have several settings each", "one setting"),
+    "two": (f"{VISITS} --k 2,3 --suppress 0,0.1", "have several settings", "a single setting"),
     "no number": (
         f"{VISITS} --k few",
         "`k` is neither a number, a list of numbers nor a range",
@@ -139,7 +139,7 @@ WRONG = {
         "--sensitive",
     ),
     "knows": (f"{VISITS} --k 2,3 --knows true-slot", "applies to streams only", "leave --knows out"),
-    "loss": (f"{VISITS} --k 2,3 --loss moved", "no such `loss`", "window_error, withheld"),
+    "loss": (f"{VISITS} --k 2,3 --loss moved", "`loss` is not a known measure", "window_error, withheld"),
     "limit": (f"{VISITS} --k 2,3 --max-loss=-1", "`max_loss` must be", "--max-loss 0.1"),
     "limit word": (f"{VISITS} --k 2,3 --max-loss few", "`--max-loss` is not a number", "--max-loss 0.2"),
     "workers": (f"{VISITS} --k 2,3 --workers 0", "`workers` must be", "workers"),

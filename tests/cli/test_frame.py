@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
-import timeveil.models.events.words.picture  # noqa: F401
+import timeveil.models.events.words.pictures  # noqa: F401
 from timeveil.cli import output, stopping
 from timeveil.cli.output import printable
 
@@ -118,7 +118,7 @@ def test_an_interrupted_demo_leaves_nothing(cli: Cli, monkeypatch: pytest.Monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["timeveil.models.events.words.picture"], "breach_svg", interrupt)
+    monkeypatch.setattr(sys.modules["timeveil.models.events.words.pictures"], "attack_picture", interrupt)
     said = cli("demo --out demo")
     assert (said.code, said.err) == (130, "interrupted; nothing was written\n")
     assert names() == ["visits.csv"]

@@ -13,7 +13,7 @@ from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.output import Output
 from timeveil.models.events.judges.measure import Loss
-from timeveil.models.events.words.loss import described
+from timeveil.models.events.words.results import loss_sentences
 
 
 def spoil(name: str, at: int = 60) -> None:
@@ -138,11 +138,13 @@ def test_measure(cli: Cli, published: str) -> None:
     assert said.code == 0
     lines = said.out.splitlines()
     assert lines[:3] == [
-        "1. 12 rows published in 4 groups: 3.0 rows and 2.8 people to a group.",
-        "2. 0 rows withheld (0 %), 0 people of 6 without any row left.",
-        "3. Time was told to 1 day and is now told to 7 days on average.",
+        "1. 12 rows published in 4 groups: on average 3.0 rows and 2.8 people per group.",
+        "2. 0 rows withheld (0 %); 0 people of 6 have no row left.",
+        "3. Times were precise to 1 day; they are now precise to 7 days on average.",
     ]
-    assert lines[3].startswith("4. 1,000 random window counts answered from the release: off by ")
+    assert lines[3].startswith(
+        "4. 1,000 random window counts answered from the release: the median error is "
+    )
     told = json.loads(cli(f"measure {published} --json").out)
     assert (told["groups"], told["suppressed"]) == (4, 0)
 
@@ -150,7 +152,8 @@ def test_measure(cli: Cli, published: str) -> None:
 def test_large_numbers_are_grouped() -> None:
     loss = Loss(4_807, 3, 1, 9_000, 1, 1_602.6, 1_000.2, 1.0, 86_400.0, "second", 1_000, 0.1, 0.2)
     assert (
-        described(loss)[0] == "4,807 rows published in 3 groups: 1,602.6 rows and 1,000.2 people to a group."
+        loss_sentences(loss)[0]
+        == "4,807 rows published in 3 groups: on average 1,602.6 rows and 1,000.2 people per group."
     )
 
 
@@ -159,22 +162,22 @@ def test_attack(cli: Cli, published: str) -> None:
     assert said.code == 0
     assert said.out == dedent(
         """\
-        An outsider who knows `zip` and the time of 1 visit -> what they find
+        An outsider knows `zip` and the time of 1 visit -> what they find
 
-                                             original  release
-        people pinned down to one candidate     100 %      0 %
-        chance of naming a person, worst        100 %     50 %
-        chance of naming a person, mean         100 %   36.6 %
-        people out of reach, all withheld         0 %      0 %
-        candidates, fewest                          1        2
-        candidates, median                          1        3
-        candidates, most                            1        3
+                                          original  release
+        people with a single candidate       100 %      0 %
+        chance of naming a person, worst     100 %     50 %
+        chance of naming a person, mean      100 %   36.6 %
+        people out of reach                    0 %      0 %
+        candidates, fewest                       1        2
+        candidates, median                       1        3
+        candidates, most                         1        3
 
-        From the release nobody is named with a chance above 1 in 2, guessing blindly.
+        In the release, nobody can be named with a chance above 1 in 2 by a blind guess.
 
         What it does not protect:
         One person has up to 66.7 % of the rows of a group.
-        The commonest `result` makes up 75 % of a group on average, 100 % in the worst.
+        The commonest value of `result` makes up 75 % of a group on average and 100 % of the worst group.
         """
     )
 
@@ -259,7 +262,10 @@ def test_relative_time_is_asked_for_in_its_unit(cli: Cli, here: Path) -> None:
     assert cli("query out --between 0 noon").code == 2
     assert "to within 10 minutes" in cli("attack out --ledger ledger --tolerance 10").out
     assert cli("attack out --ledger ledger --tolerance 10m").code == 2
-    assert "Time was told to 1 minute and is now told to 1 hour" in cli("measure out --ledger ledger").out
+    assert (
+        "Times were precise to 1 minute; they are now precise to 1 hour"
+        in cli("measure out --ledger ledger").out
+    )
 
 
 def test_profile(cli: Cli) -> None:
@@ -270,8 +276,8 @@ def test_profile(cli: Cli) -> None:
         visits.csv -> what `zip` and `day` tell an outsider
         12 rows of 6 people: 2 rows to a person in the median, 3 at most.
 
-                      people   people     of  smallest  a row count
-        time told by   alone  below 2    all     group         says  groups
+                      people   people     of  smallest  by counting
+        time by        alone  below 2    all     group         rows  groups
         as it stands       6        6  100 %         1            1      12
         week               0        0    0 %         2          3 !       4
 

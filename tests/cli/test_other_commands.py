@@ -76,7 +76,7 @@ def test_hierarchy_of_numbers_can_be_edited_and_used(cli: Cli, here: Path) -> No
     roles = "--respondent who --time day --quasi zip --drop-rest"
     said = cli(f"generalize-time visits.csv --out out {roles} --k 5 --hierarchy zip=zip.csv")
     assert said.code == 0, said.err
-    assert "`zip` generalised to" in said.out
+    assert "`zip` is generalised to" in said.out
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_demo_shows_and_leaves_a_release(cli: Cli, here: Path) -> None:
     assert (said.code, said.err) == (0, "")
     assert 40 <= len(said.out.splitlines()) <= 60
     assert max(map(len, said.out.splitlines())) <= 110
-    assert "Chose `month`: 139 groups, the smallest of 5 people." in said.out
+    assert "Chose `month`: 139 groups, the smallest with 5 people." in said.out
     assert "Look around in demo:" in said.out
     assert names("demo") == ["attack.svg", "release", "visits.csv", "visits.ledger"]
     assert verify(open_release("demo/release"), open_ledger("demo/visits.ledger"))

@@ -21,7 +21,7 @@ def test_the_papers_method_is_shown_beside_packets(cli: Cli) -> None:
     assert "paper" not in cli(attack).out
     said = cli(f"{attack} --beside-plain --picture a.svg")
     assert said.code == 0
-    assert "from the paper's method" in said.out
+    assert "with the paper's method" in said.out
     assert "above 1 in 3  above 1 in 2" in said.out
     assert "closed packets" in Path("a.svg").read_text()
     told = json.loads(cli(f"{attack} --beside-plain --json").out)

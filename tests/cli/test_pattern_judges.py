@@ -43,7 +43,7 @@ def test_counts_of_other_people_are_violated(cli: Cli) -> None:
 def test_measure(cli: Cli) -> None:
     said = cli("measure out --ledger ledger")
     assert said.code == 0, said.err
-    assert said.out.splitlines()[0].endswith("0 not at all.")
+    assert said.out.splitlines()[0].endswith("0 not published.")
     assert "leaving people out" in said.out
     line = "anonymize-series loads.csv --out curves --series h00..h03 --drop-rest --k 6 --p 3 --effort 0"
     assert cli(line).code == 0
@@ -55,7 +55,7 @@ def test_measure(cli: Cli) -> None:
 def test_attack(cli: Cli) -> None:
     said = cli("attack out --ledger ledger --explain")
     assert said.code == 0, said.err
-    assert "From the release no group of fewer than 5 people can be computed." in said.out
+    assert "From the release, no group of fewer than 5 people can be computed." in said.out
     assert "(private)" in said.out
     assert "=" in said.out.split("(private)")[1]
     text = cli("attack out --ledger ledger --json").out
@@ -85,7 +85,7 @@ def test_query(cli: Cli) -> None:
     assert said.code == 0, said.err
     lines = said.out.splitlines()
     assert "people" in lines[0]
-    assert lines[2] == "in deviations of a series from its mean, of 4 symbols:"
+    assert lines[2] == "in deviations of a series from its mean, with 4 symbols:"
     assert lines[3] == "  a:  below -0.674"
     told = json.loads(cli("query out --given h00=a --then h01=a --json").out)
     assert 0 <= told["low"] <= told["value"] <= told["high"] <= 1

@@ -27,19 +27,19 @@ def cases(here: Path) -> None:
 def test_a_run_promises_verifies_and_says_what_it_does_not_protect(cli: Cli) -> None:
     said = cli(f"{RUN} --protect-slot 2 --spread 2 --fillers 1 --seed 3 --ledger ledger")
     assert said.code == 0, said.err
-    assert "1 in 2 for whoever knows when it happened" in " ".join(said.out.split())
+    assert "and 1 in 2 against anyone who knows when it happened" in " ".join(said.out.split())
     release, ledger = open_release("out"), open_ledger("ledger")
     assert release.guarantee == LDiversity(3, true_slot=2)
     assert "packet" in ledger.table.column_names
     assert verify(release, ledger)
-    assert "1 in 2 holds, as far as no value took more than 1 in 2 of that slot's records" in " ".join(
+    assert "as long as no value takes more than 1 in 2 of that slot's records" in " ".join(
         Path("out/README.txt").read_text("utf-8").split()
     )
 
 
 def test_without_it_the_run_says_so(cli: Cli) -> None:
     said = cli(f"{RUN} --seed 3")
-    assert "Whoever knows when it happened, and finds it in a later slot or nowhere" in " ".join(
+    assert "Anyone who knows when it happened, and finds it in a later slot or not at all" in " ".join(
         said.out.split()
     )
 

@@ -34,14 +34,14 @@ def test_a_run_explains_itself(cli: Cli) -> None:
     assert said.code == 0, said.err
     warning, ledger = said.err.splitlines()
     assert warning.startswith(
-        "warning: 4 records (4.3 %) had to be withheld, although no value is above 1 in 2"
+        "warning: 4 records (4.3 %) had to be withheld although no value is above 1 in 2"
     )
     assert ledger == "The ledger `ledger` identifies people: keep it private."
     command = "cases.csv --out out --time day --quasi age --sensitive ill --drop site --l 2 --window 3"
     told = said.out.splitlines()
     assert told[0] == "cases.csv -> every slot 2-diverse, in `out`"
     assert told[1].startswith(
-        "1. Read 93 rows in 14 slots of one `day`, with 5 values of `ill`, the commonest "
+        "1. Read 93 records in 14 slots of one `day`, with 5 values of `ill`; the commonest "
     )
     assert f"  $ timeveil publish-stream {command} --ledger ledger" in told
     assert '  release, ledger = tv.publish_stream("cases.csv", roles, l=2, window=3)' in told
@@ -109,8 +109,8 @@ def test_the_command_and_the_python_call_do_it_again(cli: Cli, name: str) -> Non
 
 
 WARNED = {
-    "a value is too common": (["a"] * 8 + ["b", "c"], "more than 1 in 3: no window cures that"),
-    "a window is too small": ([*"aaabbb", *"bbbccc", *"cccaaa"] * 3, "a window of 1 is too small"),
+    "a value is too common": (["a"] * 8 + ["b", "c"], "more than 1 in 3. No window helps"),
+    "a window is too small": ([*"aaabbb", *"bbbccc", *"cccaaa"] * 3, "too unevenly for a window of 1"),
 }
 
 
@@ -298,10 +298,10 @@ def test_the_judges_take_a_stream(cli: Cli) -> None:
     assert json.loads(cli("measure out --ledger ledger --json").out)["rows"] > 0
     said = cli("attack out --ledger ledger --knows true-slot --picture a.svg")
     assert said.code == 0
-    assert said.out.startswith("An outsider who knows `age` and the slot that a record belongs to -> ")
+    assert said.out.startswith("An outsider knows `age` and the slot to which a record belongs -> ")
     assert "  missing" in said.out
     assert Path("a.svg").read_text().startswith("<svg")
-    assert "Nobody's value is told with a chance above 1 in 2." in cli("attack out --ledger ledger").out
+    assert "Nobody's value is known with a chance above 1 in 2." in cli("attack out --ledger ledger").out
     assert cli("attack out --ledger ledger --knows nothing").code == 2
     assert "rows" in cli(f"query out --between {day(2)} {day(5)} --where ill=a").out
     assert cli("query out --where ill=a..b").err.startswith("`ill` holds text")

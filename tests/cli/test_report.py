@@ -24,7 +24,7 @@ def test_a_public_report_is_a_page(cli: Cli, published: str) -> None:
     )
     page = Path("report.html").read_text("utf-8")
     assert page == tv.report("out").html
-    assert "Public: it tells nothing" in page
+    assert "Public: everything in this report" in page
     assert "`who`" not in cli("report out").out
     assert names() == ["ledger", "out", "report.html", "visits.csv"]
 
@@ -110,7 +110,7 @@ def test_a_ledger_of_another_release_does_not_pass(cli: Cli, published: str) -> 
     said = cli("report out --ledger theirs --out report.html --quiet")
     assert said.code == 1
     assert "VIOLATED" in Path("report.html").read_text()
-    assert "See that the ledger is the one" in Path("report.html").read_text()
+    assert "Check that the ledger is the one" in Path("report.html").read_text()
 
 
 def test_a_ledger_of_another_model_is_refused(cli: Cli, published: str) -> None:

@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli, Said, names
 from timeveil.datasets import baskets, load_curves
 from timeveil.folder import open_ledger, open_release
 from timeveil.judging.verify import verify
-from timeveil.models.patterns.words.report import _distorted
+from timeveil.models.patterns.words.facts import distortion
 
 BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"
 SERIES = "sanitize-patterns loads.csv --out out --series h00..h05 --drop-rest --symbols 4"
@@ -89,7 +89,7 @@ def test_patterns_of_a_series_release(cli: Cli) -> None:
     assert cli(made).code == 0
     said = cli(f"sanitize-patterns series --out out {PROMISE} --symbols 4")
     assert said.code == 0, said.err
-    assert "No group of fewer than 5 follows from the true counts of its items" in said.out
+    assert "No group of fewer than 5 people follows from the true counts of its items" in said.out
     assert 'tv.sanitize_patterns(tv.open_release("series"), k=5' in said.out
 
 
@@ -115,7 +115,7 @@ def test_small_groups_are_told_only_if_asked(cli: Cli) -> None:
     assert "exactly" not in plain.out
     Path("out").rename("first")
     told = cli(f"{BASKETS} {PROMISE} --explain")
-    assert "it was so before: from" in told.out
+    assert "Private, from the true counts: from" in told.out
     assert "people have" in told.out or "person has" in told.out
 
 
@@ -130,13 +130,13 @@ def test_a_narrow_support_is_warned_of_with_numbers(cli: Cli) -> None:
 
 def test_what_is_distorted_is_warned_of_whatever_the_support() -> None:
     facts = {"channels": 9, "mean_error": 0.02, "worst_error": 0.5, "transactions": 950, "virtual": 50}
-    assert _distorted(5, 100, facts) == []
+    assert distortion(5, 100, facts) == []
     for more in ({"mean_error": 0.11}, {"worst_error": 41.78}, {"virtual": 500}):
-        assert "heavy distortion: " in _distorted(5, 100, facts | more)[0]
-    assert "4,180 % at worst" in _distorted(5, 100, facts | {"worst_error": 41.78})[0]
-    assert "expect heavy distortion" in _distorted(5, 25, facts)[0]
+        assert "heavy distortion: " in distortion(5, 100, facts | more)[0]
+    assert "4,180 % at worst" in distortion(5, 100, facts | {"worst_error": 41.78})[0]
+    assert "expect heavy distortion" in distortion(5, 25, facts)[0]
     nothing = {"channels": 0, "mean_error": 0.0, "worst_error": 0.0, "virtual": 0}
-    assert _distorted(5, 25, facts | nothing) == []
+    assert distortion(5, 25, facts | nothing) == []
 
 
 def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:

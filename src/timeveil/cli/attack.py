@@ -115,7 +115,7 @@ def attack(
     _refuse([name for name, on in flags.items() if on], model)
     private = private_ledger(ledger, output)
     if model == "stream":
-        lines, found, drawn = _on_stream(release, private, knows, beside_plain=beside_plain)
+        lines, found, drawn = _on_stream(release, private, knows, output.width, beside_plain=beside_plain)
     elif model == "series":
         adversary = _of_series(values, tolerance, release, pattern=pattern)
         lines, found, drawn = _on_series(release, private, adversary, output.width)
@@ -156,26 +156,32 @@ def _on_times(
 ) -> Attacked:
     from timeveil.judging.attack import attack as search
     from timeveil.models.events.judges.attack import Adversary
-    from timeveil.models.events.words.breach import described
-    from timeveil.models.events.words.picture import breach_svg
+    from timeveil.models.events.words.pictures import attack_picture
+    from timeveil.models.events.words.results import attack_summary
 
     known, within = 1 if visits is None else visits, "0" if tolerance is None else tolerance
     breach = search(release, ledger, Adversary(visits=known, tolerance=_tolerance(within, release)))
     unit = release.manifest["time"]["unit"] or "second"
-    return described(breach, release, width), breach.as_dict(), lambda: breach_svg(breach, unit)
+    lines = attack_summary(breach, release).lines(width)
+    return lines, breach.as_dict(), lambda: attack_picture(breach, unit).svg()
 
 
-def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_plain: bool) -> Attacked:
+def _on_stream(
+    release: Release, ledger: Ledger, knows: str | None, width: int, *, beside_plain: bool
+) -> Attacked:
     from timeveil.judging.attack import attack as search
     from timeveil.models.stream.judges.attack import StreamAdversary
-    from timeveil.models.stream.words.beside import beside_svg
-    from timeveil.models.stream.words.breach import described
-    from timeveil.models.stream.words.picture import stream_svg
+    from timeveil.models.stream.words.pictures import attack_picture, method_picture
+    from timeveil.models.stream.words.results import attack_summary
 
     adversary = StreamAdversary() if knows is None else StreamAdversary(knows)  # type: ignore[arg-type]
     breach = search(release, ledger, adversary)
     if not beside_plain:
-        return described(breach, release), breach.as_dict(), lambda: stream_svg(breach)
+        return (
+            attack_summary(breach, release).lines(width),
+            breach.as_dict(),
+            lambda: attack_picture(breach).svg(),
+        )
     if breach.true_slot is None or knows != "true-slot":
         raise ParameterError(
             "there is nothing to show beside the paper's method",
@@ -184,7 +190,8 @@ def _on_stream(release: Release, ledger: Ledger, knows: str | None, *, beside_pl
         )
     plain = search(*_by_the_paper(release, ledger), adversary)
     found = {**breach.as_dict(), "plain": plain.as_dict()}
-    return described(breach, release, plain), found, lambda: beside_svg(breach, plain)
+    lines = attack_summary(breach, release, plain).lines(width)
+    return lines, found, lambda: method_picture(breach, plain).svg()
 
 
 def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
@@ -206,21 +213,21 @@ def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
     from timeveil.judging.attack import attack as search
-    from timeveil.models.series.words.attack_picture import series_svg
-    from timeveil.models.series.words.breach import described
+    from timeveil.models.series.words.pictures import attack_picture
+    from timeveil.models.series.words.results import attack_summary
 
     breach = search(release, ledger, adversary)
-    return described(breach, width), breach.as_dict(), lambda: series_svg(breach)
+    return attack_summary(breach).lines(width), breach.as_dict(), lambda: attack_picture(breach).svg()
 
 
 def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) -> Attacked:
     from timeveil.judging.attack import attack as search
     from timeveil.models.patterns.judges.attack import PatternAdversary
-    from timeveil.models.patterns.words.breach import described
+    from timeveil.models.patterns.words.results import attack_summary
 
     breach = search(release, ledger, PatternAdversary())
     examples = {"examples": [group.as_dict() for group in breach.examples]} if told else {}
-    return described(breach, width, told=told), {**breach.as_dict(), **examples}, str
+    return attack_summary(breach, examples=told).lines(width), {**breach.as_dict(), **examples}, str
 
 
 def _of_series(

@@ -48,8 +48,7 @@ def compare(
     from timeveil.cli.files import write_new
     from timeveil.cli.output import Output
     from timeveil.compare import compare as put
-    from timeveil.compare.comparison_picture import comparison_svg
-    from timeveil.compare.report_comparison import described
+    from timeveil.compare.words import comparison_lines, comparison_picture
     from timeveil.folder.new_files import refuse_taken
 
     output = Output(as_json=as_json, quiet=quiet)
@@ -65,8 +64,8 @@ def compare(
     with output.progress() as progress:
         found = put(dict(zip(names, releases, strict=True)), private, progress=progress)
     if out is not None:
-        write_new(Path(out), comparison_svg(found), private=private is not None)
-    output.result("\n".join(described(found, output.width)), found.as_dict())
+        write_new(Path(out), comparison_picture(found).svg(), private=private is not None)
+    output.result("\n".join(comparison_lines(found, output.width)), found.as_dict())
     if private is not None:
         output.say("Losses and chances were measured with the ledgers: keep these numbers to yourself.")
     return 0 if found.holds else 1
@@ -86,15 +85,18 @@ def _opened(folders: Sequence[str]) -> list[Release] | None:
 
 def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) -> int:
     """What is wrong, as `verify` says it, and no number that rests on such files."""
-    from timeveil.compare.compare_comparison import Comparison
-    from timeveil.compare.report_comparison import described
+    from timeveil.compare.comparison import Comparison
+    from timeveil.compare.words import comparison_lines
     from timeveil.folder.opening import judged
 
-    found = [judged(Path(folder)) for folder in folders]
-    models = tuple("" if release is None else str(release.manifest["model"]) for release, _, _ in found)
-    verdicts = tuple(verdict for _, verdict, _ in found)
+    judgements = [judged(Path(folder)) for folder in folders]
+    models = tuple(
+        "" if judgement.evidence is None else str(judgement.evidence.release.manifest["model"])
+        for judgement in judgements
+    )
+    verdicts = tuple(judgement.verdict for judgement in judgements)
     told = Comparison(tuple(names), models, verdicts, (), "assumed", (DAMAGED,))
-    output.result("\n".join(described(told, output.width)), told.as_dict())
+    output.result("\n".join(comparison_lines(told, output.width)), told.as_dict())
     return 1
 
 

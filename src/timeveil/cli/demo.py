@@ -39,7 +39,7 @@ def demo(
     from timeveil.jobs.publish import publish
     from timeveil.judging.attack import attack
     from timeveil.models.events.judges.attack import Adversary
-    from timeveil.models.events.words.picture import breach_svg
+    from timeveil.models.events.words.pictures import attack_picture
 
     output = Output()
     folder = _folder(out)
@@ -48,7 +48,7 @@ def demo(
         output.print(_risk(run))
         outcome = publish(run)
         breach = attack(open_release(run.out), outcome.ledger, Adversary())
-        (folder / "attack.svg").write_text(breach_svg(breach), encoding="utf-8")
+        (folder / "attack.svg").write_text(attack_picture(breach).svg(), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         streams.begin()
@@ -89,7 +89,7 @@ def _make_up(folder: Path) -> Run:
 
 def _risk(run: Run) -> str:
     from timeveil.models.events.judges.profile import profile
-    from timeveil.models.events.words.risks import table
+    from timeveil.models.events.words.results import profile_lines
     from timeveil.page.wording import people
     from timeveil.reading import read
 
@@ -100,7 +100,7 @@ def _risk(run: Run) -> str:
         f"{found.rows:,} rows of {people(found.people)}, all made up. With the names left out, who knows",
         f"a zip code and the time of a visit still finds {alone:,} of them. How coarse must time be?",
         "",
-        *(f"  {line}" for line in table(found, SHOWN)),
+        *(f"  {line}" for line in profile_lines(found, SHOWN)),
         "  ! counting rows instead of people would promise more than there is",
     ]
     return "\n".join(lines) + "\n\n"
@@ -125,14 +125,13 @@ def _published(outcome: Outcome, width: int) -> str:
 
 
 def _attacked(breach: Breach, folder: Path) -> str:
-    from timeveil.models.events.words.breach import limits
-    from timeveil.models.series.words.spread import spread
+    from timeveil.models.events.words.results import candidate_ranges, exposed
     from timeveil.page.wording import aligned, share
 
     rows = [("candidates", "original", "", "release", "")]
     rows += [
         (found.label, _bar(found.before), share(found.before), _bar(found.after), share(found.after))
-        for found in spread(breach)
+        for found in candidate_ranges(breach)
     ]
     lines = [
         "Attacked by someone who knows a zip code and the time of one visit; how many people fit:",
@@ -141,7 +140,7 @@ def _attacked(breach: Breach, folder: Path) -> str:
         f"a guess is right with a chance of up to {share(breach.worst)}, before {share(breach.before.worst)}",
         "",
         "What it does not protect:",
-        *limits(breach),
+        *exposed(breach),
         "",
         f"Look around in {folder}:",
         "  visits.csv     the table it began with",

@@ -26,9 +26,8 @@ def explore(**given: Any) -> int:
     from timeveil.cli.files import write_new
     from timeveil.cli.output import Output
     from timeveil.explore import explore as sweep
-    from timeveil.explore.exploration_picture import exploration_svg
-    from timeveil.explore.report_exploration import described
     from timeveil.explore.sweep import METHODS
+    from timeveil.explore.words import exploration_lines, exploration_picture
     from timeveil.folder.new_files import refuse_taken
     from timeveil.jobs.columns import lists_hint
     from timeveil.jobs.exploring import plan_from
@@ -54,8 +53,8 @@ def explore(**given: Any) -> int:
     except TimeveilError as error:
         raise lists_hint(error, given) from None
     if picture is not None:
-        write_new(Path(picture), exploration_svg(exploration))
-    output.result("\n".join(described(exploration, source, output.width)), exploration.as_dict())
+        write_new(Path(picture), exploration_picture(exploration).svg())
+    output.result("\n".join(exploration_lines(exploration, source, output.width)), exploration.as_dict())
     met = exploration.feasible and (exploration.best is not None or not exploration.limited)
     return 0 if met else InfeasibleError.exit_code
 

@@ -30,31 +30,14 @@ def measure(
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
     from timeveil.judging.measure import measure as compare
-    from timeveil.models.events.judges.measure import Loss
-    from timeveil.models.events.words.loss import described
-    from timeveil.models.patterns.judges.measure import PatternLoss
-    from timeveil.models.patterns.words.loss import described as described_patterns
-    from timeveil.models.series.judges.measure import SeriesLoss
-    from timeveil.models.series.words.loss import described as described_series
-    from timeveil.models.stream.words.loss import described as described_stream
-    from timeveil.page.wording import wrapped
+    from timeveil.models import part
 
     output = Output(as_json=as_json, quiet=quiet)
     release, private = open_release(folder), private_ledger(ledger, output)
     table = None if against is None else open_release(against)
     with output.progress() as progress:
         loss = compare(release, private, against=table, progress=progress)
-    if isinstance(loss, Loss):
-        lines = [
-            line
-            for number, sentence in enumerate(described(loss), start=1)
-            for line in wrapped(sentence, output.width, f"{number}. ")
-        ]
-    elif isinstance(loss, SeriesLoss):
-        lines = described_series(loss, output.width)
-    elif isinstance(loss, PatternLoss):
-        lines = described_patterns(loss, output.width)
-    else:
-        lines = described_stream(loss)
-    output.result("\n".join(lines), {"model": release.manifest["model"], **loss.as_dict()})
+    model = release.manifest["model"]
+    lines = part(model, "words.results").loss_summary(loss).lines(output.width)
+    output.result("\n".join(lines), {"model": model, **loss.as_dict()})
     return 0

@@ -42,7 +42,7 @@ def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]
     from timeveil.judging.answer import answer
     from timeveil.models.patterns.evidence import Evidence
     from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
-    from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
+    from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines
 
     _refuse(asked)
     evidence = Evidence(release)
@@ -50,12 +50,12 @@ def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]
     if asked.top is not None:
         found = answer(evidence, TopPatterns(asked.top, asked.longer_than or 0))
         rows = [{**row, "high": _finite(row["high"])} for row in found.to_pylist()]
-        return top_words(found, known), {"patterns": rows}
+        return top_lines(found, known), {"patterns": rows}
     if asked.items:
         count = answer(evidence, PatternSupport(asked.items))
-        return support_words(count, known, asked.items), _data(count)
+        return support_lines(count, known, asked.items), _data(count)
     part = answer(evidence, RuleConfidence(asked.given, asked.then))
-    return confidence_words(part, known, [*asked.given, *asked.then]), _data(part)
+    return confidence_lines(part, known, [*asked.given, *asked.then]), _data(part)
 
 
 def _refuse(asked: Asked) -> None:

@@ -79,15 +79,16 @@ def plot(
 
 
 def _series(release: Release, group: int | None, ledger: Ledger | None) -> str:
-    from timeveil.models.series.words.report_picture import series_svg
+    from timeveil.models.series.words.pictures import release_picture
 
-    return series_svg(release, group, ledger)
+    return release_picture(release, group, ledger).svg()
 
 
 def _patterns(release: Release, top: int | None, longer_than: int | None) -> str:
-    from timeveil.models.patterns.words.picture import SHOWN, pattern_svg
+    from timeveil.models.patterns.evidence import Evidence
+    from timeveil.models.patterns.words.pictures import SHOWN, release_picture
 
-    return pattern_svg(release, SHOWN if top is None else top, longer_than)
+    return release_picture(Evidence(release), SHOWN if top is None else top, longer_than).svg()
 
 
 def _refuse(given_options: dict[str, object], model: str) -> None:

@@ -67,7 +67,7 @@ options.takes(
 
 def described(found: Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
-    from timeveil.models.events.words.risks import table
+    from timeveil.models.events.words.results import profile_lines
     from timeveil.page.wording import counted, people, quoted, wrapped
 
     k, spread, stands = found.k, found.rows_per_person, found.as_it_stands
@@ -91,7 +91,7 @@ def described(found: Profile, source: str, known: list[str], width: int) -> list
             width,
         ),
         "",
-        *table(found),
+        *profile_lines(found),
         "",
         *wrapped(verdict, width),
     ]

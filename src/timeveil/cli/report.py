@@ -59,7 +59,7 @@ def report(
 
 
 def _written(found: Report, out: str) -> str:
-    return f"{out}: {found.kind} report written. {found.standing[0]}"
+    return f"{out}: {found.kind} report written. {found.summary[0]}"
 
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:

@@ -44,8 +44,10 @@ def verify(
     from timeveil.folder.opening import judged
 
     output = Output(as_json=as_json, quiet=quiet)
-    release, verdict, sound = judged(Path(folder), None if ledger is None else private_ledger(ledger, output))
-    model = None if release is None else str(release.manifest.get("model"))
+    evidence, verdict, sound = judged(
+        Path(folder), None if ledger is None else private_ledger(ledger, output)
+    )
+    model = None if evidence is None else str(evidence.release.manifest.get("model"))
     model = model if model in _MODELS else None
     output.result(
         "\n".join(described(verdict, folder, model, output.width)), {"model": model, **verdict.as_dict()}

@@ -1,7 +1,7 @@
 """Whether releases are of the same data, as far as their ledgers show it.
 
-Folders cannot show it. A ledger holds the original: that of one more release of the same table has as many
-rows, and the same values in every column that both hold, in whatever order.
+Folders cannot show it. A ledger holds the original: ledgers of releases of the same table have equally many
+rows, and the same values in every column that they share, in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from timeveil.evidence.codes import align, column_of, encode_values, plain_type
 
 
 def same_data(names: Sequence[str], ledgers: Sequence[Ledger] | None) -> Literal["agrees", "assumed"]:
-    """Refuse ledgers of one model that hold different originals; say whether all hold the same."""
+    """Refuse ledgers of one model that hold different originals; return whether all hold the same."""
     if ledgers is None:
         return "assumed"
     agreed = True
@@ -28,30 +28,30 @@ def same_data(names: Sequence[str], ledgers: Sequence[Ledger] | None) -> Literal
     return "agrees" if agreed else "assumed"
 
 
-def _agree(first: str, one: Ledger, second: str, other: Ledger) -> bool:
-    """Whether two hold the same; of two kinds of table nothing is sure."""
-    shared = _shared(one, other)
-    same_rows = one.original.rows == other.original.rows
-    if not shared or one.model != other.model or _from_a_release(one) != _from_a_release(other):
-        return bool(shared) and same_rows and all(_alike(one, other, name) for name in shared)
+def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:
+    """Whether two ledgers hold the same; of two kinds of table it may be unknown."""
+    columns = _shared_columns(first, second)
+    same_rows = first.original.rows == second.original.rows
+    if not columns or first.model != second.model or _from_a_release(first) != _from_a_release(second):
+        return bool(columns) and same_rows and all(_same_values(first, second, name) for name in columns)
     if not same_rows:
         raise _differ(
-            f"the original of `{first}` has {counted(one.original.rows, 'row')}, that of `{second}` "
-            f"{other.original.rows:,}"
+            f"the original of `{first_name}` has {counted(first.original.rows, 'row')}, that of "
+            f"`{second_name}` {second.original.rows:,}"
         )
-    unlike = sum(not _alike(one, other, name) for name in shared)
-    if unlike:
+    different = sum(not _same_values(first, second, name) for name in columns)
+    if different:
         raise _differ(
-            f"the originals of `{first}` and `{second}` differ in {counted(unlike, 'column')} of "
-            f"{len(shared):,} that both have"
+            f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of "
+            f"{counted(len(columns), 'shared column')}"
         )
     return True
 
 
-def _shared(one: Ledger, other: Ledger) -> list[str]:
-    """Columns that both hold, with cells of one type."""
-    ours, theirs = _types(one), _types(other)
-    return [name for name, kind in ours.items() if theirs.get(name) == kind]
+def _shared_columns(first: Ledger, second: Ledger) -> list[str]:
+    """Columns that both hold, with the same type."""
+    types = _types(second)
+    return [name for name, kind in _types(first).items() if types.get(name) == kind]
 
 
 def _types(ledger: Ledger) -> dict[str, pa.DataType]:
@@ -59,21 +59,21 @@ def _types(ledger: Ledger) -> dict[str, pa.DataType]:
 
 
 def _from_a_release(ledger: Ledger) -> bool:
-    """Patterns of a release: what the ledger calls the original was published itself."""
+    """Whether patterns were made from a series release, so that their original was published itself."""
     return ledger.facts.get("origin") == "release"
 
 
-def _alike(one: Ledger, other: Ledger, name: str) -> bool:
-    """Whether both have every value of a column as often."""
-    columns = (encode_values(column_of(ledger.original.data, name)) for ledger in (one, other))
-    ours, theirs = align(*columns)
-    often = np.bincount(ours.codes, minlength=ours.size)
-    return np.array_equal(often, np.bincount(theirs.codes, minlength=ours.size))
+def _same_values(first: Ledger, second: Ledger, name: str) -> bool:
+    """Whether both have every value of a column equally often."""
+    columns = (encode_values(column_of(ledger.original.data, name)) for ledger in (first, second))
+    left, right = align(*columns)
+    counts = np.bincount(left.codes, minlength=left.size)
+    return np.array_equal(counts, np.bincount(right.codes, minlength=left.size))
 
 
-def _differ(said: str) -> InputError:
+def _differ(difference: str) -> InputError:
     return InputError(
-        f"{said}: these are not releases of the same data",
+        f"{difference}: these are not releases of the same data",
         hint="compare releases that were made from one table",
         code="other-data",
     )

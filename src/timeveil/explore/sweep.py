@@ -1,8 +1,7 @@
 """Try a parameter at several settings.
 
 Every setting is a run of the method itself, in memory, verified, measured and attacked by the judges; only
-the numbers are kept. Settings run beside each other in threads, most of the work being in kernels that
-release the interpreter; what comes out does not depend on how many there are.
+the numbers are kept. Settings run in parallel threads; the result does not depend on how many there are.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
-from timeveil.explore.explore_exploration import Exploration, Setting
-from timeveil.explore.judging import (
+from timeveil.explore.exploration import Exploration, Setting
+from timeveil.explore.judgement import (
     LOSSES,
     RISKS,
     AnyAdversary,
@@ -55,8 +54,8 @@ SWEPT: Mapping[str, tuple[str, ...]] = {
     "patterns": ("k", "min_support"),
 }
 """The parameters of each model that can be explored."""
-_LOOK = 0.1
-"""Seconds between two looks at how far the settings are."""
+_INTERVAL = 0.1
+"""Seconds between two reports of progress."""
 
 
 def explore(
@@ -74,12 +73,12 @@ def explore(
     progress: Progress = silent,
     **options: Any,
 ) -> Exploration:
-    """Try one parameter of a method at several settings, and say what each costs and gives.
+    """Try one parameter of a method at several settings, and show what each costs and gives.
 
     `options` are those of the method; the one to explore has a list, a range such as `range(2, 11)`, or a
     text: `"2,5,10"`, or `"2..50"` for a few round numbers from 2 to 50. Settings are compared by `loss` and
-    `risk`, whose names are in the reference. Nothing is written. A setting that the method refuses is told as
-    such, unless it refuses all.
+    `risk`, whose names are in the reference. Nothing is written. A setting that the method refuses is
+    reported as refused, unless all are.
 
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
     ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})
@@ -103,7 +102,7 @@ def explore(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One setting after the other, by the same method on the same table."""
+    """A method and a table on which settings are tried."""
 
     method: Method
     table: Any
@@ -115,18 +114,18 @@ class _Task:
     risk: str
 
     def run(self, value: float, doing: Callable[[str, float], None]) -> Setting:
-        """Publish in memory, verify and judge; the release is gone afterwards."""
+        """Publish in memory, verify and judge; only the numbers are kept."""
         options = {**self.options, self.name: value}
         release, ledger = self.method(
-            self.table, self.roles, **options, progress=lambda said, share: doing(said, 0.5 * share)
+            self.table, self.roles, **options, progress=lambda step, share: doing(step, 0.5 * share)
         )
         doing("verifying", 0.5)
         if not verify(release, ledger):
             return Setting(value, refused="the release does not keep its promise")
-        judged = judge(release, ledger, self.adversary, lambda said, share: doing(said, 0.6 + 0.4 * share))
+        judged = judge(release, ledger, self.adversary, lambda step, share: doing(step, 0.6 + 0.4 * share))
         if self.loss not in judged.losses:
             raise ParameterError(
-                f"`{self.loss}` cannot be told of this release, as that part was not published",
+                f"`{self.loss}` cannot be measured because that part was not published",
                 hint=f"compare by one of {', '.join(judged.losses)}",
                 code="bad-parameter",
             )
@@ -135,15 +134,15 @@ class _Task:
 
 
 class _Stopped(Exception):  # noqa: N818
-    """Another setting failed, or somebody interrupted: the rest need not be done."""
+    """Another setting failed, or the user interrupted: the others need not be tried."""
 
 
 def _all(task: _Task, values: tuple[float, ...], workers: int, progress: Progress) -> tuple[Setting, ...]:
     """All settings, in the order of their values, `workers` at a time."""
     stop, shares = threading.Event(), [0.0] * len(values)
 
-    def one(place: int) -> Setting | ParameterError | InfeasibleError:
-        def doing(_said: str, share: float) -> None:
+    def attempt(place: int) -> Setting | ParameterError | InfeasibleError:
+        def doing(_step: str, share: float) -> None:
             if stop.is_set():
                 raise _Stopped
             shares[place] = share
@@ -156,42 +155,42 @@ def _all(task: _Task, values: tuple[float, ...], workers: int, progress: Progres
             shares[place] = 1.0
 
     with ThreadPoolExecutor(workers, thread_name_prefix="explore") as pool:
-        futures = [pool.submit(one, place) for place in range(len(values))]
+        futures = [pool.submit(attempt, place) for place in range(len(values))]
         try:
-            _watch(futures, lambda: _tell(progress, task.name, shares))
-            found = [future.result() for future in futures]
+            _watch(futures, lambda: _report(progress, task.name, shares))
+            results = [future.result() for future in futures]
         finally:
             stop.set()
             for future in futures:
                 future.cancel()
-    return _settled(values, found)
+    return _settled(values, results)
 
 
-def _watch(futures: list[Future[Any]], tell: Callable[[], None]) -> None:
-    """Until all are done or one has failed, whose error is raised; looks come from the caller's thread."""
+def _watch(futures: list[Future[Any]], report: Callable[[], None]) -> None:
+    """Wait until all are done, reporting from the caller's thread; the first error is raised."""
     pending = set(futures)
     while pending:
-        done, pending = wait(pending, _LOOK, FIRST_EXCEPTION)
+        done, pending = wait(pending, _INTERVAL, FIRST_EXCEPTION)
         for future in done:
             future.result()
-        tell()
+        report()
 
 
-def _tell(progress: Progress, name: str, shares: list[float]) -> None:
+def _report(progress: Progress, name: str, shares: list[float]) -> None:
     done = sum(share >= 1 for share in shares)
     progress(f"trying {name}: {done} of {len(shares)}", sum(shares) / len(shares))
 
 
 def _settled(
-    values: tuple[float, ...], found: list[Setting | ParameterError | InfeasibleError]
+    values: tuple[float, ...], results: list[Setting | ParameterError | InfeasibleError]
 ) -> tuple[Setting, ...]:
-    """Refused settings are told as such; if all are, and not for want of people, it is the caller's error."""
-    wrong = [one for one in found if isinstance(one, ParameterError)]
-    if len(wrong) == len(found):
+    """Errors become refused settings; if every setting is a wrong parameter, that is the caller's error."""
+    wrong = [result for result in results if isinstance(result, ParameterError)]
+    if len(wrong) == len(results):
         raise wrong[0]
     return tuple(
-        one if isinstance(one, Setting) else Setting(value, refused=one.message)
-        for value, one in zip(values, found, strict=True)
+        result if isinstance(result, Setting) else Setting(value, refused=result.message)
+        for value, result in zip(values, results, strict=True)
     )
 
 
@@ -200,7 +199,7 @@ def _model(method: Method) -> str:
         if method is known:
             return model
     raise _bad(
-        "`method` is not one that can be explored",
+        "`method` cannot be explored",
         f"give one of {', '.join(known.__name__ for known in METHODS.values())}",
     )
 
@@ -212,8 +211,8 @@ def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ..
         return many[0], settings_of(many[0], options[many[0]])
     if many:
         raise _bad(
-            f"{' and '.join(f'`{name}`' for name in many)} have several settings each; one can be explored",
-            f"give {many[1]} one setting",
+            f"{' and '.join(f'`{name}`' for name in many)} have several settings; only one can be explored",
+            f"give {{{many[1]}}} a single setting",
         )
     raise _bad(
         "no parameter has several settings to try",
@@ -221,10 +220,10 @@ def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ..
     )
 
 
-def _named(what: str, given: str | None, known: tuple[str, ...], usual: str | None = None) -> str:
-    if given is not None and given not in known:
-        raise _bad(f"there is no such `{what}` to compare by", f"use one of {', '.join(known)}")
-    return given or usual or known[0]
+def _named(what: str, chosen: str | None, names: tuple[str, ...], usual: str | None = None) -> str:
+    if chosen is not None and chosen not in names:
+        raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
+    return chosen or usual or names[0]
 
 
 def _check_limits(**limits: float | None) -> None:
@@ -242,28 +241,26 @@ def _threads(workers: int | None, settings: int) -> int:
         cores = len(affinity(0)) if affinity else os.cpu_count() or 1
         return min(cores, settings)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise _bad("`workers` must be a whole number of at least 1", "leave workers out for one per core")
+        raise _bad("`workers` must be a whole number of at least 1", "leave {workers} out for one per core")
     return min(workers, settings)
 
 
 def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
-    """The table in memory, so that it is read once; not where a method reads it in its own way."""
+    """The table in memory, so that it is read once, unless the engine reads it itself."""
     if isinstance(table, Relation | Release):
         return table
     if roles is None:
-        raise RolesError(
-            "no column has a role", hint="say what the columns are, as for the method", code="role-missing"
-        )
+        raise RolesError("no column has a role", hint="give roles, as for the method", code="role-missing")
     if options.get("engine", "memory") != "memory" and isinstance(table, str | Path):
         return table
     source = open_source(table)
-    wanted = [name for name in source.names if roles.drop != REST or name in roles.columns]
-    data: pa.Table = pa.concat_tables(source.batches(wanted))
+    columns = [name for name in source.names if roles.drop != REST or name in roles.columns]
+    data: pa.Table = pa.concat_tables(source.batches(columns))
     if data.num_rows == 0:
         raise InputError(
             f"{'the table' if source.name is None else f'`{source.name}`'} has no rows, so there is nothing "
             "to explore",
-            hint="see that it is the right file",
+            hint="check that it is the right file",
             code="file-unreadable",
         )
     return data

@@ -24,6 +24,7 @@ from timeveil.folder.manifest import (
 )
 from timeveil.folder.slots import SLOTS, folder_name, joined, slot_folders
 from timeveil.folder.tables import Table
+from timeveil.judging.gather import Evidence, gather
 from timeveil.judging.verify import is_well_formed, verify
 
 FILES = "every file exists, tables have their stated hash, and there is no other file"
@@ -62,9 +63,12 @@ _STRAY_ENDS: Mapping[str, str] = {
 
 
 class Judgement(NamedTuple):
-    """A folder's release, if it can be read, the verdict, and whether a recipient finds nothing wrong."""
+    """The evidence of a folder, if it can be read, the verdict, and whether a recipient finds nothing wrong.
 
-    release: Release | None
+    Further judges of the folder take the evidence, which reads and links the release only once.
+    """
+
+    evidence: Evidence | None
     verdict: Verdict
     sound: bool
 
@@ -99,7 +103,8 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
     """Verify a folder: its files, and the promise of the release in them."""
     release, violations = _open(existing_path(folder), files=True)
     try:
-        verdict = verify(release, ledger)
+        evidence = gather(release, ledger)
+        verdict = verify(evidence)
         sound = bool(verdict)
         if ledger is not None and not verdict and verify(release):
             require_matching_ledger(release, ledger)  # else it is the user's mistake; the release is sound
@@ -115,7 +120,7 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
     violations = (*violations, *verdict.violations)
     if sound and not verdict:
         violations = (NOT_ITS_LEDGER, *violations)
-    return Judgement(release, Verdict(verdict.scope, (FILES, *verdict.checks), violations), sound)
+    return Judgement(evidence, Verdict(verdict.scope, (FILES, *verdict.checks), violations), sound)
 
 
 def existing_path(folder: str | Path) -> Path:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from timeveil.domain.relation import Relation
     from timeveil.domain.release import Release
     from timeveil.domain.verdict import Verdict
-    from timeveil.models.events.words.explanation import Explanation
+    from timeveil.page.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ def publish(
     run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
 ) -> Outcome:
     """Do what a run says; `note_written` is called with each path as soon as it is complete."""
+    from timeveil.judging.gather import gather
     from timeveil.judging.verify import verify
+    from timeveil.report import explain
 
     run.parameters()
     refuse_paths(run)
@@ -48,11 +50,12 @@ def publish(
     if run.model == "patterns":
         _refuse_neighbour(run, release)
     progress("verifying", 0.7)
-    verdict = verify(release, ledger)
+    evidence = gather(release, ledger)
+    verdict = verify(evidence)
     if not verdict:
         return Outcome(release, ledger, verdict, None)
     progress("explaining", 0.85)
-    explanation = _explained(run, release, ledger, verdict)
+    explanation = explain(evidence, verdict=verdict, run=run)
     progress("writing", 0.9)
     _write(run, release, ledger)
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
@@ -106,17 +109,6 @@ def _no_rows(source: str | None) -> InputError:
     return InputError(
         f"`{source}` has no rows", hint="check that it is the right file", code="file-unreadable"
     )
-
-
-def _explained(run: Run, release: Release, ledger: Ledger, verdict: Verdict) -> Explanation:
-    if run.model == "time":
-        from timeveil.models.events.words.exposure import exposure
-        from timeveil.report import explain
-
-        return explain(release, ledger, verdict=verdict, exposed=exposure(release, ledger), run=run)
-    explained = getattr(part(run.model, "words.report"), f"explain_{run.model}")
-    explanation: Explanation = explained(release, ledger, verdict=verdict, run=run)
-    return explanation
 
 
 def refuse_paths(run: Run) -> None:

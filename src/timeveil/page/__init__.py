@@ -1,1 +1,1 @@
-"""Page."""
+"""How words and pictures become pages: wording, templates, Markdown, SVG."""

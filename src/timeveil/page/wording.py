@@ -1,4 +1,8 @@
-"""Numbers and lists in sentences."""
+"""Numbers, names and lists in sentences, and sentences as lines of text.
+
+Text is plain, with names from the data in backquotes: `name` and `quoted` put them there. Characters that do
+not show, or that turn the direction of writing, are written out, so that no name can pass for anything else.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,26 @@ from collections.abc import Iterable, Sequence
 
 from timeveil.domain.wording import counted
 
-__all__ = ["WIDTH", "aligned", "counted", "people", "quoted", "share", "wrapped"]
+__all__ = [
+    "WIDTH",
+    "aligned",
+    "capital",
+    "counted",
+    "joined",
+    "name",
+    "numbered",
+    "people",
+    "percent",
+    "quoted",
+    "share",
+    "visible",
+    "wrapped",
+]
 
 WIDTH = 100
-"""Columns of text where nothing else is known."""
+"""Columns of text where the width of the screen is unknown."""
+LONGEST_NAME = 200
+"""Characters of a name that are shown in a sentence."""
 
 
 def people(number: int) -> str:
@@ -22,43 +42,91 @@ def people(number: int) -> str:
     return counted(number, "person", "people")
 
 
-def quoted(names: Iterable[str], most: int = 12) -> str:
+def visible(text: object) -> str:
+    """Text with every character that does not show written out.
+
+    >>> print(visible("zip\\n\\nThe promise"), visible("Größe"))
+    zip\\n\\nThe promise Größe
+    """
+    return "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in str(text)
+    )
+
+
+def name(text: object) -> str:
+    """A name from the data, in backquotes.
+
+    >>> name("zip"), name("a`b")
+    ('`zip`', "`a'b`")
+    """
+    shown = visible(text).replace("`", "'")
+    return f"`{shown if len(shown) <= LONGEST_NAME else f'{shown[: LONGEST_NAME - 1]}…'}`"
+
+
+def quoted(names: Iterable[object], most: int = 12) -> str:
     """Names in backquotes, joined as in a sentence.
 
     >>> quoted(["zip"]), quoted(["zip", "age", "sex"]), quoted(["a", "b", "c"], most=2)
     ('`zip`', '`zip`, `age` and `sex`', '`a`, `b` and 1 more')
     """
-    marked = [f"`{name}`" for name in names]
+    marked = [name(text) for text in names]
     if len(marked) > most:
         marked = [*marked[:most], f"{len(marked) - most} more"]
     return joined(marked)
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Parts as in a sentence.
+
+    >>> joined(["3"]), joined(["3", "2", "1"])
+    ('3', '3, 2 and 1')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def capital(text: str) -> str:
+    """Text that begins a sentence."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def share(part: float) -> str:
-    """A share in percent; never 0 or 100 unless it is.
+    """A share in percent; never 0 or 100 unless it is exactly that.
 
     >>> share(0.0), share(0.00004), share(0.0048), share(0.5), share(0.9999), share(1.0), share(41.78)
     ('0 %', 'under 0.01 %', '0.48 %', '50 %', 'over 99.9 %', '100 %', '4,180 %')
     """
-    percent = 100 * part
-    if percent in (0, 100):
-        return f"{percent:.0f} %"
-    if percent < 0.01:
+    number = 100 * part
+    if number in (0, 100):
+        return f"{number:.0f} %"
+    if number < 0.01:
         return "under 0.01 %"
-    if 99.9 < percent < 100:
+    if 99.9 < number < 100:
         return "over 99.9 %"
-    if percent >= 1000:
-        return f"{float(f'{percent:.3g}'):,.0f} %"
-    return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
+    if number >= 1000:
+        return f"{float(f'{number:.3g}'):,.0f} %"
+    return f"{number:.2g} %" if number < 10 else f"{number:.3g} %"
+
+
+def percent(part: float) -> str:
+    """A share as short as a picture needs it; never 0 or 100 unless it is exactly that.
+
+    >>> [percent(part) for part in (0, 0.00001, 0.0123, 0.5, 0.99999, 1)]
+    ['0%', '≈0%', '1.2%', '50%', '≈100%', '100%']
+    """
+    if 0 < part < 0.001:
+        return "≈0%"
+    if 0.999 < part < 1:
+        return "≈100%"
+    return f"{100 * part:.1f}".removesuffix(".0") + "%"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Rows of cells as lines of text, the first `left` columns to the left and the others to the right.
+    """Rows of cells as lines of text, the first `left` columns aligned left and the others right.
 
     >>> aligned([("name", "people"), ("week", "12")])
     ['name  people', 'week      12']
     """
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
             cell.ljust(width) if place < left else cell.rjust(width)
@@ -69,9 +137,9 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 
 
 def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) -> list[str]:
-    """Lines of text after a mark, line breaks kept; names such as `half-year` stay whole.
+    """Lines of text after a mark, line breaks kept; names such as `half-year` are not broken.
 
-    Lines after the first are set in by `indent`, or else by the width of the mark.
+    Lines after the first are indented by `indent`, or else by the width of the mark.
 
     >>> wrapped("rows of people", 10, "1. ")
     ['1. rows of', '   people']
@@ -90,12 +158,14 @@ def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) ->
     return lines
 
 
-def joined(parts: list[str]) -> str:
-    """Parts as in a sentence.
+def numbered(sentences: Iterable[str], width: int = WIDTH) -> list[str]:
+    """Sentences with their numbers, as lines.
 
-    >>> joined(["3"]), joined(["3", "2", "1"])
-    ('3', '3, 2 and 1')
+    >>> numbered(["One.", "Two."])
+    ['1. One.', '2. Two.']
     """
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return [
+        line
+        for number, sentence in enumerate(sentences, start=1)
+        for line in wrapped(sentence, width, f"{number}. ")
+    ]

@@ -13,10 +13,9 @@ from benchmarks.experiments.streams import DRAWN, Setting, drawn
 import timeveil as tv
 from timeveil.errors import InputError
 from timeveil.evidence.risk import Posterior
-from timeveil.models.events.words.picture import breach_svg
 from timeveil.models.stream.judges.attack import StreamBreach
-from timeveil.models.stream.words.beside import beside_svg
-from timeveil.models.stream.words.breach import described
+from timeveil.models.stream.words.pictures import attack_picture, method_picture
+from timeveil.models.stream.words.results import attack_summary
 
 SVG = "{http://www.w3.org/2000/svg}"
 KNOWS = tv.StreamAdversary("true-slot")
@@ -96,7 +95,7 @@ def test_beside_the_paper_the_moved_and_the_missing_are_protected(packets, plain
 def test_the_other_adversaries_are_as_before(packets):
     breach = tv.attack(*packets)
     assert breach.worst <= 1 / 4 + 1e-12
-    assert "above 1 in 2" not in "\n".join(described(breach, packets[0]))
+    assert "above 1 in 2" not in "\n".join(attack_summary(breach, packets[0]).lines())
 
 
 def test_a_ledger_without_packets_is_that_of_another_release(packets):
@@ -108,22 +107,22 @@ def test_a_ledger_without_packets_is_that_of_another_release(packets):
 
 def test_it_is_told_beside_the_paper(packets, plain):
     ours, theirs = tv.attack(*packets, KNOWS), tv.attack(*plain, KNOWS)
-    lines = described(ours, packets[0], theirs)
+    lines = attack_summary(ours, packets[0], theirs).lines()
     words = "\n".join(lines)
     assert "above 1 in 4  above 1 in 2" in words
-    assert [line.split("  ")[0] for line in lines if line.startswith("from")] == [
+    assert [line.split("  ")[0] for line in lines if line.startswith(("from", "with"))] == [
         "from the original",
-        "from the paper's method",
+        "with the paper's method",
         "from the release",
     ]
-    assert lines[-1] == "Nobody's value is told with a chance above 1 in 2."
+    assert lines[-1] == "Nobody's value is known with a chance above 1 in 2."
 
 
 def test_those_whom_their_slot_does_not_allow_more_are_told_of():
     records = drawn(Setting(records=3, values=4, exponent=1.0), 60, seed=1)
     pair = tv.publish_stream(records, DRAWN, l=3, window=7, protect_slot=2, seed=1)
-    lines = described(tv.attack(*pair, KNOWS), pair[0])
-    assert lines[-1] == "They stand in slots whose commonest value leaves no room for so many different ones."
+    lines = attack_summary(tv.attack(*pair, KNOWS), pair[0]).lines()
+    assert lines[-1] == "Their slots have a value too common for packets of that many different values."
 
 
 def posterior(*chances: float) -> Posterior:
@@ -139,7 +138,7 @@ def breach(stayed, moved, missing, l=4, true_slot=None):
 
 def test_the_picture_says_what_it_shows():
     root = ET.fromstring(  # noqa: S314
-        beside_svg(breach([0.25], [1 / 3] * 4, [], true_slot=3), breach([0.2], [1.0, 0.8], [1.0]))
+        method_picture(breach([0.25], [1 / 3] * 4, [], true_slot=3), breach([0.2], [1.0, 0.8], [1.0])).svg()
     )
     words = root.find(f"{SVG}desc").text
     assert "moved: paper's method 90% on average, 100% at most, 100% above 1/3" in words
@@ -159,12 +158,12 @@ def test_the_picture_says_what_it_shows():
 @pytest.mark.parametrize(("l", "true_slot"), [(4, 3), (4, 2), (5, 3), (10, 7), (30, 3), (3, 2)])
 def test_chances_of_both_promises_stand_left_of_their_lines(l, true_slot):
     found = breach([1 / l], [1 / true_slot], [], l, true_slot)
-    root = ET.fromstring(breach_svg(found))  # noqa: S314
+    root = ET.fromstring(attack_picture(found).svg())  # noqa: S314
     edges = sorted(float(e.attrib["x1"]) for e in root.iter(f"{SVG}line") if e.attrib["class"] == "edge")
     bars = sorted(
         float(rect.attrib["x"])
         for rect in root.iter(f"{SVG}rect")
-        if rect.attrib["class"] == "after" and rect.attrib["y"] != "60"
+        if rect.attrib["class"] == "f0" and rect.attrib["y"] != "60.0"
     )
     assert len(edges) == 2
     assert bars[-1] < edges[1]

@@ -16,7 +16,7 @@ from timeveil.judging.attack import attack
 from timeveil.models.patterns.evidence.family import family_of
 from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
 from timeveil.models.patterns.judges.solving import bound_attack
-from timeveil.models.patterns.words.breach import described, sentence
+from timeveil.models.patterns.words.results import attack_summary, derivation
 from timeveil.models.stream.judges.attack import StreamAdversary
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
@@ -67,15 +67,18 @@ def test_counts_without_care_are_broken_into():
     ledger = replace(oracle.ledger_of(case), mappings={"virtual": pa.table({"pattern": [], "copies": []})})
     breach = attack(careless, ledger)
     assert (breach.channels_after, breach.worst) == (4, 1.0)
-    assert any("the promise is broken" in line for line in described(breach))
+    assert any("the promise is broken" in line for line in attack_summary(breach).lines())
 
 
 def test_examples_are_told_with_few_counts_and_only_if_asked_for():
     breach = attack(*example_a())
     first = breach.examples[0]
     assert first.people == sum(sign * number for sign, number in first.counts) == 1
-    assert sentence(first) == "exactly 1 person has `a` and not `d`: 4 - 3 = 1."
-    told, silent = "\n".join(described(breach, told=True)), "\n".join(described(breach))
+    assert derivation(first) == "exactly 1 person has `a` and not `d`: 4 - 3 = 1."
+    told, silent = (
+        "\n".join(attack_summary(breach, examples=True).lines()),
+        "\n".join(attack_summary(breach).lines()),
+    )
     assert "`a` and not `d`" in told
     assert "`a`" not in silent
     assert "`a`" not in repr(breach)
@@ -107,16 +110,16 @@ def test_each_example_is_true_of_the_original():
 def test_counts_that_follow_are_told_apart():
     counts = ((1, 40), (-1, 30), (-1, 4), (-1, 4), (-1, 1))
     short = SmallGroup(("t0=a",), (), 1, counts, (2, 3, 4))
-    assert sentence(short).endswith(
+    assert derivation(short).endswith(
         "40 - 30 - 4 - 4 - 1 = 1, where 4 and 1 are not published but follow from others."
     )
     assert [one["follows"] for one in short.as_dict()["counts"]] == [False, False, True, True, True]
     long = SmallGroup(("t0=a",), (), 1, ((1, 1),) * 9, (8,))
-    assert sentence(long).endswith("from 9 counts, 1 of which is not published but follows from others.")
-    assert sentence(replace(long, follow=(7, 8))).endswith(
+    assert derivation(long).endswith("from 9 counts, 1 of which is not published but follows from others.")
+    assert derivation(replace(long, follow=(7, 8))).endswith(
         "2 of which are not published but follow from others."
     )
-    assert sentence(replace(long, follow=())).endswith("from 9 counts.")
+    assert derivation(replace(long, follow=())).endswith("from 9 counts.")
 
 
 def test_what_follows_in_two_steps_is_found_and_told():
@@ -128,7 +131,7 @@ def test_what_follows_in_two_steps_is_found_and_told():
     case = oracle.Case(rows, k=2, least=6, symbols=3)
     breach = attack(oracle.release_of(case), oracle.ledger_of(case))
     assert (breach.channels_before, breach.channels_after) == (1, 0)
-    assert sentence(breach.examples[0]) == (
+    assert derivation(breach.examples[0]) == (
         "exactly 1 person has `t0=c` and `t1=a`: 12 - 7 - 4 = 1, where 4 is not published but follows from "
         "others."
     )
@@ -216,7 +219,7 @@ def test_the_bound_attack_stops_in_time_and_is_left_out_of_large_releases():
     breach = attack(release, ledger, PatternAdversary(seconds=0.05))
     assert breach.beyond is not None
     assert breach.beyond.tried < breach.beyond.possible
-    assert any("then time was up" in line or "time was up" in line for line in described(breach))
+    assert any("then time was up" in line or "time was up" in line for line in attack_summary(breach).lines())
     assert attack(release, ledger, PatternAdversary(bounds=False)).beyond is None
     many = family_of([[], *[[n] for n in range(13)]], [50] * 14, 13)
     assert bound_attack(many, 3, 5.0) is None

@@ -17,7 +17,7 @@ from timeveil.models.patterns.evidence.family import Family, family_of
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.judges.solving import solve_attack
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.words.breach import described
+from timeveil.models.patterns.words.results import attack_summary
 
 
 def family(counts: dict[frozenset[int], int], symbols: int, instants: int) -> Family:
@@ -63,11 +63,11 @@ def test_the_page_says_how_far_equations_went() -> None:
     breach = attack(oracle.release_of(case), oracle.ledger_of(case))
     assert breach.solved == SolveAttack(1, 1, 1, 0)
     assert breach.as_dict()["solved"]["small"] == 0
-    told = " ".join(" ".join(described(breach)).split())
+    told = " ".join(" ".join(attack_summary(breach).lines()).split())
     assert "1 set of at most 1 instant; no group of fewer than 2 people follows." in told
     some = replace(breach, solved=SolveAttack(3, 175, 20, 2))
-    told = " ".join(" ".join(described(some)).split())
-    assert "20 sets of at most 3 instants of 175, then time was up; 2 groups of fewer than 2 people" in told
+    told = " ".join(" ".join(attack_summary(some).lines()).split())
+    assert "20 sets of at most 3 instants of 175 before time was up; 2 groups of fewer than 2 people" in told
 
 
 def test_every_reader_knows_that_everybody_has_one_symbol() -> None:
@@ -77,7 +77,7 @@ def test_every_reader_knows_that_everybody_has_one_symbol() -> None:
     breach = attack(oracle.release_of(case, case.sets), oracle.ledger_of(case))
     assert (breach.channels_before, breach.channels_after, breach.broken) == (1, 1, False)
     assert breach.solved == SolveAttack(1, 1, 1, 1)
-    told = " ".join(" ".join(described(breach)).split())
+    told = " ".join(" ".join(attack_summary(breach).lines()).split())
     assert "1 group of fewer than 2 people can be computed: every reader knows" in told
     assert "the promise is broken" not in told
 
@@ -89,7 +89,7 @@ def test_what_only_solving_gives_is_in_the_headline() -> None:
     nothing = "no group of fewer than 2 people can be computed."
     for solved, pinned in ((0, 0), (2, 0), (0, 3), (2, 3)):
         found = replace(breach, solved=SolveAttack(1, 1, 1, solved), beyond=BoundAttack(9, 9, pinned, 0))
-        told = " ".join(" ".join(described(found)).split())
+        told = " ".join(" ".join(attack_summary(found).lines()).split())
         assert (nothing in told) == (solved + pinned == 0)
         assert ("Beyond it, equations give 2 groups" in told) == (solved > 0)
         assert ("bounds leave 3 groups of fewer than 2 people." in told) == (pinned > 0)

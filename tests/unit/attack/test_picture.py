@@ -9,7 +9,7 @@ import pytest
 
 from timeveil.evidence.risk import Risk
 from timeveil.models.events.judges.attack import Adversary, Breach
-from timeveil.models.events.words.picture import breach_svg
+from timeveil.models.events.words.pictures import attack_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -21,14 +21,14 @@ def breach(before, after, k=5, **known):
 
 
 def drawn(found):
-    return ET.fromstring(breach_svg(found))  # noqa: S314
+    return ET.fromstring(attack_picture(found).svg())  # noqa: S314
 
 
 def test_it_has_a_title_a_description_and_both_colour_schemes():
     picture = drawn(breach([1] * 2_000 + [2], [7] * 2_000 + [0]))
     assert picture.attrib["role"] == "img"
     assert picture.find(f"{SVG}title").text == "How many people fit what an outsider knows"
-    assert "2,001 people attacked, ≈100% are pinned down" in picture.find(f"{SVG}desc").text
+    assert "2,001 people attacked, ≈100% have a single candidate" in picture.find(f"{SVG}desc").text
     assert "prefers-color-scheme:dark" in picture.find(f"{SVG}style").text
 
 
@@ -37,14 +37,14 @@ def test_bars_are_the_shares_of_people_and_stand_on_their_side_of_k():
     [edge] = [line for line in picture.iter(f"{SVG}line") if line.attrib["class"] == "edge"]
     bars = {
         name: [r for r in picture.iter(f"{SVG}rect") if r.attrib["class"] == name][1:]
-        for name in ("before", "after")
+        for name in ("f1", "f0")
     }
-    assert len(bars["before"]) == 2
-    assert len(bars["after"]) == 3
-    tall, low = (float(bar.attrib["height"]) for bar in bars["before"])
+    assert len(bars["f1"]) == 2
+    assert len(bars["f0"]) == 3
+    tall, low = (float(bar.attrib["height"]) for bar in bars["f1"])
     assert tall == pytest.approx(3 * low, abs=0.3)
     k = float(edge.attrib["x1"])
-    assert float(bars["before"][0].attrib["x"]) < k < min(float(bar.attrib["x"]) for bar in bars["after"])
+    assert float(bars["f1"][0].attrib["x"]) < k < min(float(bar.attrib["x"]) for bar in bars["f0"])
     assert any(text.text == "k = 5" for text in picture.iter(f"{SVG}text"))
 
 

@@ -14,10 +14,10 @@ from tests.oracles import judges_series as oracle
 from timeveil.errors import ParameterError
 from timeveil.judging.attack import attack
 from timeveil.models.events.judges.attack import Adversary
-from timeveil.models.events.words.picture import breach_svg
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.judges.boxes import Boxes, ExactMatches, original_boxes, overlapping_pairs
-from timeveil.models.series.words.breach import described
+from timeveil.models.series.words.pictures import attack_picture
+from timeveil.models.series.words.results import attack_summary
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def test_who_knows_all_values_exactly_knows_the_pattern(pair):
         breach = attack(*pair, SeriesAdversary(values))
         assert breach.after.candidates.tolist() == both.after.candidates.tolist()
         assert breach.adversary.pattern
-        assert "and the pattern" in described(breach)[0]
-        assert values == instants or "all instants" in described(breach)[0]
+        assert "and the pattern" in attack_summary(breach).lines()[0]
+        assert values == instants or "all instants" in attack_summary(breach).lines()[0]
     for less in (SeriesAdversary(instants[1:]), SeriesAdversary("all", 0.5)):
         assert not attack(*pair, less).adversary.pattern
 
@@ -103,34 +103,34 @@ def test_numbers_that_rounding_brings_back_do_not_count_as_different():
 def test_a_sample_is_drawn(pair):
     breach = attack(*pair, SeriesAdversary(pattern=True, sample=7))
     assert (breach.people, breach.everyone) == (7, 60)
-    assert "7 people of 60 were attacked, drawn at random." in described(breach)
+    assert "7 people of 60 were attacked, drawn at random." in attack_summary(breach).lines()
 
 
 def test_the_report_says_what_was_found_and_what_is_not_protected(pair):
     breach = attack(*pair)
-    lines = described(breach)
-    assert lines[0] == "An outsider who knows the values of all instants and the pattern -> what they find"
-    assert any("nobody is named with a chance above 1 in 3" in line for line in lines)
-    assert any("one and the same `income`" in line for line in lines)
+    lines = attack_summary(breach).lines()
+    assert lines[0] == "An outsider knows the values of all instants and the pattern -> what they find"
+    assert any("nobody can be named with a chance above 1 in 3" in line for line in lines)
+    assert any("the same `income`" in line for line in lines)
 
 
 def test_the_report_says_that_values_alone_are_not_all_one_can_use(pair):
-    said = " ".join(described(attack(*pair, SeriesAdversary(["t0"]))))
-    assert "Values were held against envelopes alone." in said
+    said = " ".join(attack_summary(attack(*pair, SeriesAdversary(["t0"]))).lines())
+    assert "Values were compared with envelopes alone." in said
     assert "what is promised is 1 in 3." in said
-    assert "envelopes alone" not in " ".join(described(attack(*pair)))
+    assert "envelopes alone" not in " ".join(attack_summary(attack(*pair)).lines())
 
 
 def test_the_report_says_that_a_bet_may_be_lost():
     case = oracle.Case(oracle.people(random.Random(5), 60, 6), k=6, p=3, method="naive")  # noqa: S311
     breach = attack(*oracle.build(case))
-    said = " ".join(described(breach))
+    said = " ".join(attack_summary(breach).lines())
     assert "bets on the nearest" in said
-    assert "all but one member" in said
+    assert "all but one who share a pattern" in said
 
 
 def test_the_picture_is_sound(pair):
-    drawn = breach_svg(attack(*pair, SeriesAdversary(["t0"], 0.5)))
+    drawn = attack_picture(attack(*pair, SeriesAdversary(["t0"], 0.5))).svg()
     assert ET.fromstring(drawn).tag.endswith("svg")  # noqa: S314
     assert "P = 3" in drawn
     assert "the values of 1 instant to within 0.5" in drawn

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from timeveil.evidence.risk import Posterior
-from timeveil.models.events.words.picture import breach_svg
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+from timeveil.models.stream.words.pictures import attack_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -21,7 +21,7 @@ def breach(before, after, l=3, knows="published-slot", **parts):
 
 
 def drawn(found):
-    return ET.fromstring(breach_svg(found))  # noqa: S314
+    return ET.fromstring(attack_picture(found).svg())  # noqa: S314
 
 
 def bars(picture, name):
@@ -30,7 +30,7 @@ def bars(picture, name):
 
 def test_it_has_a_title_a_description_and_both_colour_schemes():
     picture = drawn(breach([1.0, 0.5], [0.25, 0.25]))
-    assert picture.find(f"{SVG}title").text == "How sure an outsider can be of a person's value"
+    assert picture.find(f"{SVG}title").text == "How certain an outsider can be of a person's value"
     assert "2 people attacked, 50% have a value that is certain" in picture.find(f"{SVG}desc").text
     assert "prefers-color-scheme:dark" in picture.find(f"{SVG}style").text
 
@@ -39,7 +39,7 @@ def test_it_has_a_title_a_description_and_both_colour_schemes():
 def test_a_chance_of_one_in_l_stands_left_of_the_line(l):
     picture = drawn(breach([1.0, 1.0], [1 / l, 1 / l], l))
     [edge] = [line for line in picture.iter(f"{SVG}line") if line.attrib["class"] == "edge"]
-    [after], [before] = bars(picture, "after"), bars(picture, "before")
+    [after], [before] = bars(picture, "f0"), bars(picture, "f1")
     assert float(after.attrib["x"]) < float(edge.attrib["x1"]) < float(before.attrib["x"])
     assert any(text.text == f"1/l = 1/{l}" for text in picture.iter(f"{SVG}text"))
 
@@ -47,12 +47,13 @@ def test_a_chance_of_one_in_l_stands_left_of_the_line(l):
 def test_parts_are_told_in_words():
     picture = drawn(breach([0.5], [1.0], knows="true-slot", stayed=[0.2], moved=[1.0], missing=[]))
     words = " ".join(text.text for text in picture.iter(f"{SVG}text"))
-    assert "the slot it happened in. On average: stayed 20%, moved 100%" in words
+    assert "the slot in which it happened." in words
+    assert "On average: stayed 20%, moved 100%" in words
     assert "missing" not in words
     assert "moved: 100% on average." in picture.find(f"{SVG}desc").text
 
 
 def test_nobody_to_attack_is_a_picture_without_bars():
     picture = drawn(breach([], []))
-    assert not bars(picture, "before")
-    assert not bars(picture, "after")
+    assert not bars(picture, "f1")
+    assert not bars(picture, "f0")

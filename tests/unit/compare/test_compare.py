@@ -15,9 +15,8 @@ from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, VISITS, boug
 
 import timeveil as tv
 from timeveil.cli.frame import run
-from timeveil.compare.comparison_picture import comparison_svg
-from timeveil.compare.report_comparison import described
-from timeveil.compare.side_by_side import COMPOSES, MODELS_DIFFER, TRUE_SLOT, UNLIKE, VIOLATED
+from timeveil.compare.releases import COMPOSES, MODELS_DIFFER, TRUE_SLOT, UNLIKE, VIOLATED
+from timeveil.compare.words import comparison_lines, comparison_picture
 from timeveil.datasets import clinic_visits, daily_cases
 
 LOSSES = {
@@ -76,7 +75,7 @@ def test_without_ledgers_the_folders_speak(kind: str) -> None:
     assert {verdict.scope for verdict in found.verdicts} == {"recipient"}
     assert names(found, "loss") == (["withheld"] if kind in ("time", "series") else [])
     assert all(name.startswith(("promised", "envelopes")) for name in names(found, "risk"))
-    assert "the same data is assumed" in "\n".join(described(found))
+    assert "the same data is assumed" in "\n".join(comparison_lines(found))
 
 
 def test_different_models_show_what_both_have_and_rank_nothing() -> None:
@@ -128,7 +127,7 @@ def test_a_release_that_is_violated_is_no_choice() -> None:
     assert not found.holds
     assert found.notes[0] == VIOLATED
     assert [line.best for line in found.lines if line.best] == []
-    assert "violated (" in "\n".join(described(found))
+    assert "violated (" in "\n".join(comparison_lines(found))
 
 
 def test_other_data_is_refused() -> None:
@@ -148,7 +147,7 @@ def test_the_same_values_in_another_order_are_the_same_data() -> None:
     third = tv.anonymize_series(changed, LOADS, k=5, p=2, effort=0)
     first = made("series")
     assert tv.compare([first[0], other[0]], [first[1], other[1]]).same_data == "agrees"
-    with pytest.raises(tv.InputError, match="differ in 1 column of 7 that both have"):
+    with pytest.raises(tv.InputError, match="differ in 1 of 7 shared columns"):
         tv.compare([first[0], third[0]], [first[1], third[1]])
 
 
@@ -174,15 +173,15 @@ def test_a_ledger_that_does_not_fit_is_refused_by_name() -> None:
 
 def test_the_picture_has_a_bar_for_every_share() -> None:
     found = compared("stream")
-    drawn = ET.fromstring(comparison_svg(found))  # noqa: S314
-    bars = [one for one in drawn.iter() if one.get("class") in ("before", "after")]
+    drawn = ET.fromstring(comparison_picture(found).svg())  # noqa: S314
+    bars = [one for one in drawn.iter() if one.get("class") in ("f0", "f1")]
     assert len(bars) == 2 * sum(line.share for line in found.lines)
     assert "strict" in "".join(drawn.itertext())
 
 
 def test_a_narrow_page_has_the_releases_below_each_other() -> None:
     found = tv.compare(pairs("time")[0])
-    wide, narrow = described(found, 100), described(found, 40)
+    wide, narrow = comparison_lines(found, 100), comparison_lines(found, 40)
     assert sum(line.startswith("model ") for line in wide) == 1
     assert sum(line.startswith("model ") for line in narrow) == 2
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.explore import Exploration, Setting
-from timeveil.explore.exploration_picture import exploration_svg
-from timeveil.explore.report_exploration import described
+from timeveil.explore.words import exploration_lines, exploration_picture
 
 SHARES = st.floats(0, 1)
 POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)
@@ -114,11 +113,11 @@ def test_every_sweep_can_be_told_drawn_and_written(
     points: list[tuple[float, float] | None], limits: dict[str, float]
 ) -> None:
     found = sweep(points, **limits)
-    text = "\n".join(described(found, "visits.csv"))
+    text = "\n".join(exploration_lines(found, "visits.csv"))
     assert all(len(line) <= 100 for line in text.splitlines())
     assert ("not possible: too few people." in text) == (None in points)
-    tree = ET.fromstring(exploration_svg(found))  # noqa: S314
-    drawn = [one for one in tree.iter() if one.get("class") == "after" and one.get("height") != "11"]
+    tree = ET.fromstring(exploration_picture(found).svg())  # noqa: S314
+    drawn = [one for one in tree.iter() if one.get("class") == "f0" and one.get("height") != "11.0"]
     assert len(drawn) == len(found.feasible)
     for one in drawn:
         assert 0 <= float(one.get("y", math.nan)) <= 400
@@ -129,9 +128,11 @@ def test_every_sweep_can_be_told_drawn_and_written(
 
 def test_the_words_say_the_rule_and_the_limits() -> None:
     text = " ".join(
-        " ".join(described(sweep([(0.0, 1.0), (0.1, 0.3), (1.0, 0.0)], max_risk=0.3), "visits.csv")).split()
+        " ".join(
+            exploration_lines(sweep([(0.0, 1.0), (0.1, 0.3), (1.0, 0.0)], max_risk=0.3), "visits.csv")
+        ).split()
     )
-    assert "The knee is k 2: with loss and risk each on a scale from the least to the most" in text
-    assert "k 2, 3 stay within a risk of at most 30 %; of these k 2 has the least loss" in text
-    text = " ".join(described(sweep([(0.2, 1.0)], max_loss=0.1), "visits.csv"))
+    assert "The knee is k 2: if loss and risk are each put on a scale from the least to the most" in text
+    assert "k 2 and 3 stay within a risk of at most 30 %; of these, k 2 has the least loss" in text
+    text = " ".join(exploration_lines(sweep([(0.2, 1.0)], max_loss=0.1), "visits.csv"))
     assert "No setting stays within a loss of at most 10 %. The least loss is 20 %." in text

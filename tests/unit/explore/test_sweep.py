@@ -12,7 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import baskets, clinic_visits, daily_cases, load_curves
-from timeveil.explore.judging import LOSSES, promised
+from timeveil.explore.judgement import LOSSES, promised
 
 
 def bought() -> pa.Table:
@@ -191,14 +191,18 @@ def test_an_interruption_stops_the_rest() -> None:
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "nothing to try": ({"k": 5}, "no parameter has several settings", "bad-parameter"),
     "two": ({"k": "2..5", "suppress": "0,0.1"}, "`k` and `suppress` have several", "bad-parameter"),
-    "loss": ({"k": "2,3", "loss": "moved"}, "no such `loss`", "bad-parameter"),
-    "risk": ({"k": "2,3", "risk": "none"}, "no such `risk`", "bad-parameter"),
+    "loss": ({"k": "2,3", "loss": "moved"}, "`loss` is not a known measure", "bad-parameter"),
+    "risk": ({"k": "2,3", "risk": "none"}, "`risk` is not a known measure", "bad-parameter"),
     "limit": ({"k": "2,3", "max_loss": -1.0}, "`max_loss` must be", "bad-parameter"),
     "no number": ({"k": "2,3", "max_risk": float("nan")}, "`max_risk` must be", "bad-parameter"),
     "workers": ({"k": "2,3", "workers": 0}, "`workers` must be", "bad-parameter"),
     "all wrong": ({"k": [0, 1]}, "`k` must be a whole number", "bad-parameter"),
     "choose": ({"k": [2, 3], "choose": "moon"}, "", "unknown-granularity"),
-    "adversary": ({"k": [2, 3], "adversary": tv.StreamAdversary()}, "not one of this model", "bad-parameter"),
+    "adversary": (
+        {"k": [2, 3], "adversary": tv.StreamAdversary()},
+        "belongs to another model",
+        "bad-parameter",
+    ),
 }
 
 
@@ -213,7 +217,7 @@ def test_wrong_arguments(name: str) -> None:
 
 def test_other_wrong_arguments() -> None:
     table = clinic_visits(rows=60)
-    with pytest.raises(tv.ParameterError, match="is not one that can be explored"):
+    with pytest.raises(tv.ParameterError, match="cannot be explored"):
         tv.explore(tv.verify, table, VISITS, k="2,3")
     with pytest.raises(tv.RolesError, match="no column has a role"):
         tv.explore(tv.generalize_time, table, k="2,3")

@@ -11,8 +11,8 @@ from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
 from timeveil.cli.frame import run
-from timeveil.models.events.words.readme import letter
-from timeveil.page.text_wrapping import shown
+from timeveil.models.letter import letter
+from timeveil.page.wording import visible
 
 QUESTIONS = {
     "time": ["--between", "2024-01-01", "2024-02-01", "--where", "result=ok"],
@@ -28,11 +28,16 @@ def test_the_letter_says_how_to_read_the_release(
 ) -> None:
     folder = tv.write(pair(model)[0], tmp_path / "published")
     told = " ".join((folder / "README.txt").read_text("utf-8").split())
-    for words in ("The promise: ", "Columns", "What not to conclude: ", "timeveil verify FOLDER"):
+    for words in (
+        "The promise: ",
+        "Columns",
+        "What this release does not protect:",
+        "timeveil verify FOLDER",
+    ):
         assert words in told
-    assert "How to ask: " in told or "How to join the tables: " in told
+    assert "How to count: " in told or "How to join the tables: " in told
     for column in pair(model)[0].manifest["columns"]:
-        assert shown(column["name"]) in told
+        assert visible(column["name"]) in told
     asked = re.search(r"`timeveil query FOLDER (--\w+)", told)
     assert asked is not None
     assert asked[1] in [*QUESTIONS[model], "--between"]
@@ -55,10 +60,10 @@ def test_no_name_writes_a_line_of_the_letter() -> None:
             manifest["time"] |= {"kind": "zoned", "zone": FORGED, "slot": FORGED}
             manifest["granularity"] = FORGED
         told = letter(release.guarantee, manifest)
-        assert shown(FORGED) in " ".join(told.split())
+        assert visible(FORGED) in " ".join(told.split())
         assert all(line.isprintable() for line in told.split("\n"))
         assert len(re.findall("^The promise", told, re.MULTILINE)) == 1
 
 
 def test_a_name_of_ordinary_letters_stands_as_it_is() -> None:
-    assert shown("Größe in cm, 体") == "Größe in cm, 体"
+    assert visible("Größe in cm, 体") == "Größe in cm, 体"

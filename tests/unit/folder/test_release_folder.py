@@ -233,7 +233,7 @@ def test_the_letter_says_what_the_recipient_needs(tmp_path):
     letter = " ".join((tmp_path / "out/README.txt").read_text().split())
     for phrase in (
         "2 different people",
-        "generalised to: day",
+        "published by day",
         "zip",
         "day_start",
         "timeveil verify",

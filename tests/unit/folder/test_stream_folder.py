@@ -105,7 +105,7 @@ def test_the_letter_explains_slots_buckets_and_what_not_to_conclude(tmp_path, ca
     said = readme(tmp_path, case)
     assert "in every published bucket no sensitive value is held by more than 1 in 2 records" in said
     assert "A slot is one day." in said
-    assert "up to 2 slots later than it happened" in said
+    assert "It may be up to 2 slots late" in said
     assert "on slot and bucket together" in said
     assert "Joining the tables gives every record every value of its bucket" in said
     assert "Columns of the table sensitive, one row per bucket and value: slot (string)" in said
@@ -117,5 +117,5 @@ def test_the_letter_of_a_release_without_buckets_speaks_of_slots(tmp_path, case)
     said = readme(tmp_path, replace(case, buckets="none", window=1, axis=oracle.NUMBERS))
     assert "in every published slot no sensitive value is held by more than 1 in 2 records" in said
     assert "Slots are numbered" in said
-    assert "Every record stands in its own slot." in said
+    assert "Every record is in its own slot." in said
     assert "bucket together" not in said

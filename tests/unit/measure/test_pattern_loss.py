@@ -18,7 +18,7 @@ from timeveil.models.patterns.evidence.completion import knowledge_of
 from timeveil.models.patterns.evidence.counting import baskets_of, mined
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts
-from timeveil.models.patterns.words.loss import described
+from timeveil.models.patterns.words.results import loss_summary
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 ITEMS = tv.Roles(item="has")
@@ -108,8 +108,8 @@ def test_the_same_counts_off_a_series_table_are_further_off():
     read = loss.alternative("series table")
     assert read.patterns == loss.patterns
     assert read.mean_error > loss.mean_error
-    text = "\n".join(described(loss))
-    assert "read off the series table" in text
+    text = "\n".join(loss_summary(loss).lines())
+    assert "counting in the series table" in text
     assert "leaving people out" in text
 
 
@@ -161,10 +161,15 @@ def test_what_would_take_too_long_is_left_out(monkeypatch):
     monkeypatch.setattr(pattern_measure, "MOST_PATTERNS", 3)
     loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
     assert loss.alternatives == ()
-    told = "\n".join(described(loss))
+    told = "\n".join(loss_summary(loss).lines())
     assert "Other ways" not in told
-    assert "Not compared with leaving people out or leaving patterns out: more than 3 patterns." in told
+    assert (
+        "Not compared with leaving people out or leaving patterns out: there are more than 3 patterns."
+        in told
+    )
     monkeypatch.setattr(pattern_measure, "MOST_PATTERNS", 20_000)
     monkeypatch.setattr(pattern_measure, "MOST_ROWS", 3)
     loss = measure(*tv.sanitize_patterns(A, ITEMS, k=2, min_support=2))
-    assert "Not compared with leaving people out: that would take too long." in "\n".join(described(loss))
+    assert "Not compared with leaving people out: it would take too long." in "\n".join(
+        loss_summary(loss).lines()
+    )

@@ -20,7 +20,7 @@ from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss, summary_of, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.workload import Bands, Columns, Workload
-from timeveil.models.series.words.loss import described
+from timeveil.models.series.words.results import loss_summary
 from timeveil.symbols.sax import z_normalised
 
 
@@ -248,10 +248,10 @@ def test_the_ledger_of_another_release_is_refused():
 def test_the_loss_in_words():
     """Every sentence and every kind of question has a line."""
     loss = measure(*oracle.release_of(some(digits=2, suppressed=1)), queries=50)
-    text = " ".join(line.strip() for line in described(loss))
+    text = " ".join(line.strip() for line in loss_summary(loss).lines())
     assert "59 series published in 14 groups" in text
-    assert "1 suppressed" in text
-    assert "before they were rounded outward" in text
+    assert "1 withheld" in text
+    assert "before bounds were rounded outward" in text
     for words in (
         "values in ranges",
         "differences in ranges",
@@ -260,7 +260,7 @@ def test_the_loss_in_words():
     ):
         assert words in text
     bare = measure(*oracle.release_of(some(values=(0,), pattern=(1,))), queries=0)
-    assert not any("random" in line for line in described(bare))
+    assert not any("random" in line for line in loss_summary(bare).lines())
 
 
 def test_widths_whose_squares_are_beyond_numbers() -> None:

@@ -10,13 +10,13 @@ from tests.conformance.releases import LOADS, loads, made, stricter
 
 import timeveil as tv
 from timeveil.datasets import load_curves
-from timeveil.models.patterns.words.report import explain_patterns
+from timeveil.report import explain
 
 OPTIONS = {"k": 3, "min_support": 6, "symbols": 4}
 
 
 def said(release: tv.Release, ledger: tv.Ledger) -> str:
-    return " ".join(explain_patterns(release, ledger).sentences)
+    return " ".join(explain(release, ledger).sentences)
 
 
 def test_only_the_release_that_patterns_are_made_from_may_stand_beside_them(tmp_path: Path) -> None:
@@ -38,8 +38,8 @@ def test_k_above_the_p_of_the_release_is_warned_of() -> None:
     series = made("series")[0]
     pair = tv.sanitize_patterns(series, k=3, min_support=6, symbols=4)
     assert pair[1].facts["source_p"] == 2
-    assert "Warning: k is 3, and in the series release" in said(*pair)
-    assert "counts groups of 2 in it" in said(*pair)
+    assert "Warning: k is 3, but in the series release" in said(*pair)
+    assert "can count groups of 2 in it" in said(*pair)
     enough = tv.sanitize_patterns(series, k=2, min_support=6, symbols=4)
     assert "in the series release that" not in said(*enough)
     plain = tv.sanitize_patterns(loads(), LOADS, **OPTIONS)  # type: ignore[arg-type]
@@ -51,8 +51,8 @@ def test_people_without_items_are_told() -> None:
     lists = pa.table({"has": [["a", "b"]] * 6 + [["a"]] * 6 + [[]] * 3})
     pair = tv.sanitize_patterns(lists, tv.Roles(item="has"), k=2, min_support=3)
     assert pair[0].table["support"][0].as_py() == 15 + pair[0].manifest["counts"]["virtual"]
-    assert "3 people have no item, and are counted among all." in said(*pair)
-    assert "Whoever has no item has no row in such a table" in said(*made("patterns"))
+    assert "3 people have no item and are counted among everyone." in said(*pair)
+    assert "A person without an item has no row in such a table" in said(*made("patterns"))
     full = tv.sanitize_patterns(lists.slice(0, 12), tv.Roles(item="has"), k=2, min_support=3)
     assert "no item" not in said(*full)
 

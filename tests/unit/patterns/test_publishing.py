@@ -137,7 +137,7 @@ def test_the_promise_is_weaker_for_who_does_not_count_with_one_symbol_at_every_i
         folder = tv.write(release, tmp_path / str(structural))
         letter = " ".join((folder / "README.txt").read_text().split())
         assert said in letter
-        assert "What is public besides: that the method is additive, the smallest support 40" in letter
+        assert "The method is additive, with a smallest support of 40." in letter
         assert tv.open_release(folder).guarantee == release.guarantee
         assert tv.verify(tv.open_release(folder))
     baskets_only, _ = tv.sanitize_patterns(baskets(), BASKETS, k=3, min_support=6, structural=False)

@@ -14,7 +14,7 @@ import timeveil as tv
 from timeveil.judging.answer import answer
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
-from timeveil.models.patterns.words.answer import confidence_words, support_words, top_words
+from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines
 from timeveil.models.series.judges.query import RangeCount
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
@@ -111,7 +111,7 @@ def test_top_patterns_are_those_with_most_people():
     ]
     assert answer(release, TopPatterns(2, longer_than=1))["pattern"].to_pylist() == [["a", "b"], ["b", "d"]]
     assert answer(release, TopPatterns(5, longer_than=3)).num_rows == 0
-    assert top_words(answer(release, TopPatterns(5, longer_than=3)), Evidence(release).patterns) == [
+    assert top_lines(answer(release, TopPatterns(5, longer_than=3)), Evidence(release).patterns) == [
         "no pattern is that long"
     ]
 
@@ -163,13 +163,13 @@ def test_words_tell_the_values_that_a_symbol_stands_for():
     known = Evidence(release).patterns
     assert known.range_of("t0=b") == (pytest.approx(-0.6745, abs=1e-4), 0.0)
     found = answer(release, PatternSupport(["t0=a", "t2=d"]))
-    words = support_words(found, known, ["t0=a", "t2=d"])
+    words = support_lines(found, known, ["t0=a", "t2=d"])
     assert words[0].startswith(f"{found.value:,.0f} people")
     assert words[2:] == [
-        "in deviations of a series from its mean, of 4 symbols:",
+        "in deviations of a series from its mean, with 4 symbols:",
         "  a:  below -0.674",
         "  d:  0.674 and above",
     ]
     rule = answer(release, RuleConfidence(["t0=a"], ["t2=d"]))
-    assert confidence_words(rule, known, ["t0=a"])[0].startswith(f"{100 * rule.value:.3g} % of them")
-    assert support_words(answer(release, PatternSupport([])), known, [])[0] == "300 people exactly"
+    assert confidence_lines(rule, known, ["t0=a"])[0].startswith(f"{100 * rule.value:.3g} % of them")
+    assert support_lines(answer(release, PatternSupport([])), known, [])[0] == "300 people exactly"

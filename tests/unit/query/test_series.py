@@ -24,7 +24,7 @@ from timeveil.models.series.judges.estimate import (
 )
 from timeveil.models.series.judges.features import FEATURES
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
-from timeveil.models.series.words.report_picture import series_svg
+from timeveil.models.series.words.pictures import release_picture
 
 NAMES = [f"t{place}" for place in range(8)]
 
@@ -259,7 +259,7 @@ def test_a_table_that_does_not_fit_its_manifest_is_refused(change):
         lambda: answer(broken, RangeCount({"t0": (0, 1)})),
         lambda: tv.measure(broken, ledger, queries=5),
         lambda: tv.attack(broken, ledger, tv.SeriesAdversary(2)),
-        lambda: series_svg(broken),
+        lambda: release_picture(broken),
     ):
         with pytest.raises(tv.BundleError) as caught:
             read()

@@ -9,9 +9,11 @@ import pytest
 
 from timeveil.domain.roles import Roles
 from timeveil.domain.verdict import Verdict, Violation
+from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.method import generalize_time
-from timeveil.models.events.words.exposure import exposure
-from timeveil.report import Explanation, Exposure, explain
+from timeveil.models.events.words import facts as facts_module
+from timeveil.models.events.words.facts import Exposure, exposure
+from timeveil.report import Explanation, explain
 
 ROLES = Roles(respondent="who", time="day", quasi=("zip",), sensitive=("result",), drop="rest")
 
@@ -39,23 +41,23 @@ def sentence(explanation: Explanation, part: str) -> str:
 
 def test_the_whole() -> None:
     assert said(granularities=["day", "week", "month", "year"]).sentences == (
-        "Read 10 rows of 3 people, time counted by `day`.",
-        "4 granularities allowed, 4 tried.",
-        "Chose `month`: 2 groups, the smallest of 3 people. It is the least general one allowed that keeps "
-        "the promise.",
-        "`year` would have done, more general than needed; `week` would have left 1 row in 1 group below "
+        "Read 10 rows about 3 people, with times by `day`.",
+        "Considered 4 granularities and tried 4.",
+        "Chose `month`: 2 groups, the smallest with 3 people. It is the finest allowed granularity that "
+        "keeps the promise.",
+        "`year` would also work but is coarser than needed. `week` would leave 1 row in 1 group below "
         "3 people (`--suppress 0.1` would allow it).",
-        "Quasi-identifiers beside the time: `zip` published as it is.",
-        "Left out: `who`, which says who, and `name`. No row was withheld.",
-        "Times have no zone and were taken as they are.",
+        "Other quasi-identifiers: `zip` is published unchanged.",
+        "Removed `who`, which identifies people, and `name`. No row was withheld.",
+        "Times carry no time zone; they are used as written.",
     )
 
 
 def test_a_few_rows_in_the_way_are_told_with_what_would_allow_it() -> None:
     many = pa.concat_tables([visits(), *(visits().slice(0, 9) for _ in range(9))])
     assert (
-        "`week` would have left 1 row in 1 group below 3 people (`--suppress 0.011` would allow it)"
-        in sentence(said(many, granularities=["week", "month"]), "would have left")
+        "`week` would leave 1 row in 1 group below 3 people (`--suppress 0.011` would allow it)"
+        in sentence(said(many, granularities=["week", "month"]), "would leave")
     )
     assert said(many, granularities=["week", "month"], suppress=0.011).facts["granularity"] == "week"
 
@@ -64,33 +66,33 @@ def test_what_would_allow_it_is_a_share_of_the_rows_with_a_person() -> None:
     nobody = visits(who=pa.nulls(10, pa.string()))
     many = pa.concat_tables([visits(), nobody, *(visits().slice(0, 9) for _ in range(9))])
     needed = {"granularities": ["week", "month"], "nulls": "withhold"}
-    assert "(`--suppress 0.011` would allow it)" in sentence(said(many, **needed), "would have left")
+    assert "(`--suppress 0.011` would allow it)" in sentence(said(many, **needed), "would leave")
     assert said(many, suppress=0.011, **needed).facts["granularity"] == "week"
 
 
 def test_why_this_one() -> None:
     both = {"granularities": ["week", "week-sunday", "month"], "suppress": 0.5}
     table = visits(day=[f"2024-01-{day:02}" for day in (1, 2, 3, 7, 7, 7, 9, 10, 11, 28)])
-    assert "It was asked for by name." in sentence(said(choose="year"), "Chose")
+    assert "It was requested by name." in sentence(said(choose="year"), "Chose")
     assert "it has the most groups" in sentence(said(table, **both), "Chose")
-    assert "by the measure of the paper" in sentence(said(table, choose="generality", **both), "Chose")
-    assert "would have done as well" in sentence(said(table, **both), "as well")
+    assert "by the paper's measure" in sentence(said(table, choose="generality", **both), "Chose")
+    assert "would work as well" in sentence(said(table, **both), "as well")
 
 
 def test_the_paper_skips_what_need_not_be_tried() -> None:
     explanation = said(choose="generality", granularities=["day", "week", "month", "quarter", "year"])
-    assert "not tried because a finer one already sufficed" in sentence(explanation, "tried")
+    assert "did not have to be tried because a finer one already works" in sentence(explanation, "tried")
 
 
 def test_granularities_left_out_are_told() -> None:
-    assert "left out" not in sentence(said(), "tried")
+    assert "finer than the data" not in sentence(said(), "tried")
     text = sentence(said(visits(day=[f"2024-01-{day:02} 00:00" for day in range(1, 11)])), "tried")
-    assert "`hour` and `6-hours` left out as finer than the data" in text
-    assert "cut the data as another does" in text
+    assert "`hour` and `6-hours` are finer than the data" in text
+    assert "group the data exactly as another granularity does" in text
     skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
     assert "skipped" not in sentence(skipped, "tried")
     weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
-    assert "`business-day` skipped because rows fall into its gaps" in sentence(
+    assert "`business-day` was skipped because rows fall into its gaps" in sentence(
         said(weekend, granularities=["business-day", "month"], gaps="skip"), "tried"
     )
 
@@ -98,70 +100,69 @@ def test_granularities_left_out_are_told() -> None:
 def test_rows_in_gaps_that_moved_on() -> None:
     weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
     explanation = said(weekend, granularities=["business-month"], gaps="next")
-    assert "9 rows in gaps of the calendar went to the next granule." in explanation.sentences
+    assert "Moved 9 rows from gaps of the calendar to the next granule." in explanation.sentences
 
 
 def test_generalised_quasi_identifiers() -> None:
     table = visits(zip=["10", "11"] * 5)
     explanation = said(table, hierarchies={"zip": "prefixes:1"}, granularities=["month"])
-    assert (
-        sentence(explanation, "Quasi") == "Quasi-identifiers beside the time: `zip` generalised to `first 1`."
-    )
+    assert sentence(explanation, "quasi-") == "Other quasi-identifiers: `zip` is generalised to `first 1`."
     assert "each with 3 combinations of levels" in sentence(explanation, "tried")
     every = visits(zip=[f"{n}" for n in range(10)])
-    assert "`zip` generalised to one value for all" in sentence(
-        said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "Quasi"
+    assert "`zip` is generalised to a single value" in sentence(
+        said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "quasi-"
     )
 
 
 def test_no_quasi_identifier() -> None:
     roles = Roles(respondent="who", time="day", drop="rest")
-    assert "No quasi-identifier beside the time." in said(roles=roles).sentences
+    assert "The time is the only quasi-identifier." in said(roles=roles).sentences
 
 
 def test_nothing_came_in() -> None:
     explanation = said(visits().slice(0, 0))
     assert explanation.sentences[:2] == (
-        "Read 0 rows of 0 people.",
-        "Nothing to choose from: no row with a person and a time came in.",
+        "Read 0 rows about 0 people.",
+        "No row has both a person and a time, so there is no granularity to choose.",
     )
 
 
 def test_nothing_but_rows_without_a_person() -> None:
     table = visits(who=pa.nulls(10, pa.string()))
     assert "Withheld 10 rows (100 %): 10 without a person or a time." in sentence(
-        said(table, nulls="withhold"), "Left out"
+        said(table, nulls="withhold"), "Removed"
     )
 
 
 def test_a_verdict_is_told_as_it_is() -> None:
     pair = generalize_time(visits(), ROLES, 3)
     good = explain(*pair, verdict=Verdict("with ledger", ("a", "b")))
-    assert good.sentences[-1].endswith(
-        "by counting people anew, with the ledger: 2 checks passed; `verify` adds one on the files."
+    assert good.sentences[-1] == (
+        "Verified with the ledger, by code that shares nothing with the method: 2 checks passed."
     )
     bad = explain(*pair, verdict=Verdict("recipient", ("a",), (Violation("x", "y"),)))
-    assert bad.sentences[-1].endswith("by what a recipient sees: 1 check found 1 violation.")
+    assert bad.sentences[-1].startswith("Verified as a recipient can")
+    assert bad.sentences[-1].endswith(": 1 check found 1 violation.")
 
 
 def test_what_is_not_protected() -> None:
     pair = generalize_time(visits(), ROLES, 3, granularities=["month"])
-    exposed = exposure(*pair)
+    exposed = exposure(Evidence(*pair))
     assert exposed == Exposure(pytest.approx(0.5), {"result": 1.0}, {"result": 0.0})
-    assert explain(*pair, exposed=exposed).limits == (
-        "One person has up to 50 % of the rows of a group, so being one of 3 does not mean a chance "
-        "of 1 in 3.",
-        "In the worst group 100 % of the rows have the same `result`: it is known of everyone there.",
+    assert explain(*pair).limits[:2] == (
+        "One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random "
+        "from that group belongs to that person with a chance above 1 in 3.",
+        "In the worst group, 100 % of the rows have the same `result`, so it is known of everyone in that "
+        "group.",
     )
-    assert "does not mean a chance of 1 in 3: one person may have" in explain(*pair).limits[0]
+    assert explain(*pair).limits[2].startswith("Not covered either: several visits, other columns,")
 
 
 def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setattr(sys.modules["timeveil.models.events.words.exposure"], "CHEAP_ROWS", 9)
+    monkeypatch.setattr(facts_module, "CHEAP_ROWS", 9)
     pair = generalize_time(visits(), ROLES, 3)
-    assert exposure(*pair) is None
+    assert exposure(Evidence(*pair)) is None
+    assert explain(*pair).limits[0].startswith("Being one of 3 people does not mean a chance of 1 in 3.")
     assert explain(*pair).limits[0].endswith("`timeveil attack` has the numbers.")
 
 

@@ -13,24 +13,23 @@ from tests.unit.report.reports import MODELS, pair, told
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
-from timeveil.models.patterns.words import story as pattern_story
-from timeveil.page.tree import Numbers, Report, Sentences
+from timeveil.models.patterns.words.report import beyond_the_promise
+from timeveil.page.markdown import Grid, Prose, Table
+from timeveil.page.report import Report
 from timeveil.page.wording import share
 
 
 def part(report: Report, heading: str) -> str:
     """The words of one section, tables aside."""
     [section] = [one for one in report.sections if one.heading == heading]
-    return " ".join(
-        line for block in section.blocks if isinstance(block, Sentences) for line in block.sentences
-    )
+    return " ".join(line for block in section.blocks if isinstance(block, Prose) for line in block.text)
 
 
-def attacks(report: Report) -> Numbers:
+def attacks(report: Report) -> Table:
     [section] = [one for one in report.sections if one.heading == "Attacks"]
     table = section.blocks[0]
-    assert isinstance(table, Numbers)
-    return table
+    assert isinstance(table, Grid)
+    return table.text
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -38,9 +37,9 @@ def test_whoever_knows_some_values_of_series_is_promised_p(private: bool) -> Non
     """k is what envelopes alone hide; the pattern narrows it."""
     report = told("series", private=private)
     assert "1 in 6" not in str(report)
-    guarantee = " ".join(report.as_dict()["standing"]) + part(report, "The guarantee")
+    guarantee = " ".join(report.as_dict()["summary"]) + part(report, "The guarantee")
     assert "at least 3 rows" in guarantee
-    assert "By envelopes alone it is 6 rows or more, which is not promised" in guarantee
+    assert "Envelopes alone leave 6 rows or more, but that is not promised" in guarantee
 
 
 def test_no_attack_on_series_is_promised_more_than_p() -> None:
@@ -64,7 +63,7 @@ def test_patterns_promise_no_more_than_groups_of_their_own_items(private: bool) 
     assert "in any way" not in str(report)
     assert "counts of patterns of these items" in part(report, "The guarantee")
     beyond = str(report.sections[-2])
-    assert all(name in beyond for name in ("Bounds", "Other sums", "The method run backwards"))
+    assert all(name in beyond for name in ("Bounds", "Other sums", "The method in reverse"))
     assert "Systems of equations" not in beyond
 
 
@@ -85,9 +84,9 @@ def test_patterns_of_series_name_what_equations_give(structural: bool) -> None:
 @pytest.mark.parametrize(
     ("named", "why", "limited"),
     [
-        (None, "It is the least general one that keeps the promise.", False),
-        (["month"], "No other was allowed.", True),
-        (["month", "year"], "It is the least general one allowed that keeps the promise.", True),
+        (None, "It is the finest granularity that keeps the promise.", False),
+        (["month"], "No other granularity was allowed.", True),
+        (["month", "year"], "It is the finest allowed granularity that keeps the promise.", True),
     ],
 )
 def test_the_least_general_of_those_allowed(named: list[str] | None, why: str, limited: bool) -> None:
@@ -108,7 +107,7 @@ def test_three_visits_are_tried_where_somebody_has_them() -> None:
     row = attacks(told("time", private=True)).rows[-1]
     breach = tv.attack(release, ledger, tv.Adversary(visits=3))
     assert row[0].endswith("the time of 3 visits")
-    assert row[1:4] == ("nothing is promised", f"{breach.people:,}", share(breach.worst))
+    assert row[1:4] == ("nothing", f"{breach.people:,}", share(breach.worst))
     rows = {"who": list("aabbcc"), "day": ["2024-01-01", "2024-01-02"] * 3}
     few = tv.generalize_time(pa.table(rows), tv.Roles(respondent="who", time="day"), k=3)
     assert [one[0] for one in attacks(tv.report(*few)).rows][-1] == "the time of 2 visits"
@@ -117,14 +116,14 @@ def test_three_visits_are_tried_where_somebody_has_them() -> None:
 def test_a_report_on_series_says_how_many_questions_were_asked() -> None:
     said = " ".join(str(told("series", private=True)).split())
     assert "1,000 random questions of each kind" in said
-    assert "`timeveil measure` asks 10,000 of each kind" in said
+    assert "`timeveil measure` asks 10,000 questions of each kind" in said
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_without_the_ledger_it_holds_as_far_as_can_be_seen(model: str) -> None:
     """Who stands where twice, and who is virtual, the custodian alone can check."""
-    assert told(model, private=False).standing[0] == "The guarantee holds, as far as a recipient can see."
-    assert told(model, private=True).standing[0] == "The guarantee holds."
+    assert told(model, private=False).summary[0] == "The guarantee holds, as far as a recipient can see."
+    assert told(model, private=True).summary[0] == "The guarantee holds."
 
 
 @pytest.mark.parametrize("moved", [True, False])
@@ -135,8 +134,8 @@ def test_nobody_who_was_moved_is_not_safe_but_nobody(moved: bool) -> None:
     release, ledger = tv.publish_stream(pa.table(rows), roles, l=2, window=2, seed=1)
     [section] = [one for one in tv.report(release, ledger).sections if one.heading == "Attacks"]
     fates = section.blocks[-1]
-    assert isinstance(fates, Numbers)
-    found = {row[0]: row[1:] for row in fates.rows}
+    assert isinstance(fates, Grid)
+    found = {row[0]: tuple(row[1:]) for row in fates.text.rows}
     assert (found["moved"] == ("0", "–", "–")) != moved
     assert all("–" not in row for row in found.values() if row[0] != "0")
 
@@ -161,7 +160,7 @@ def test_small_groups_found_before_time_was_up_are_told(pinned: int) -> None:
     asked = tv.PatternAdversary()
     solved = SolveAttack(instants=2, possible=9, tried=4, small=1)
     breach = replace(found, adversary=asked, beyond=BoundAttack(9, 4, pinned, 0), solved=solved)
-    told = pattern_story._beyond(breach)
+    told = beyond_the_promise(breach)
     assert told[-1].endswith("1 group of fewer than 8 people follows; a larger min_support leaves fewer.")
     assert len(told) == 1 + (pinned > 0)
 

@@ -12,11 +12,13 @@ import pytest
 from tests.unit.report.reports import DROPPED, HOSTILE, MODELS, PERSON, Page, pair, told, words_of
 
 import timeveil as tv
-from timeveil.page.bars import Bar, bars_svg, columns_svg
-from timeveil.page.page_style import DARK, LIGHT, PAIRS
-from timeveil.page.tree import Lines, Numbers, Picture, Report, Section, Sentences
-from timeveil.report import story
-from timeveil.report.parameters import MEANING
+from timeveil.page.charts import column_chart
+from timeveil.page.markdown import Grid, Lines, Table, markdown
+from timeveil.page.report import Report
+from timeveil.page.style import DARK, LIGHT, PAIRS
+from timeveil.page.svg import Picture, stylesheet
+from timeveil.report import filing
+from timeveil.report.parameters import meanings
 
 HEADINGS = (
     "What was released",
@@ -81,7 +83,7 @@ def test_text_page_and_data_say_the_same(model: str, private: bool) -> None:
     data = json.loads(report.json)
     assert data == report.as_dict()
     page, text = Page(report.html).text, " ".join(str(report).split())
-    for word in words_of({name: data[name] for name in ("title", "notice", "standing", "sections")}):
+    for word in words_of({name: data[name] for name in ("title", "notice", "summary", "sections")}):
         bare = " ".join(word.split())
         assert bare in text or all(part in text for part in bare.split()), word
         assert " ".join(re.sub(r"`([^`]+)`", r" \1 ", bare).split()) in page or "`" in bare, word
@@ -155,15 +157,15 @@ def test_hostile_items_are_shown_and_do_nothing() -> None:
 def test_attacks_are_held_against_the_bound(model: str) -> None:
     [section] = [one for one in told(model, private=True).sections if one.heading == "Attacks"]
     table = section.blocks[0]
-    assert isinstance(table, Numbers)
-    assert table.rows[0][-1] == "within the bound"
+    assert isinstance(table, Grid)
+    assert table.text.rows[0][-1] == "within the bound"
     assert "do not publish" not in str(told(model, private=True))
 
 
 @every_model
 def test_every_parameter_has_a_meaning(model: str) -> None:
     stated = pair(model)[0].manifest["parameters"]
-    assert all(MEANING[model].get(name) for name in stated)
+    assert all(meanings(model).get(name) for name in stated)
 
 
 def test_the_command_to_make_it_again_has_no_path_and_no_seed() -> None:
@@ -182,10 +184,10 @@ def test_a_violated_release_says_so_and_no_more() -> None:
         assert not report.holds
         assert "VIOLATED" in str(report)
         page = Page(report.html)
-        assert any(found.get("class") == "standing violated" for found in page.named("div"))
+        assert any(found.get("class") == "summary violated" for found in page.named("div"))
         assert [one.heading for one in report.sections] == [
             "What is wrong",
-            "What it says of itself",
+            "What it states about itself",
             "What to do",
         ]
         assert f"{PERSON}-" not in report.html
@@ -199,8 +201,8 @@ def test_a_ledger_of_another_release_is_said_first(tmp_path: Path) -> None:
     said = "The ledger does not belong to this release, or the release was not made from it."
     for given in (release, tv.write(release, tmp_path / "published")):
         report = tv.report(given, other)
-        assert report.standing[0] == said
-        assert "VIOLATED" in report.standing[1]
+        assert report.summary[0] == said
+        assert "VIOLATED" in report.summary[1]
         assert said[4:-1] in str(report.sections[0].blocks[0])
         assert tv.report(given, ledger).holds
 
@@ -228,7 +230,7 @@ def test_packets_are_told() -> None:
     assert report.holds
     assert "at most 1 in 2" in str(report)
     assert "--protect-slot 2" in str(report)
-    assert "no value with a chance above 1 in 2" in str(tv.report(pair[0]))
+    assert "no value with a chance above 1 in 2" in " ".join(str(tv.report(pair[0])).split())
 
 
 def test_releases_without_rows_have_a_report() -> None:
@@ -244,9 +246,9 @@ def test_releases_without_rows_have_a_report() -> None:
 
 def test_a_picture_that_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = len(told("series", private=False).html)
-    monkeypatch.setattr(story, "LARGEST_PICTURE", 1_000)
+    monkeypatch.setattr(filing, "LARGEST_PICTURE", 1_000)
     page = tv.report(pair("series")[0]).html
-    assert "too much for this page" in page
+    assert "too much to draw on this page" in page
     assert len(page) < whole
 
 
@@ -284,38 +286,37 @@ def test_colours_can_be_told_apart(colours: dict[str, str]) -> None:
 
 
 def test_words_in_pictures_can_be_told_from_their_paper() -> None:
-    style = re.findall(r"<style>(.*?)</style>", bars_svg("t", "b", [Bar("a", (1.0,), ("1",))]), re.DOTALL)[0]
-    light, dark = style.split("@media")
-    for rules in (light, dark):
-        found = dict(re.findall(r"\.tv-bars (?:\.)?(text|paper|soft)\{fill:(#\w+)", rules))
-        assert min(contrast(found[name], found["paper"]) for name in ("text", "soft")) >= 4.5
+    for rules in stylesheet().split("@media"):
+        found = dict(re.findall(r"\.tv (?:\.)?(text|paper|soft|private)\{fill:(#\w+)", rules))
+        assert min(contrast(found[name], found["paper"]) for name in ("text", "soft", "private")) >= 4.5
 
 
 def test_columns_stand_at_their_places() -> None:
-    svg = columns_svg("t", "b", np.array([0, 1, 9]), np.array([2, 0, 4]), ("a", "z"), "slot")
-    heights = [float(found) for found in re.findall(r'class="b0".*?height="([\d.]+)"', svg)]
+    svg = column_chart("t", "b", np.array([0, 1, 9]), np.array([2, 0, 4]), ("a", "z"), "slot").svg()
+    heights = [float(found) for found in re.findall(r'class="f0".*?height="([\d.]+)"', svg)]
     assert len(heights) == 10
     assert heights[9] == 2 * heights[0] > 0 == heights[5]
 
 
-def test_blocks_are_plain() -> None:
-    report = Report(
-        "t",
-        "public",
-        "time",
-        holds=True,
-        standing=("a",),
-        sections=(
-            Section(
-                "h",
-                (
-                    Sentences(("a\u202eb", "x" * 9_000)),
-                    Numbers("c", ("one", "two"), (("a\x1bb", "1"),)),
-                    Lines(("l\x07",)),
-                ),
-            ),
-        ),
-    )
+def test_whatever_is_filled_in_is_shown_as_it_is() -> None:
+    hostile = "*b* _i_ [a](http:x) <i>&amp; ![p](0) | # \\ ~ a\u202eb\x1b"
+    table = Table("c *x*", ("one", "two|"), ((hostile, "1"), (f"`{hostile}`", "2")))
+    source = f"# h\n\n{markdown(hostile)}\n\n{table.markdown}\n"
+    report = Report("t", "public", "time", holds=True, summary=("a",), markdown=source)
     for said in (report.html, str(report), report.json):
         assert not {"\u202e", "\x1b", "\x07"} & set(said)
-        assert len(said) < 12_000
+    page = Page(report.html)
+    assert not {tag for tag, _ in page.tags} & {"i", "em", "strong", "svg", "img"}
+    assert [found["href"] for found in page.named("a")] == ["#s1"]
+    shown = hostile.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
+    assert page.text.count(shown) == 3
+    assert str(report).count(shown) == 3
+
+
+def test_long_text_is_cut() -> None:
+    assert len(markdown("x" * 9_000)) == 2_000
+
+
+def test_a_backquote_without_its_pair_is_a_backquote() -> None:
+    report = Report("t", "public", "time", holds=True, summary=("a `b",), markdown="# h\n\nc\n")
+    assert "a `b" in Page(report.html).text

@@ -18,7 +18,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.series.words.groups import fitted, groups_of, overview
-from timeveil.models.series.words.report_picture import PRIVATE, series_svg
+from timeveil.models.series.words.pictures import PRIVATE, release_picture
 from timeveil.reading.collection import read_series
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -64,6 +64,10 @@ def original(groups: int = 2) -> Ledger:
     return Ledger("series", table, relation)
 
 
+def drawn(*given: Any, **named: Any) -> str:
+    return release_picture(*given, **named).svg()
+
+
 def found(svg: str, kind: str, tag: str = "polyline") -> list[ET.Element]:
     tree = ET.fromstring(svg)  # noqa: S314
     return [node for node in tree.iter(f"{SVG}{tag}") if kind in node.get("class", "").split()]
@@ -71,10 +75,10 @@ def found(svg: str, kind: str, tag: str = "polyline") -> list[ET.Element]:
 
 @pytest.mark.parametrize("each", [False, True])
 def test_one_group(each: bool) -> None:
-    svg = series_svg(made(each=each), group=2)
+    svg = drawn(made(each=each), group=2)
     assert len(found(svg, "band", "polygon")) == 1
-    assert len(found(svg, "p")) == 2
-    assert found(svg, "o") == []
+    assert len(found(svg, "pattern")) == 2
+    assert found(svg, "original") == []
     assert "Group 2 of 2: 4 series" in svg
     assert "2 series: abc" in svg
     assert "b&lt;&amp;" in svg
@@ -82,7 +86,7 @@ def test_one_group(each: bool) -> None:
 
 
 def test_an_overview_goes_from_narrow_to_wide() -> None:
-    svg = series_svg(made(groups=9))
+    svg = drawn(made(groups=9))
     names = re.findall(r"group (\d+): 4 series, 2 patterns", svg)
     assert [int(name) for name in names] == overview(made(groups=9)) == sorted(map(int, names))
     assert len(names) == 6
@@ -91,20 +95,20 @@ def test_an_overview_goes_from_narrow_to_wide() -> None:
 
 
 def test_it_can_be_read_aloud_in_the_dark_and_runs_nothing() -> None:
-    tree = ET.fromstring(series_svg(made()))  # noqa: S314
+    tree = ET.fromstring(drawn(made()))  # noqa: S314
     assert tree.get("role") == "img"
     labels = tree.get("aria-labelledby", "").split()
     assert [node.get("id") for node in (tree[0], tree[1])] == labels
     assert "4 series in an envelope" in (tree[1].text or "")
-    svg = series_svg(made())
+    svg = drawn(made())
     assert "prefers-color-scheme:dark" in svg
     assert "<script" not in svg
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_with_the_ledger_the_originals_are_in_it_and_it_says_so() -> None:
-    svg = series_svg(made(), group=1, ledger=original())
-    assert len(found(svg, "o")) == 4
+    svg = drawn(made(), group=1, ledger=original())
+    assert len(found(svg, "original")) == 4
     assert svg.count(PRIVATE) == 2
     (group,) = groups_of(made(), [1], original())
     rising, falling = group.subgroups
@@ -116,20 +120,20 @@ def test_instants_that_are_not_published_are_gaps() -> None:
     (group,) = groups_of(made(values=["a", "c"], pattern=["a", "b<&"]), [1])
     assert np.isnan(group.low).tolist() == [False, True, False]
     assert np.isnan(group.subgroups[0].line).tolist() == [False, False, True]
-    svg = series_svg(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)
+    svg = drawn(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)
     assert len(found(svg, "band", "rect")) == 2
-    assert len(found(svg, "p")) == 2
+    assert len(found(svg, "pattern")) == 2
 
 
 def test_a_ledger_of_another_release() -> None:
     with pytest.raises(InputError) as caught:
-        series_svg(made(groups=3), group=3, ledger=original())
+        drawn(made(groups=3), group=3, ledger=original())
     assert caught.value.code == "ledger-mismatch"
 
 
 def test_a_group_that_is_not_there() -> None:
     with pytest.raises(ParameterError) as caught:
-        series_svg(made(), group=3)
+        drawn(made(), group=3)
     assert caught.value.message == "there is no group 3; the release has groups 1 to 2"
 
 
@@ -161,6 +165,6 @@ def test_flat_and_single_instants_are_drawn() -> None:
     columns = [{"name": "a_lo", "role": "low"}, {"name": "a_hi", "role": "high"}]
     counts = {"rows": 2, "groups": 1, "suppressed": 0}
     manifest = {"model": "series", "series": series, "columns": columns, "counts": counts, "parameters": {}}
-    svg = series_svg(Release(KPAnonymity(2, 2), manifest, {"data": table}))
+    svg = drawn(Release(KPAnonymity(2, 2), manifest, {"data": table}))
     assert "nan" not in svg
-    assert len(found(svg, "p", "circle")) == 1
+    assert len(found(svg, "pattern", "circle")) == 1

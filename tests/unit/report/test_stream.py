@@ -12,13 +12,12 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.domain.verdict import Verdict, Violation
 from timeveil.judging.attack import attack
-from timeveil.models.events.words.explanation import Explanation
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.models.stream.words import report as stream_report
-from timeveil.models.stream.words.breach import described
-from timeveil.models.stream.words.report import explain_stream
+from timeveil.models.stream.words import facts as stream_facts
+from timeveil.models.stream.words.results import attack_summary
+from timeveil.report import Explanation, explain
 
 ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
 
@@ -35,16 +34,16 @@ def cases(**other: list[Any]) -> pa.Table:
 
 def said(table: pa.Table | None = None, roles: Roles = ROLES, **more: Any) -> Explanation:
     options = {"l": 2, "window": 3, "seed": 1, **more}
-    return explain_stream(*publish_stream(cases() if table is None else table, roles, **options))
+    return explain(*publish_stream(cases() if table is None else table, roles, **options))
 
 
 @pytest.mark.parametrize(
     ("values", "promise", "cure"),
     [
-        ("aaab", 2, "It is too common for any l: take another column"),
-        ("aaabcd", 4, "Choose a smaller l, of 2 at most."),
-        ("aaaabc", 3, "It is too common for any l"),
-        ("aabcde", 4, "Choose a smaller l, of 3 at most."),
+        ("aaab", 2, "The value is too common for any l: choose another sensitive column"),
+        ("aaabcd", 4, "Choose an l of at most 2."),
+        ("aaaabc", 3, "The value is too common for any l"),
+        ("aabcde", 4, "Choose an l of at most 3."),
     ],
 )
 def test_a_value_too_common_names_an_l_that_helps(values: str, promise: int, cure: str) -> None:
@@ -56,19 +55,20 @@ def test_a_value_too_common_names_an_l_that_helps(values: str, promise: int, cur
 def test_a_jitter_longer_than_the_stream_is_told() -> None:
     assert said(jitter=3).facts["warnings"] == []
     [warning] = [warning for warning in said(jitter=4).facts["warnings"] if "jitter" in warning]
-    assert warning.startswith("a jitter of 4 is no less than the 4 slots that records came in")
+    assert warning.startswith("a jitter of 4 is at least as long as the 4 slots that records came in")
 
 
 def test_the_whole() -> None:
     assert said().sentences == (
-        "Read 9 rows in 4 numbered slots, with 3 values of `ill`, the commonest 44.4 % of all.",
-        "Published so that in no bucket a value is held by more than 1 in 2 records; window of 3 slots, so a "
-        "record may be published up to 2 slots later.",
-        "1 of 3 slots with records could not have been published as they were.",
+        "Read 9 records in 4 numbered slots, with 3 values of `ill`; the commonest makes up 44.4 % of all "
+        "records.",
+        "In no bucket may a value be held by more than 1 in 2 records. The window is 3 slots, so a record "
+        "may be published up to 2 slots late.",
+        "1 of 3 slots with records could not be published as they were.",
         "Published 9 records in 4 buckets.",
-        "Moved 2 records (22.2 %) to a later slot, by 1 slots on average and 1 at most.",
+        "Moved 2 records (22.2 %) to a later slot, by 1 slot on average and 1 at most.",
         "No record was withheld.",
-        "Left out: `name`.",
+        "Removed `name`.",
         "Whole numbers in the time column are slots.",
     )
 
@@ -78,15 +78,15 @@ def test_what_is_withheld_has_reasons() -> None:
     table = cases(ill=["a", "a", "a", "b", None, "c", "a", "b", "c"])
     told = said(table, roles, nulls="withhold")
     (sentence,) = (text for text in told.sentences if text.startswith("Withheld"))
-    assert "of people who stand in that slot already" in sentence
-    assert "; 1 without a time, a person or a value" in sentence
-    assert "Left out: `name`." in told.sentences
+    assert "because the person already has a record in that slot" in sentence
+    assert ", 1 without a time, a person or a value" in sentence
+    assert "Removed `name`." in told.sentences
 
 
 def test_without_buckets_it_is_not_finished() -> None:
     told = said(buckets="none")
-    assert any("before it leaves the building" in sentence for sentence in told.sentences)
-    assert any("in no slot a value" in sentence for sentence in told.sentences)
+    assert any("before it leaves your organisation" in sentence for sentence in told.sentences)
+    assert any("In no slot may a value" in sentence for sentence in told.sentences)
 
 
 def test_a_window_of_one_moves_nothing() -> None:
@@ -94,15 +94,15 @@ def test_a_window_of_one_moves_nothing() -> None:
     assert any("in its own slot only" in sentence for sentence in told.sentences)
     assert "No record was moved." in told.sentences
     assert told.facts["warnings"] == [
-        "2 records (22.2 %) had to be withheld, although no value is above 1 in 2 overall: a window of 1 is "
-        "too small for how unevenly values come. Choose a larger window."
+        "2 records (22.2 %) had to be withheld although no value is above 1 in 2 overall: values arrive too "
+        "unevenly for a window of 1. Choose a larger window."
     ]
 
 
 def test_a_value_that_is_too_common() -> None:
     told = said(cases(ill=["a"] * 6 + ["b", "c", "d"]))
     assert told.facts["warnings"][0].startswith(
-        "a sensitive value makes up 66.7 % of all records, more than 1"
+        "one sensitive value makes up 66.7 % of all records, more than 1"
     )
     assert told.sentences[-1] == f"Warning: {told.facts['warnings'][0]}"
 
@@ -110,9 +110,13 @@ def test_a_value_that_is_too_common() -> None:
 @pytest.mark.parametrize(
     ("times", "options", "sentence"),
     [
-        (["2024-01-01"] * 4 + ["2024-01-02"] * 5, {}, "Times have no zone and were taken as they are."),
-        (["2024-01-01T10:00+01:00"] * 9, {"zone": "UTC"}, "Times were read on the clocks of UTC."),
-        ([1] * 9, {"unit": "hour"}, "Times are whole numbers of the unit hour, since a start of their own."),
+        (["2024-01-01"] * 4 + ["2024-01-02"] * 5, {}, "Times carry no time zone; they are used as written."),
+        (["2024-01-01T10:00+01:00"] * 9, {"zone": "UTC"}, "Times were read in the time zone UTC."),
+        (
+            [1] * 9,
+            {"unit": "hour"},
+            "Times are whole numbers of the unit hour, counted from a start that is not published.",
+        ),
     ],
 )
 def test_clocks(times: list[Any], options: dict[str, Any], sentence: str) -> None:
@@ -125,9 +129,9 @@ def test_what_is_not_protected_comes_with_numbers_where_they_are_cheap(
     told = said()
     assert "for moved records" in told.limits[0]
     assert told.facts["true_slot_known"]["adversary"] == {"knows": "true-slot"}
-    monkeypatch.setattr(stream_report, "CHEAP_ROWS", 8)
+    monkeypatch.setattr(stream_facts, "CHEAP_ROWS", 8)
     told = said()
-    assert "on average" not in told.limits[0]
+    assert "mean chance" not in told.limits[0]
     assert "true_slot_known" not in told.facts
 
 
@@ -135,8 +139,8 @@ def test_the_verdict_is_told_and_the_seed_is_not() -> None:
     release, ledger = publish_stream(cases(), ROLES, l=2, window=3, seed=987654)
     run = Run(StreamParameters, "cases.csv", ROLES, {"l": 2, "window": 3, "seed": 987654}, out="out")
     bad = Verdict("recipient", ("one", "two"), (Violation("x", "y"),))
-    told = explain_stream(release, ledger, verdict=bad, run=run)
-    assert told.sentences[-1].endswith("by what a recipient sees: 2 checks found 1 violation.")
+    told = explain(release, ledger, verdict=bad, run=run)
+    assert told.sentences[-1].endswith("the method: 2 checks found 1 violation.")
     assert "987654" not in told.text() + str(told.as_dict()) + repr(run)
 
 
@@ -145,11 +149,11 @@ def test_people_are_whole_and_shared_between_lines() -> None:
     table = daily_cases(days=60, seed=7)
     roles = Roles(respondent="person", time="day", quasi=["sex"], sensitive=["diagnosis"], drop="rest")
     release, ledger = publish_stream(table, roles, l=2, window=7, seed=1)
-    lines = described(attack(release, ledger, StreamAdversary("true-slot")), release)
+    lines = attack_summary(attack(release, ledger, StreamAdversary("true-slot")), release).lines()
     numbers = [line.split("  ")[-4:] for line in lines[3:8]]
     assert not any("." in cells[0] for cells in numbers if "%" not in cells[0])
     assert (
-        "Somebody with records on several of these lines is shared between them; counts are rounded." in lines
+        "A person with records on several of these lines is split between them; counts are rounded." in lines
     )
 
 
@@ -158,8 +162,8 @@ def test_following_people_leads_with_those_who_keep_their_value() -> None:
     roles = Roles(respondent="person", time="day", quasi=["sex"], sensitive=["diagnosis"], drop="rest")
     release, ledger = publish_stream(table, roles, l=2, window=7, seed=1)
     breach = attack(release, ledger, StreamAdversary("several-slots"))
-    text = "\n".join(described(breach, release))
+    text = "\n".join(attack_summary(breach, release).lines())
     assert f"{breach.everyone - breach.people:,} people" in text
-    assert "stand in one published slot or none, so there is nothing to follow." in text
+    assert "are in at most one published slot, so there is nothing to follow." in text
     assert f"Of {round(breach.parts['constant'].people):,} people with the same value every time" in text
     assert "of the people is told" not in text

@@ -12,8 +12,7 @@ from timeveil.domain.roles import Roles
 from timeveil.evidence.risk import Risk
 from timeveil.models.events.judges.attack import Adversary, Breach
 from timeveil.models.events.judges.profile import profile
-from timeveil.models.events.words.risks import table
-from timeveil.models.series.words.spread import spread
+from timeveil.models.events.words.results import candidate_ranges, profile_lines
 from timeveil.page.wording import aligned, share
 from timeveil.reading import read
 
@@ -24,7 +23,7 @@ def breach(before: list[int], after: list[int]) -> Breach:
 
 
 def test_people_are_spread_over_ranges() -> None:
-    found = spread(breach([1, 1, 2, 4], [0, 5, 9, 60]))
+    found = candidate_ranges(breach([1, 1, 2, 4], [0, 5, 9, 60]))
     assert [(r.label, r.before, r.after) for r in found] == [
         ("out of reach", 0.0, 0.25),
         ("1", 0.5, 0.0),
@@ -38,7 +37,7 @@ def test_people_are_spread_over_ranges() -> None:
 
 @given(st.lists(st.integers(0, 20_000), max_size=20))
 def test_everyone_is_in_one_range(sizes: list[int]) -> None:
-    found = spread(breach(sizes, sizes[::-1]))
+    found = candidate_ranges(breach(sizes, sizes[::-1]))
     assert sum(r.before for r in found) == pytest.approx(1 if sizes else 0)
     assert sum(r.after for r in found) == pytest.approx(1 if sizes else 0)
 
@@ -46,7 +45,7 @@ def test_everyone_is_in_one_range(sizes: list[int]) -> None:
 def test_a_row_count_that_promises_too_much_is_marked() -> None:
     rows = pa.table({"who": ["a", "a", "b"], "day": ["2024-01-01"] * 3})
     found = profile(read(rows, Roles(respondent="who", time="day")), 2, ["day", "week"])
-    lines = table(found, frozenset({"week"}))
+    lines = profile_lines(found, frozenset({"week"}))
     assert [line.split()[0] for line in lines] == ["people", "time", "as", "week"]
     assert lines[-1].endswith("3 !       1")
 

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 import timeveil as tv
-from timeveil.models.stream.words.report import explain_stream, slot_counts, warnings
+from timeveil.models.stream.evidence import Evidence
+from timeveil.models.stream.words.facts import Facts
 
 ROLES = tv.Roles(time="day", quasi=["age"], sensitive=["ill"])
 PACKETS: dict[str, Any] = {"l": 4, "window": 7, "protect_slot": 3, "seed": 3}
@@ -101,7 +102,7 @@ def test_what_does_not_go_is_refused(options: dict[str, Any], said: str) -> None
 
 
 def warned(release: tv.Release, ledger: tv.Ledger) -> list[str]:
-    return warnings(release, ledger.facts, slot_counts(release, ledger))
+    return Facts(Evidence(release, ledger)).warnings
 
 
 def test_it_is_told_where_less_is_promised() -> None:
@@ -110,13 +111,14 @@ def test_it_is_told_where_less_is_promised() -> None:
     day, ill = zip(*((day, one) for day, values in slots.items() for one in values), strict=True)
     table = pa.table({"day": day, "age": range(len(day)), "ill": ill})
     release, ledger = tv.publish_stream(table, ROLES, **PACKETS)
-    assert slot_counts(release, ledger).promised_less == (20, 2)
-    [told] = [one for one in warned(release, ledger) if "less than 1 in 3" in one]
-    assert told.startswith("less than 1 in 3 is promised to 20 records (40.8 %) in 2 slots: ")
-    facts = explain_stream(release, ledger).facts
+    slots = Facts(Evidence(release, ledger)).slots
+    assert (slots.weaker_records, slots.weaker_slots) == (20, 2)
+    [told] = [one for one in warned(release, ledger) if "weaker promise than 1 in 3" in one]
+    assert told.startswith("20 records (40.8 %) in 2 slots get a weaker promise than 1 in 3, ")
+    facts = Facts(Evidence(release, ledger)).as_dict()
     assert (facts["records_promised_less"], facts["slots_promised_less"]) == (20, 2)
     plain = tv.publish_stream(table, ROLES, l=3, window=4, seed=1)
-    assert slot_counts(*plain).promised_less == (0, 0)
+    assert Facts(Evidence(*plain)).slots.weaker_records == 0
     assert not any("promised" in one for one in warned(*plain))
 
 

@@ -1,1 +1,1 @@
-"""Words."""
+"""The words about a pattern release: facts, templates, tables and pictures."""

@@ -1,1 +1,1 @@
-"""Words."""
+"""The words about a series release: facts, templates, tables and pictures."""

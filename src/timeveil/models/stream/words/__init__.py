@@ -1,1 +1,1 @@
-"""Words."""
+"""The words about a stream release: facts, templates, tables and pictures."""

@@ -1,0 +1,161 @@
+"""The result of a sweep: its settings, the knee, and what stays within the limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SAME_RISK = 0.01
+"""Risks that differ by no more than this count as the same."""
+SAVED = 0.9
+"""Share of the loss that can be saved, beyond which saving more is not worth it."""
+FEWEST = 3
+"""A curve through fewer points has no knee."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its loss and risk as shares, or why it was `refused`.
+
+    `loss` and `risk` are those that settings are compared by; `losses` and `risks` hold all by name, `facts`
+    other results, such as the granularity chosen.
+    """
+
+    value: float
+    loss: float = math.nan
+    risk: float = math.nan
+    losses: Mapping[str, float] = field(default_factory=dict)
+    risks: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    refused: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as data."""
+        if self.refused is not None:
+            return {"value": self.value, "refused": self.refused}
+        return {
+            "value": self.value,
+            "loss": self.loss,
+            "risk": self.risk,
+            "losses": dict(self.losses),
+            "risks": dict(self.risks),
+            "facts": dict(self.facts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """`settings` of one `parameter`, from small to large, compared by the named loss and risk.
+
+    `adversary` is what the outsider is assumed to know. `max_loss` and `max_risk` are the limits, if any.
+
+    >>> points = [(2, 0.1, 0.5), (5, 0.2, 0.2), (10, 0.6, 0.1)]
+    >>> found = Exploration("time", "k", tuple(Setting(*point) for point in points), max_risk=0.25)
+    >>> found.knee.value, found.best.value, [setting.value for setting in found.within]
+    (5, 5, [5, 10])
+    """
+
+    model: str
+    parameter: str
+    settings: tuple[Setting, ...]
+    loss: str = "window_error"
+    risk: str = "worst"
+    adversary: Mapping[str, Any] = field(default_factory=dict)
+    max_loss: float | None = None
+    max_risk: float | None = None
+
+    @property
+    def feasible(self) -> tuple[Setting, ...]:
+        """The settings that gave a release."""
+        return tuple(setting for setting in self.settings if setting.refused is None)
+
+    @property
+    def risk_differs(self) -> bool:
+        """Whether the parameter changes the risk at all."""
+        risks = [setting.risk for setting in self.feasible]
+        return bool(risks) and max(risks) - min(risks) > SAME_RISK
+
+    @property
+    def knee(self) -> Setting | None:
+        """Where the trade-off turns; None if fewer than three settings gave a release.
+
+        Loss and risk are each put on a scale from 0, the least of all settings, to 1, the most; the knee is
+        the setting closest to 0 in both, and of two as close, the one that promises more. If the risk is the
+        same everywhere, the knee is the smallest setting that saves nine tenths of the loss that can be
+        saved.
+        """
+        settings = self.feasible
+        if len(settings) < FEWEST:
+            return None
+        losses = _scaled([setting.loss for setting in settings])
+        if not self.risk_differs:
+            saving = (loss <= 1 - SAVED + 1e-12 for loss in losses)
+            return next(setting for setting, saves in zip(settings, saving, strict=True) if saves)
+        risks = _scaled([setting.risk for setting in settings])
+        distances = [round(math.hypot(*pair), 12) for pair in zip(losses, risks, strict=True)]
+        closest = min(zip(distances, map(_promised, settings), range(len(settings)), strict=True))
+        return settings[closest[-1]]
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.max_loss is not None or self.max_risk is not None
+
+    @property
+    def within(self) -> tuple[Setting, ...]:
+        """The settings within the limits; all that gave a release if there is no limit."""
+        most_loss = math.inf if self.max_loss is None else self.max_loss + 1e-12
+        most_risk = math.inf if self.max_risk is None else self.max_risk + 1e-12
+        return tuple(
+            setting for setting in self.feasible if setting.loss <= most_loss and setting.risk <= most_risk
+        )
+
+    @property
+    def best(self) -> Setting | None:
+        """The setting of least loss within the limits, or of least risk if only the loss is limited.
+
+        Of two with the same loss and risk, it is the one that promises more. None if there is no limit, or no
+        setting within it.
+        """
+        if not self.limited or not self.within:
+            return None
+        if self.best_has_least == "risk":
+            return min(self.within, key=lambda setting: (setting.risk, setting.loss, _promised(setting)))
+        return min(self.within, key=lambda setting: (setting.loss, setting.risk, _promised(setting)))
+
+    @property
+    def best_has_least(self) -> str:
+        """The measure that the best setting is chosen by."""
+        return "risk" if self.max_risk is None and self.risk_differs else "loss"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as data."""
+        return {
+            "model": self.model,
+            "parameter": self.parameter,
+            "loss": self.loss,
+            "risk": self.risk,
+            "adversary": dict(self.adversary),
+            "settings": [setting.as_dict() for setting in self.settings],
+            "knee": None if self.knee is None else self.knee.value,
+            "limits": {"max_loss": self.max_loss, "max_risk": self.max_risk},
+            "within_limits": [setting.value for setting in self.within] if self.limited else None,
+            "best": None if self.best is None else self.best.value,
+        }
+
+
+def _promised(setting: Setting) -> float:
+    """The chance that the promise leaves: of two equal settings, the lower one costs nothing."""
+    return setting.risks.get("promised", 1.0)
+
+
+def _scaled(numbers: list[float]) -> list[float]:
+    """Numbers from 0 for the least to 1 for the most; all 0 where they are the same.
+
+    >>> _scaled([2.0, 4.0, 3.0]), _scaled([1.0, 1.0])
+    ([0.0, 1.0, 0.5], [0.0, 0.0])
+    """
+    least, most = min(numbers), max(numbers)
+    return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]

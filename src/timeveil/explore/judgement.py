@@ -1,0 +1,153 @@
+"""The losses and risks of one release, as shares by which settings can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Release
+from timeveil.errors import ParameterError
+from timeveil.judging.attack import attack
+from timeveil.judging.measure import measure
+from timeveil.models.events.judges.attack import Adversary
+from timeveil.models.events.judges.measure import Loss
+from timeveil.models.patterns.judges.attack import PatternAdversary
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.series.judges.attack import SeriesAdversary
+from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.stream.judges.attack import StreamAdversary
+from timeveil.models.stream.judges.measure import StreamLoss
+
+AnyAdversary = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
+QUERIES = 1_000
+"""Random questions of each kind asked of a series release, fewer than `measure` asks."""
+SLOTS = 5
+"""Length in slots of the windows by which a stream is judged."""
+KNOWN = 3
+"""Instants whose value the outsider knows when k of series is explored."""
+
+LOSSES: Mapping[str, tuple[str, ...]] = {
+    "time": ("window_error", "withheld"),
+    "stream": ("window_error", "withheld", "moved"),
+    "series": ("both", "values", "pattern", "withheld"),
+    "patterns": ("count_error", "changed", "lost"),
+}
+"""The losses of each model; settings are compared by the first unless another is named."""
+RISKS: tuple[str, ...] = ("worst", "mean", "promised")
+"""The ways to state a risk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Numbers by name."""
+
+    losses: Mapping[str, float]
+    risks: Mapping[str, float]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def default_adversary(model: str, name: str, options: Mapping[str, Any]) -> AnyAdversary:
+    """The outsider that a parameter protects against; `name` is the parameter that is explored.
+
+    For series, k protects against outsiders who know values only, the others against those who know
+    everything.
+    """
+    if model == "time":
+        return Adversary()
+    if model == "stream":
+        return StreamAdversary("true-slot" if options.get("protect_slot") else "published-slot")
+    if model == "series":
+        return SeriesAdversary(values=KNOWN) if name == "k" else SeriesAdversary(pattern=True)
+    return PatternAdversary(bounds=False)
+
+
+def check_adversary(model: str, adversary: AnyAdversary) -> None:
+    """Refuse an adversary of another model before the work begins."""
+    expected = type(default_adversary(model, "", {}))
+    if not isinstance(adversary, expected):
+        raise ParameterError(
+            f"`adversary` is a `{type(adversary).__name__}`, which belongs to another model",
+            hint=f"give one of type {expected.__name__}, or leave {{adversary}} out",
+            code="bad-parameter",
+        )
+
+
+def default_risk(adversary: AnyAdversary) -> str:
+    """The way to state the risk from an adversary: the worst chance, unless it says nothing.
+
+    A slot in which everyone has one value hides nothing from anyone who knows it, and from counts that keep
+    the promise no small group can be computed at all.
+    """
+    if isinstance(adversary, PatternAdversary):
+        return "promised"
+    true_slot = isinstance(adversary, StreamAdversary) and adversary.knows == "true-slot"
+    return "mean" if true_slot else "worst"
+
+
+def judge(
+    release: Release, ledger: Ledger, adversary: AnyAdversary, doing: Callable[[str, float], None]
+) -> Judgement:
+    """Measure and attack one release; `doing` reports the progress."""
+    doing("measuring", 0.0)
+    loss = measure(release, ledger, queries=QUERIES)
+    doing("attacking", 0.5)
+    breach = attack(release, ledger, adversary)
+    risks = {"worst": breach.worst, "mean": breach.mean, "promised": promised(release, adversary)}
+    doing("judged", 1.0)
+    return Judgement(_losses(loss), risks, _facts(release, loss))
+
+
+def promised(release: Release, adversary: AnyAdversary) -> float:
+    """The chance that the promise leaves to the adversary; 1 if it does not cover this one."""
+    match release.guarantee:
+        case KAnonymity(k) | NoInferenceChannel(k):
+            return 1 / k
+        case KPAnonymity(_, p):  # an outsider who knows values also reads the patterns
+            return 1 / p
+        case LDiversity(l, true_slot):
+            if isinstance(adversary, StreamAdversary) and adversary.knows != "published-slot":
+                return 1 / true_slot if true_slot and adversary.knows == "true-slot" else 1.0
+            return 1 / l
+
+
+def _losses(loss: Loss | StreamLoss | SeriesLoss | PatternLoss) -> dict[str, float]:
+    match loss:
+        case Loss():
+            return {"window_error": loss.window_error_mean, "withheld": loss.suppressed_share}
+        case StreamLoss():
+            error = next(window.release for window in loss.window_errors if window.length == SLOTS)
+            return {"window_error": error, "withheld": loss.suppressed_share, "moved": loss.moved_share}
+        case SeriesLoss():
+            return _series(loss)
+        case PatternLoss():
+            every = max(loss.patterns, 1)
+            return {
+                "count_error": loss.mean_error,
+                "changed": loss.changed / every,
+                "lost": loss.lost / every,
+            }
+
+
+def _series(loss: SeriesLoss) -> dict[str, float]:
+    """Envelopes as a share of one around everyone, patterns, and the mean of the two."""
+    losses = {}
+    if loss.value_loss is not None:
+        losses["values"] = loss.value_loss / loss.value_span if loss.value_span else 0.0
+    if loss.pattern_loss is not None:
+        losses["pattern"] = loss.pattern_loss
+    mean = sum(losses.values()) / len(losses) if losses else 0.0
+    return {"both": mean, **losses, "withheld": loss.suppressed_share}
+
+
+def _facts(release: Release, loss: Any) -> dict[str, Any]:
+    match loss:
+        case Loss():
+            return {"granularity": release.manifest["granularity"], "groups": loss.groups}
+        case SeriesLoss():
+            return {"groups": loss.groups}
+        case PatternLoss():
+            return {"patterns": loss.patterns, "virtual": loss.virtual}
+    return {}

@@ -1,0 +1,179 @@
+"""Pictures of a pattern release: the strongest patterns, lengths, small groups and errors.
+
+Patterns of series are shapes over the instants: the cell of each letter, and a line through them that is
+dotted where a pattern does not name the instants between. Patterns of baskets are bars with the names of
+their items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from timeveil.errors import ParameterError
+from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.patterns.judges.attack import PatternBreach
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
+from timeveil.models.patterns.words.results import alternative_table
+from timeveil.page.charts import Bar, bar_chart
+from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, shortened, text
+from timeveil.page.wording import counted, people, share
+from timeveil.symbols.sax import LETTERS, cell
+
+SHOWN = 9
+"""Patterns that are drawn unless another number is requested."""
+MOST = 60
+"""More patterns than this cannot be distinguished."""
+_EDGE = 2.2
+"""Deviations at which the outermost cells, which have no end, are cut off."""
+_LONGEST_NAME, _MOST_LENGTHS = 64, 20
+
+
+def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | None = None) -> Picture:
+    """The `number` patterns that most people have, of those with more items than `longer_than`.
+
+    Short patterns have the most people and say the least: by default, patterns with at least two items and
+    half as many as the longest are drawn.
+    """
+    if not 1 <= number <= MOST:
+        raise ParameterError(
+            f"a picture shows 1 to {MOST} patterns",
+            hint=f"request {SHOWN}, or others with {{longer_than}}",
+            code="bad-parameter",
+        )
+    published = evidence.patterns
+    longest = int(published.lengths.max())
+    shortest = _default_length(longest) if longer_than is None else longer_than
+    chosen = top_patterns(published, TopPatterns(number, longer_than=shortest)).to_pylist()
+    if not chosen:
+        raise ParameterError(
+            f"no pattern has more than {counted(shortest, 'item')}, the longest has {longest}",
+            hint="lower {longer_than}",
+            code="bad-parameter",
+        )
+    total = int((published.lengths > shortest).sum())
+    least = "" if shortest == 0 else f" with {shortest + 1} or more items"
+    title = f"The {len(chosen)} strongest of {counted(total, 'pattern')}{least}"
+    draw = _shapes if published.instants else _bars
+    return draw(published, chosen, title)
+
+
+def _default_length(longest: int) -> int:
+    """Patterns with more items than this are drawn.
+
+    >>> [_default_length(longest) for longest in (0, 1, 2, 5, 10)]
+    [0, 0, 1, 2, 4]
+    """
+    return max(0, min(longest - 1, max(1, (longest - 1) // 2)))
+
+
+def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) -> Picture:
+    across, step, height = min(3, len(chosen)), 312, 196
+    subtitle = (
+        f"Bands: {published.kinds} letters, from far below a series' own {published.center} to far above it."
+    )
+    body = _head(title, subtitle, published)
+    for place, row in enumerate(chosen):
+        left, top = 54 + step * (place % across), 100 + height * (place // across)
+        panel = Panel(left, top, step - 62, height - 60, -_EDGE, _EDGE, len(published.instants))
+        body.append(text(left - 14, top - 8, _count(row), "strong"))
+        body += _shape(published, panel, row["pattern"])
+    bottom = 100 + height * math.ceil(len(chosen) / across) - 22
+    return Picture(title, _words(published, chosen), bottom, tuple(body), width=24 + step * max(across, 2))
+
+
+def _shape(published: Patterns, panel: Panel, items: Sequence[str]) -> Iterator[str]:
+    """Bands for the letters, then the cells of a pattern and a line through them."""
+    for kind in range(published.kinds):
+        low, high = (panel.y(edge) for edge in _cell(kind, published.kinds))
+        yield rect(panel.left - 14, high, panel.width + 28, low - high, f"stripe{kind % 2}")
+        if published.kinds <= 10 or kind in (0, published.kinds - 1):
+            yield text(panel.left - 28, (low + high) / 2 + 4, LETTERS[kind], "soft")
+    yield from place_axis(panel, published.instants)
+    points = []
+    half = min(12.0, 0.42 * panel.width / max(len(published.instants) - 1, 1))
+    for number in published.numbers(items):
+        instant, kind = divmod(number or 0, published.kinds)
+        low, high = (panel.y(edge) for edge in _cell(kind, published.kinds))
+        points.append((instant, panel.x(instant), (low + high) / 2))
+        yield rect(panel.x(instant) - half, high, 2 * half, low - high, "cell f0")
+    for (instant, x, y), (following, next_x, next_y) in pairwise(points):
+        kind_of_line = "pattern s0" if following == instant + 1 else "pattern s0 far"
+        yield path([(x, y), (next_x, next_y)], kind_of_line)
+    for _, x, y in points:
+        yield dot(x, y, "f0")
+
+
+def _cell(kind: int, kinds: int) -> tuple[float, float]:
+    """The cell of a letter, cut off where it has no end."""
+    low, high = cell(kind, kinds)
+    return max(low, -_EDGE), min(high, _EDGE)
+
+
+def _bars(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) -> Picture:
+    """Bars below the names of the items, which may be long."""
+    width, left, step = 760, 24, 40
+    most = max(row["support"] for row in chosen)
+    body = _head(title, "Bars: how many people have all of the items.", published)
+    for place, row in enumerate(chosen):
+        y = 92 + step * place
+        long = (width - 2 * left - 190) * row["support"] / most
+        body.append(text(left, y, shortened(", ".join(row["pattern"]), _LONGEST_NAME), "strong"))
+        body.append(rect(left, y + 6, long, 12, "f0"))
+        body.append(text(left + long + 8, y + 16, _count(row), "soft"))
+    return Picture(title, _words(published, chosen), 92 + step * len(chosen), tuple(body), width=width)
+
+
+def _head(title: str, subtitle: str, published: Patterns) -> list[str]:
+    virtual = f"Counts include up to {people(published.virtual)} who do not exist."
+    return [
+        *heading(title, subtitle, 24),
+        *([text(24, 64, virtual, "soft")] if published.virtual else []),
+    ]
+
+
+def _count(row: Mapping[str, Any]) -> str:
+    """How many people, and how many at least."""
+    support = people(row["support"])
+    return support if row["low"] >= row["support"] else f"{support}, {row['low']:,.0f} at least"
+
+
+def _words(published: Patterns, chosen: Sequence[Mapping[str, Any]]) -> str:
+    """The picture in a sentence for each pattern."""
+    sentences = (f"{', '.join(row['pattern']) or 'everyone'}: {_count(row)}." for row in chosen)
+    return " ".join([f"Of {people(published.people)}:", *sentences])
+
+
+def group_picture(breach: PatternBreach) -> Picture:
+    """Small groups that can be computed from the original counts and from the published ones."""
+    numbers = (("original", breach.channels_before), ("release", breach.channels_after))
+    bars = [Bar(label, (float(number),), (f"{number:,}",)) for label, number in numbers]
+    subtitle = f"Groups of fewer than {breach.k} people that anyone can compute from the counts."
+    return bar_chart("Small groups before and after", subtitle, bars)
+
+
+def length_picture(published: Patterns) -> Picture | None:
+    """Patterns by their number of items."""
+    numbers = np.bincount(published.lengths)[1:][:_MOST_LENGTHS]
+    if not len(numbers):
+        return None
+    bars = [
+        Bar(counted(length, "item"), (float(number),), (f"{number:,}",))
+        for length, number in enumerate(numbers.tolist(), start=1)
+    ]
+    return bar_chart("Patterns by length", "Number of patterns by their number of items.", bars)
+
+
+def error_picture(loss: PatternLoss) -> Picture:
+    """The errors of counts, in this release and in other ways to publish the same."""
+    errors = [loss.mean_error, *(way.mean_error for way in loss.alternatives)]
+    rows = alternative_table(loss).rows
+    bars = [Bar(row[0], (error,), (share(error),)) for row, error in zip(rows, errors, strict=True)]
+    subtitle = "Mean relative error of counts; a pattern that is lost counts as an error of 100 %."
+    return bar_chart("How far off counts are, compared with other ways", subtitle, bars)

@@ -1,0 +1,170 @@
+"""Pictures of a stream release: attacks, buckets, counts over time, and errors of window counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from timeveil.evidence.risk import Posterior
+from timeveil.models.stream.evidence import Evidence
+from timeveil.models.stream.judges.attack import StreamBreach
+from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.page.charts import Bar, Mark, bar_chart, column_chart, pair_chart, size_bars
+from timeveil.page.svg import Picture
+from timeveil.page.wording import counted, percent, share
+
+KNOWLEDGE = {
+    "published-slot": "quasi-identifiers and the published slot",
+    "true-slot": "quasi-identifiers and the slot in which it happened",
+    "several-slots": "quasi-identifiers and every published slot",
+}
+FATES = ("stayed", "moved", "missing")
+_BINS = 10
+
+
+def attack_picture(breach: StreamBreach) -> Picture:
+    """The chances given to people's true values, from the original and from the release, with 1/l marked.
+
+    A pair of columns is the share of people whose true value gets a chance above the number at its left edge
+    and up to the number at its right edge. Columns to the right of 1/l are people whom the promise does not
+    protect from this outsider.
+    """
+    edges = chance_edges(breach.l, breach.true_slot)
+    parts = [(fate, part) for fate, part in breach.parts.items() if part.people]
+    means = ", ".join(f"{fate} {percent(part.mean)}" for fate, part in parts)
+    above = percent(breach.share_above(1 / breach.l))
+    sentences = [
+        f"Of {breach.people:,} people attacked, {percent(breach.before.certain)} have a value that is "
+        f"certain from the original and {percent(breach.certain)} from the release. The release gives a true "
+        f"value a chance of at most {percent(breach.worst)}, and {percent(breach.mean)} on average; {above} "
+        f"of the people are above 1 in {breach.l}.",
+        *(f"{fate}: {percent(part.mean)} on average." for fate, part in parts),
+    ]
+    marks = [("l", breach.l), ("l'", breach.true_slot)]
+    return pair_chart(
+        "How certain an outsider can be of a person's value",
+        f"Share of {breach.people:,} people. Known about each: {KNOWLEDGE[breach.adversary.knows]}.",
+        " ".join(sentences),
+        _shares(breach.before, edges),
+        _shares(breach.after, edges),
+        (
+            f"original: {percent(breach.before.certain)} certain",
+            f"release: {percent(breach.certain)} certain, {above} above 1/{breach.l}",
+        ),
+        [Mark(f"1/{name} = 1/{size}", _nearest(edges, 1 / size)) for name, size in marks if size is not None],
+        ticks=[f"{chance:.0%}" for chance in edges],
+        axis="chance given to the person's true value",
+        note=f"On average: {means}" if means else "",
+    )
+
+
+def chance_edges(l: int, true_slot: int | None = None) -> list[float]:
+    """Chances between columns, about ten; 1/l and 1/true_slot are among them.
+
+    >>> [round(edge, 2) for edge in chance_edges(4)]
+    [0.0, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 1.0]
+    """
+    if l > 2 * _BINS:
+        edges = [0.0, 1 / l, *(part / _BINS for part in range(1, _BINS + 1))]
+    else:
+        parts = l * max(1, round(_BINS / l))
+        edges = [part / parts for part in range(parts + 1)]
+    if true_slot is not None and all(abs(chance - 1 / true_slot) > 1e-9 for chance in edges):
+        edges = sorted([*edges, 1 / true_slot])
+    return edges
+
+
+def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
+    """Two ways to publish the same records, attacked with the true slot, by fate of the record."""
+    size = breach.true_slot or breach.l
+    pairs = [(plain.parts[fate], breach.parts[fate]) for fate in FATES]
+    sentences, below = [], []
+    for fate, pair in zip(FATES, pairs, strict=True):
+        words = [f"{name} {_chances(part, size)}" for name, part in zip(_METHODS, pair, strict=True)]
+        sentences.append(f"{fate}: {', '.join(words)}.")
+        numbers = " · ".join(f"{round(part.people):,}" for part in pair)
+        worst = " · ".join(percent(part.worst) if part.people else "none" for part in pair)
+        above = " · ".join(percent(part.share_above(1 / size)) if part.people else "none" for part in pair)
+        below.append((f"{fate} ({numbers} people)", f"worst {worst}", f"above 1/{size}: {above}"))
+    marks = [("l", breach.l), ("l'", breach.true_slot)]
+    return pair_chart(
+        "What an outsider learns who knows when it happened",
+        f"Mean chance given to the true value of {breach.people:,} people, by what became of their record.",
+        " ".join(sentences),
+        [before.mean for before, _ in pairs],
+        [after.mean for _, after in pairs],
+        (
+            f"the {_METHODS[0]}: {percent(plain.share_above(1 / size))} above 1/{size}",
+            f"{_METHODS[1]}: {percent(breach.share_above(1 / size))} above 1/{size}",
+        ),
+        [Mark(f"1/{name} = 1/{n}", share=1 / n) for name, n in marks if n is not None],
+        below=below,
+    )
+
+
+_METHODS = ("paper's method", "closed packets")
+
+
+def bucket_picture(evidence: Evidence) -> Picture | None:
+    """Buckets, or slots where there are none, by their number of records."""
+    data, l = evidence.release.table, evidence.l
+    if not data.num_rows:
+        return None
+    what = "bucket" if evidence.bucketed else "slot"
+    counts = data.group_by(["slot", "bucket"] if evidence.bucketed else ["slot"]).aggregate(
+        [([], "count_all")]
+    )
+    sizes = np.asarray(counts["count_all"]).astype(np.int64)
+    subtitle = (
+        f"Number of {what}s by their number of records. No value is held by more than 1 in {l} records."
+    )
+    return bar_chart(f"{what.capitalize()}s by size", subtitle, size_bars(sizes, l, "record", "records"))
+
+
+def time_picture(evidence: Evidence) -> Picture | None:
+    """Published records over time."""
+    release = evidence.release
+    slots = release.table["slot"].combine_chunks()
+    if not len(slots):
+        return None
+    counts = pc.value_counts(slots)
+    labels, numbers = counts.field("values"), np.asarray(counts.field("counts")).astype(np.int64)
+    total = release.manifest["counts"]["slots"]
+    subtitle = f"Records per slot; {len(numbers):,} of {counted(total, 'slot')} have records."
+    ends = f"{labels[0]}", f"{labels[-1]}"
+    return column_chart(
+        "Published records over time", subtitle, evidence.line.numbers(labels), numbers, ends, "slot"
+    )
+
+
+def error_picture(loss: StreamLoss) -> Picture:
+    """The errors of window counts, by length of the window."""
+    kinds = ["this release", "withholding only", "merging slots"]
+    if any(error.merge is None for error in loss.window_errors):
+        kinds.pop()
+    bars = []
+    for error in loss.window_errors:
+        errors = tuple(
+            part or 0.0 for part in (error.release, error.suppress_only, error.merge)[: len(kinds)]
+        )
+        bars.append(Bar(counted(error.length, "slot"), errors, tuple(share(part) for part in errors)))
+    subtitle = "Mean error of random counts over windows of this length, relative to the true count."
+    return bar_chart("How far off window counts are", subtitle, bars, kinds)
+
+
+def _shares(chances: Posterior, edges: list[float]) -> list[float]:
+    """Share of people between two edges; a chance on an edge is to its left."""
+    place = np.searchsorted(np.array(edges[1:-1]) + 1e-9, chances.chance, side="left")
+    counts = np.bincount(place, weights=chances.weight, minlength=len(edges) - 1)
+    return [float(count) / chances.people if chances.people else 0.0 for count in counts]
+
+
+def _nearest(edges: list[float], chance: float) -> int:
+    return min(range(len(edges)), key=lambda number: abs(edges[number] - chance))
+
+
+def _chances(part: Posterior, size: int) -> str:
+    if not part.people:
+        return "nobody"
+    above = percent(part.share_above(1 / size))
+    return f"{percent(part.mean)} on average, {percent(part.worst)} at most, {above} above 1/{size}"

@@ -1,0 +1,244 @@
+"""The charts that several pictures share: bars from left to right, columns over time, pairs of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeveil.page.svg import (
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Panel,
+    Picture,
+    heading,
+    legend,
+    line,
+    rect,
+    shortened,
+    text,
+    text_width,
+    value_axis,
+)
+from timeveil.page.wording import percent
+
+Integers = NDArray[np.int64]
+RELEASE, ORIGINAL, OTHER = 0, 1, 2
+"""Colours: the release, the original it is compared with, and anything else."""
+_MARGIN, _LONGEST_NAME = 24, 44
+_DISTINCT_SIZES = 12
+"""Up to this many different sizes have a bar each; more are counted in ranges that double."""
+_COLUMNS = 60
+"""At most this many columns fit side by side; more are added up."""
+_PAIR_TOP, _PAIR_BOTTOM = 110, 340
+_WIDEST, _NUMBERED = 46, 22
+"""Width of a column at most, and from which on it has room for its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A name, one length per kind, and the same as labels; a strong one is set in bold."""
+
+    name: str
+    lengths: tuple[float, ...]
+    labels: tuple[str, ...]
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BarGroup:
+    """Bars drawn to one scale, under a name."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    colour: int = RELEASE
+
+
+def bar_chart(title: str, subtitle: str, bars: Sequence[Bar], kinds: Sequence[str] = ()) -> Picture:
+    """Bars from left to right; `kinds` names the bars that share a line."""
+    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))], kinds)
+
+
+def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Sequence[str] = ()) -> Picture:
+    """Groups of bars below each other, each group with a name and a scale of its own."""
+    every = [bar for group in groups for bar in group.bars]
+    names = min(max((text_width(_name(bar)) for bar in every), default=0.0), 300)
+    start = _MARGIN + names + 14
+    labels = max((text_width(label) for bar in every for label in bar.labels), default=0.0)
+    room = WIDTH - start - _MARGIN - labels - 8
+    step = 14 * max(len(kinds), 1) + 10
+    body = [*heading(title, subtitle, _MARGIN), *legend(kinds, range(len(kinds)), _MARGIN)]
+    y = 92.0 if kinds else 68.0
+    for group in groups:
+        if group.name:
+            body += [
+                line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"),
+                text(_MARGIN, y + 18, group.name, "strong"),
+            ]
+            y += 28
+        longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
+        for bar in group.bars:
+            body += _bar(bar, y, start, room / longest, group.colour)
+            y += step
+    return Picture(title, f"{subtitle} {_described(groups, kinds)}".strip(), y + 10, tuple(body))
+
+
+def column_chart(
+    title: str, subtitle: str, places: Integers, numbers: Integers, ends: tuple[str, str], unit: str
+) -> Picture:
+    """Numbers at their places from left to right; neighbours are added up where there are too many."""
+    first = int(places.min())
+    size = math.ceil((int(places.max()) - first + 1) / _COLUMNS)
+    sums = np.bincount((places - first) // size, weights=numbers).astype(np.int64)
+    most = int(sums.max(initial=1))
+    panel = Panel(_MARGIN + 46, 70, WIDTH - 2 * _MARGIN - 46, 160, 0, most, len(sums))
+    wide = panel.width / len(sums)
+    gap = min(2.0, wide * 0.2)
+    marks = (0.0, most / 2, float(most))
+    body = [*value_axis(panel, marks, [f"{mark:,.0f}" for mark in marks])]
+    for place, number in enumerate(sums.tolist()):
+        y = panel.y(number)
+        body.append(rect(panel.left + place * wide + gap / 2, y, wide - gap, panel.bottom - y, "f0"))
+    body.append(text(panel.left, panel.bottom + 18, ends[0], "soft"))
+    body.append(text(WIDTH - _MARGIN, panel.bottom + 18, ends[1], "soft", "end"))
+    below = subtitle + ("" if size == 1 else f" Each bar adds up {size} {unit}s.")
+    words = f"From {ends[0]} to {ends[1]}, bars of {int(sums.min(initial=most)):,} to {most:,}."
+    return Picture(title, f"{below} {words}", 262, (*heading(title, below, _MARGIN), *body))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A broken line at an edge between columns, or at a share of the scale, with its label."""
+
+    label: str
+    edge: int | None = None
+    share: float = 0.0
+
+
+def pair_chart(
+    title: str,
+    subtitle: str,
+    description: str,
+    before: Sequence[float],
+    after: Sequence[float],
+    names: tuple[str, str],
+    marks: Sequence[Mark],
+    *,
+    ticks: Sequence[str] = (),
+    axis: str = "",
+    below: Sequence[Sequence[str]] = (),
+    note: str = "",
+) -> Picture:
+    """Pairs of columns of shares, before and after, with `ticks` on the edges or text `below` each."""
+    most = max([*before, *after], default=0.0)
+    top = next(nice for nice in (0.25, 0.5, 0.75, 1.0) if nice >= most - 1e-9)
+    panel = Panel(LEFT, _PAIR_TOP, WIDTH - LEFT - RIGHT, _PAIR_BOTTOM - _PAIR_TOP, 0.0, top, len(before) + 1)
+    shares = [part * top / 5 for part in range(6)]
+    body = [*heading(title, subtitle), *legend(names, (ORIGINAL, RELEASE))]
+    body += [text(LEFT, 86, note, "soft")] if note else []
+    body += value_axis(panel, shares, [f"{share:.0%}" for share in shares])
+    step = panel.width / max(len(before), 1)
+    width = min(step * 0.42, _WIDEST)
+    for place, pair in enumerate(zip(before, after, strict=True)):
+        middle = panel.left + (place + 0.5) * step
+        for share, x, colour in zip(pair, (middle - width, middle), (ORIGINAL, RELEASE), strict=True):
+            body += _column(panel, x, width, share, colour) if share else []
+        for number, words in enumerate(below[place] if below else ()):
+            kind = "soft" if number else ""
+            body.append(text(middle, panel.bottom + 18 + 17 * number, words, kind, "middle"))
+    for place, tick in enumerate(ticks):
+        x = panel.x(place)
+        body.append(line(x, panel.bottom, x, panel.bottom + 5, "grid"))
+        body.append(text(x, panel.bottom + 19, tick, "soft", "middle"))
+    body += [text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle")] if axis else []
+    for place, mark in enumerate(marks):
+        body += _mark(panel, mark, place)
+    return Picture(title, description, 400, tuple(body))
+
+
+def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> Iterator[str]:
+    y = min(panel.y(share), panel.bottom - 1.0)
+    yield rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
+    if width >= _NUMBERED:
+        yield text(x + width / 2, y - 4, percent(share), "num", "middle")
+
+
+def _mark(panel: Panel, mark: Mark, place: int) -> list[str]:
+    if mark.edge is None:
+        y = panel.y(mark.share)
+        right = panel.left + panel.width
+        return [line(panel.left, y, right, y, "edge"), text(right, y - 4, mark.label, "", "end")]
+    x = panel.x(mark.edge)
+    return [
+        line(x, panel.top - 22, x, panel.bottom, "edge"),
+        text(x + 6, panel.top - 12 + 16 * place, mark.label),
+    ]
+
+
+def size_bars(sizes: Integers, least: int, singular: str, plural: str) -> list[Bar]:
+    """How many groups have each size; where sizes differ widely, ranges from `least` on that double.
+
+    >>> [(bar.name, *bar.labels) for bar in size_bars(np.array([2, 2, 3]), 2, "row", "rows")]
+    [('2 rows', '2'), ('3 rows', '1')]
+
+    >>> [(bar.name, *bar.labels) for bar in size_bars(np.array([5, 6, 11, 30]), 5, "row", "rows")]
+    [('5 to 9 rows', '2'), ('10 to 19 rows', '1'), ('20 to 39 rows', '1')]
+    """
+    if not len(sizes):
+        return []
+    low, high = int(sizes.min()), int(sizes.max())
+    edges = list(range(low, high + 2)) if high - low < _DISTINCT_SIZES else [max(least, 1)]
+    while edges[-1] <= high:
+        edges.append(edges[-1] * 2)
+    if low < edges[0]:
+        edges.insert(0, low)
+    while edges[1] <= low:
+        del edges[0]
+    counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
+    bars = []
+    for (start, end), count in zip(pairwise(edges), counts.tolist(), strict=True):
+        unit = singular if end == 2 else plural
+        name = f"{start:,} {unit}" if end == start + 1 else f"{start:,} to {end - 1:,} {plural}"
+        bars.append(Bar(name, (float(count),), (f"{count:,}",)))
+    return bars
+
+
+def doubling_edges(threshold: int, largest: int) -> list[int]:
+    """1, 2, 4, … below a threshold, then the threshold, twice, four times, … past the largest.
+
+    >>> doubling_edges(5, 12)
+    [1, 2, 4, 5, 10, 20]
+    """
+    edges = [2**power for power in range(threshold.bit_length()) if 2**power < threshold]
+    while not edges or edges[-1] <= max(largest, threshold - 1):
+        edges.append(threshold if not edges or edges[-1] < threshold else edges[-1] * 2)
+    return edges
+
+
+def _bar(bar: Bar, top: float, start: float, scale: float, colour: int) -> Iterator[str]:
+    kind = "strong" if bar.strong else ""
+    yield text(start - 14, top + 7 * len(bar.lengths) + 4, _name(bar), kind, "end")
+    for place, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
+        y, long = top + 14 * place, max(length * scale, 1.0 if length else 0.0)
+        yield rect(start, y + 1, long, 12, f"f{colour + place}")
+        yield text(start + long + 6, y + 11, label, kind or "soft")
+
+
+def _name(bar: Bar) -> str:
+    return shortened(bar.name, _LONGEST_NAME)
+
+
+def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:
+    sentences = []
+    for group in groups:
+        bars = []
+        for bar in group.bars:
+            labels = [f"{kind} {label}" for kind, label in zip(kinds, bar.labels, strict=False)]
+            bars.append(f"{bar.name}: {', '.join(labels) or bar.labels[0]}")
+        sentences.append(f"{group.name}: {'; '.join(bars)}." if group.name else f"{'; '.join(bars)}.")
+    return " ".join(sentences)
