@@ -33,23 +33,34 @@ def cases():
     )
 
 
-@pytest.mark.parametrize(
-    ("publish", "owner", "name"),
-    [(visits, events, "people_of"), (cases, stream.Evidence, "_journeys")],
-    ids=["time", "stream"],
-)
-def test_every_judge_of_one_evidence_links_once(monkeypatch, publish, owner, name):
-    release, ledger = publish()
-    linked, link = [], getattr(owner, name)
+MODELS = {"time": (visits, events, "people_of"), "stream": (cases, stream.Evidence, "_journeys")}
 
-    def counted(argument):
-        linked.append(name)
-        return link(argument)
 
-    monkeypatch.setattr(owner, name, counted)
+@pytest.fixture(params=MODELS)
+def pair(request):
+    return MODELS[request.param][0]()
+
+
+@pytest.fixture
+def linked(pair, monkeypatch):
+    """A list that grows by one whenever original and release are linked."""
+    links = []
+    for _, owner, name in MODELS.values():
+        link = getattr(owner, name)
+
+        def counted(argument, link=link):
+            links.append(pair[0].manifest["model"])
+            return link(argument)
+
+        monkeypatch.setattr(owner, name, counted)
+    return links
+
+
+def test_every_judge_of_one_evidence_links_once(pair, linked):
+    release, ledger = pair
     evidence = gather(release, ledger)
     verdict, loss, breach = tv.verify(evidence), tv.measure(evidence), tv.attack(evidence)
-    assert linked == [name]
+    assert linked == [release.manifest["model"]]
     assert verdict == tv.verify(release, ledger)
     assert loss == tv.measure(release, ledger)
     assert breach.as_dict() == tv.attack(release, ledger).as_dict()
