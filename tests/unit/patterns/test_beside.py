@@ -67,4 +67,4 @@ def test_the_method_and_the_attack_count_the_same_groups() -> None:
 
 def test_a_recipient_is_told_what_is_not_seen_of_virtual_people() -> None:
     verdict = tv.verify(made("patterns")[0])
-    assert "the stated number of virtual people is possible (more only the ledger shows)" in verdict.checks
+    assert "the stated number of virtual people is possible (only the ledger shows more)" in verdict.checks
