@@ -84,8 +84,8 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
     with raising(error, on=OSError), os.scandir(inbox) as entries:
         names = {entry.name for entry in entries if not _unfinished(entry.name)}
     snapshots = sorted(name for name in names if name.lower().endswith(SNAPSHOTS))
-    others = sum((inbox / name).is_file() for name in names.difference(snapshots))
-    return (arrival for name in snapshots if (arrival := _look(inbox / name)) is not None), others
+    ignored = sum((inbox / name).is_file() for name in names.difference(snapshots))
+    return (arrival for name in snapshots if (arrival := _look(inbox / name)) is not None), ignored
 
 
 def _unfinished(name: str) -> bool:

@@ -196,9 +196,9 @@ class Service:
 
     def _pass(self, stop: Stop) -> bool:
         """Look at the inbox once; whether anything was taken."""
-        files, others = arrivals_in(self._inbox)
+        files, ignored = arrivals_in(self._inbox)
         before = self.tally.taken
-        self.tally.not_snapshots, self.tally.already_taken = others, 0
+        self.tally.not_snapshots, self.tally.already_taken = ignored, 0
         self.tally.left = 0
         for arrival in files:
             if stop.requested or not self._deal_with(arrival):

@@ -183,7 +183,9 @@ class StateFile:
     def streams(self) -> list[StreamRecord]:
         """Every stream, by name."""
         rows = self._rows("select id, name, facts, published, last_published from streams order by name")
-        return [StreamRecord(number, name, self._json(facts), *rest) for number, name, facts, *rest in rows]
+        return [
+            StreamRecord(number, name, self._json(facts), *counts) for number, name, facts, *counts in rows
+        ]
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; its number."""

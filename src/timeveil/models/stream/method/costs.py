@@ -1,10 +1,10 @@
 """What moving and withholding cost (Wang et al. 2010, §II.C).
 
 A record that is published d slots late costs mu(d); one that is withheld costs beta of its value. All costs
-of a run are held as whole multiples of one small unit, so that gains are added and compared exactly.
+of a run are whole multiples of one small unit, so that gains are added and compared exactly.
 
 Where we depart from the print
-    beta is mu(w) unless it is given, so that moving is always preferred to withholding.
+    beta is mu(w) by default, so that moving is always preferred to withholding.
     The conditions C1 to C3 are checked on the distances 0 to 2w instead of being assumed.
 """
 
@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 from numbers import Rational
 from typing import Any
 
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, raising
 
 MoveCost = str | Sequence[float] | Callable[[int], float]
 WithholdCost = float | Mapping[Any, float] | None
@@ -26,7 +26,7 @@ WithholdCost = float | Mapping[Any, float] | None
 NAMED: Mapping[str, Callable[[int], int]] = {"linear": lambda d: d, "quadratic": lambda d: d * d}
 FINEST = 1 << 40
 ROUNDED = 10**12
-"""Steps may shrink by this part of the largest cost: what is left when 0.1 is added to 0.2."""
+"""Steps may shrink by this fraction of the largest cost: the error of adding 0.1 to 0.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,19 @@ class Costs:
         beyond = distance - len(self.move) + 1
         return self.move[min(distance, len(self.move) - 1)] + max(beyond, 0) * (self.move[-1] - self.move[-2])
 
-    def told(self, values: Iterable[Any]) -> float | dict[str, float]:
-        """beta for a ledger: of every value, or where they differ, by the name of each that has its own.
+    def by_name(self, values: Iterable[Any]) -> float | dict[str, float]:
+        """beta for a ledger: one number, or where values differ, by name of each that has its own.
 
-        >>> costs_from("linear", {"flu": 9}, window=3).told(["flu", "cold"])
+        >>> costs_from("linear", {"flu": 9}, window=3).by_name(["flu", "cold"])
         {'flu': 9.0}
         """
-        if not self.withhold_by_value:
+        costs = self.withhold_by_value
+        if not costs:
             return self.amount(self.withhold)
-        own = {value: self.withhold_by_value.get(value) for value in values}
-        return {str(value): self.amount(cost) for value, cost in own.items() if cost is not None}
+        return {str(value): self.amount(costs[value]) for value in values if value in costs}
 
     def amount(self, units: int) -> float:
-        """A sum of costs in the caller's own numbers."""
+        """A sum of costs in the caller's numbers."""
         return float(units * self.unit)
 
 
@@ -83,7 +83,10 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     elif withhold_cost is not None:
         usual = _number(withhold_cost, "withhold_cost")
     if min((usual, *by_value.values())) < 0:
-        raise _bad("withhold_cost is negative", "give 0 or more; leave it out for the cost of moving w slots")
+        raise _bad(
+            "withhold_cost is negative",
+            "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots",
+        )
     unit = _unit([*moves, usual, *by_value.values()])
     steps = [round((after - before) / unit) for before, after in pairwise(moves)]
     move = [0]
@@ -107,13 +110,10 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
     """mu(0) to mu(furthest); a table goes on with its last step."""
     if isinstance(move_cost, str):
         if move_cost not in NAMED:
-            raise _bad(
-                "`move_cost` is neither `linear` nor `quadratic`", "use one of them, or a list of numbers"
-            )
-        rule = NAMED[move_cost]
-        return [Fraction(rule(d)) for d in range(furthest + 1)]
+            raise _bad("`move_cost` is neither `linear` nor `quadratic`", "use one of them, or list numbers")
+        return [Fraction(NAMED[move_cost](d)) for d in range(furthest + 1)]
     if callable(move_cost):
-        return [_number(_called(move_cost, d), "move_cost") for d in range(furthest + 1)]
+        return [_number(_call(move_cost, d), "move_cost") for d in range(furthest + 1)]
     if not isinstance(move_cost, Sequence):
         raise _bad("`move_cost` is not a name, a list of numbers or a function", 'use {move_cost="linear"}')
     table = [_number(cost, "move_cost") for cost in move_cost]
@@ -127,18 +127,16 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
     return table[: furthest + 1]
 
 
-def _called(rule: Callable[[int], float], distance: int) -> Any:
-    try:
+def _call(rule: Callable[[int], float], distance: int) -> Any:
+    message = f"the function `move_cost` failed at distance {distance}"
+    with raising(_bad(message, "make it accept any whole number"), on=Exception):
         return rule(distance)
-    except Exception:  # noqa: BLE001
-        failed = distance
-    raise _bad(f"the function `move_cost` failed at distance {failed}", "see that it takes any whole number")
 
 
 def _check_conditions(moves: Sequence[Fraction]) -> None:
     """Conditions C1 to C3 of §II.C; on whole numbers C3 says that steps never shrink."""
     if min(moves) < 0:
-        raise _bad("`move_cost` is negative somewhere", "costs are 0 or more")
+        raise _bad("`move_cost` is negative somewhere", "use costs of 0 or more")
     if moves[0] != 0:
         raise _bad("`move_cost` breaks condition C1: not moving must cost 0", "start it with 0")
     steps = [after - before for before, after in pairwise(moves)]
@@ -157,19 +155,16 @@ def _check_conditions(moves: Sequence[Fraction]) -> None:
             )
 
 
-def _number(cost: Any, what: str) -> Fraction:
+def _number(cost: Any, name: str) -> Fraction:
     """A number as it is written: 0.1 is one tenth."""
-    if hasattr(cost, "item"):
-        cost = cost.item()
+    cost = cost.item() if hasattr(cost, "item") else cost
     if isinstance(cost, Rational) and not isinstance(cost, bool):
         return Fraction(cost)
-    try:
-        if isinstance(cost, bool | str) or not math.isfinite(cost):
-            raise ValueError
-        return Fraction(str(cost))
-    except (TypeError, ValueError):
-        pass
-    raise _bad(f"`{what}` holds something that is not a finite number", "give plain numbers of 0 or more")
+    error = _bad(f"`{name}` contains something that is not a finite number", "use numbers of 0 or more")
+    with raising(error, on=(TypeError, ValueError)):
+        if not isinstance(cost, bool | str) and math.isfinite(cost):
+            return Fraction(str(cost))
+    raise error
 
 
 def _unit(amounts: Sequence[Fraction]) -> Fraction:

@@ -1,8 +1,8 @@
 """The first window solved exactly (Wang et al. 2010, §III: "the more expensive integer linear program").
 
 Whole numbers x[value, origin, slot] say how many records of a value go from their origin to a slot. HiGHS
-finds the cheapest that leave every slot l-eligible. Records of a value are then matched to places in order
-of time, which costs no more (Theorem 1) and is what relays start from.
+finds the cheapest that leave every slot l-eligible. The records of a value are then assigned to slots in
+order of time, which costs no more (Theorem 1) and is what relays start from.
 
 Cost: integer programming; seconds for hundreds of values. `first_window="grow"` does without.
 """
@@ -10,6 +10,8 @@ Cost: integer programming; seconds for hundreds of values. `first_window="grow"`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from timeveil.errors import EngineError
 from timeveil.models.stream.method.window import Published
@@ -33,56 +35,55 @@ def solve_window(
         for slot in range(origin, len(snapshots))
     ]
     amounts = _solve(flows, snapshots, l, [move[j - t] - withhold(v) for v, t, j in flows]) if flows else []
+    origins: dict[int, list[int]] = {}
+    targets: dict[int, list[int]] = {}
+    for (value, origin, slot), amount in zip(flows, amounts, strict=True):
+        origins.setdefault(value, []).extend([origin] * amount)
+        targets.setdefault(value, []).extend([slot] * amount)
     published: dict[int, Published] = {first + slot: {} for slot in range(len(snapshots))}
     withheld = {first + slot: dict(counts) for slot, counts in enumerate(snapshots)}
-    for value in sorted({value for value, _, _ in flows}):
-        own = [(t, j, n) for (v, t, j), n in zip(flows, amounts, strict=True) if v == value]
-        origins = sorted(t for t, _, n in own for _ in range(n))
-        places = sorted(j for _, j, n in own for _ in range(n))
-        for origin, slot in zip(origins, places, strict=True):
+    for value in sorted(origins):
+        for origin, slot in zip(sorted(origins[value]), sorted(targets[value]), strict=True):
             cell = published[first + slot].setdefault(value, {})
             cell[first + origin] = cell.get(first + origin, 0) + 1
             withheld[first + origin][value] -= 1
-    kept = {slot: {value: n for value, n in counts.items() if n} for slot, counts in withheld.items()}
-    return published, kept
+    return published, {slot: {v: n for v, n in counts.items() if n} for slot, counts in withheld.items()}
 
 
 def _solve(
-    flows: Sequence[Flow],
-    snapshots: Sequence[Mapping[int, int]],
-    l: int,
-    costs: Sequence[int],
+    flows: Sequence[Flow], snapshots: Sequence[Mapping[int, int]], l: int, costs: Sequence[int]
 ) -> list[int]:
-    import numpy as np  # noqa: PLC0415
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
-    from scipy.sparse import coo_matrix  # noqa: PLC0415
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 slow to import, rarely used
+    from scipy.sparse import coo_matrix  # noqa: PLC0415 slow to import, rarely used
 
     entries: list[tuple[int, int, float]] = []
     high: list[int] = []
+    # No more records of a value leave their origin than arrived there.
     row_of: dict[tuple[int, int], int] = {}
     for column, (value, origin, _) in enumerate(flows):
         if (value, origin) not in row_of:
             row_of[value, origin] = len(high)
             high.append(snapshots[origin][value])
         entries.append((row_of[value, origin], column, 1.0))
+    # In every slot, l times the records of a value are at most all records.
     for slot in range(len(snapshots)):
-        here = [(column, flow[0]) for column, flow in enumerate(flows) if flow[2] == slot]
-        for value in sorted({value for _, value in here}):
-            entries += [(len(high), column, l * (other == value) - 1.0) for column, other in here]
+        entering = [(column, flow[0]) for column, flow in enumerate(flows) if flow[2] == slot]
+        for value in sorted({value for _, value in entering}):
+            entries += [(len(high), column, l * (other == value) - 1.0) for column, other in entering]
             high.append(0)
     rows, columns, factors = zip(*entries, strict=True)
     matrix = coo_matrix((factors, (rows, columns)), shape=(len(high), len(flows))).tocsr()
-    found = milp(
+    solution = milp(
         np.asarray(costs, float) / max(1, *map(abs, costs)),
         constraints=LinearConstraint(matrix, -np.inf, high),
         integrality=np.ones(len(flows)),
         bounds=Bounds(0, np.inf),
         options={"mip_rel_gap": 0},
     )
-    if found.x is None:
+    if solution.x is None:
         raise EngineError(
-            f"the integer program of the first window, {len(flows)} variables, was not solved",
+            f"the integer program of the first window was not solved ({len(flows)} variables)",
             hint='use {first_window="grow"}, which needs no program',
             code="engine-failed",
         )
-    return [round(amount) for amount in found.x]
+    return [round(amount) for amount in solution.x]

@@ -143,8 +143,8 @@ class Core:
         if len(top) > number:
             draws.shuffle(top)
             return top[:number]
-        others = self.pick(number - len(top), draws, barred=self.tally.at_highest())
-        return None if others is None else top + others
+        companions = self.pick(number - len(top), draws, barred=self.tally.at_highest())
+        return None if companions is None else top + companions
 
 
 class Mixture:

@@ -109,7 +109,8 @@ class StreamPublisher:
         if layout is None:
             return dump(Loaded(self._stream, None, None, None, self._closed))
         waiting = [record for _, records, _ in self._stream.unpublished() for record in records]
-        rows = self._rows.take(np.array(waiting, np.int64), layout.schema.names)
+        rows, order = self._rows.take(np.array(waiting, np.int64), layout.schema.names)
+        rows = rows.take(pa.array(np.argsort(order)))
         return dump(Loaded(self._stream, layout.slots, rows, self._held_back, self._closed))
 
     @property
@@ -218,11 +219,11 @@ class StreamPublisher:
             )
         if rows.schema.equals(layout.schema):
             return rows
-        for field, known in zip(rows.schema, layout.schema, strict=True):
+        for field, expected in zip(rows.schema, layout.schema, strict=True):
             try:
-                rows.column(field.name).cast(known.type)
+                rows.column(field.name).cast(expected.type)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                kinds = f"{value_type(field.type)} but was {known.type} in earlier snapshots"
+                kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
             else:
                 continue
             raise InputError(
@@ -276,8 +277,9 @@ class StreamPublisher:
             raise InternalError(
                 "a slot became final before any record came", hint="please report it", code="internal"
             )
+        rows, order = self._rows.take(records, layout.copied)
         index = np.full(len(records), slot)
-        tables = {"data": layout.data(self._rows.take(records, layout.copied), index, buckets)}
+        tables = {"data": layout.data(rows, index, None if buckets is None else buckets[order])}
         number = 0
         if buckets is not None:
             names = self._stream.values.names
@@ -313,20 +315,16 @@ class RowStore:
         self._blocks.append((first, slot, rows))
         return np.arange(first, self._next)
 
-    def take(self, records: Ints, columns: list[str]) -> pa.Table:
-        """Columns of the rows of records, in their order."""
-        # Most records are of one block: take what comes from others, then put all in order.
+    def take(self, records: Ints, columns: list[str]) -> tuple[pa.Table, Ints]:
+        """Columns of the rows of records, and the order of the records that they are in."""
         firsts = np.array([first for first, _, _ in self._blocks])
         block = firsts.searchsorted(records, side="right") - 1
-        parts = []
+        order = np.argsort(block, kind="stable")
+        parts = [self._blocks[0][2].select(columns).slice(0, 0)]
         for at in np.unique(block).tolist():
             rows = self._blocks[at][2].select(columns)
             parts.append(rows.take(pa.array(records[block == at] - firsts[at])))
-        if len(parts) <= 1:
-            return parts[0] if parts else self._blocks[0][2].select(columns).slice(0, 0)
-        position = np.empty_like(records)
-        position[np.argsort(block, kind="stable")] = np.arange(len(records))
-        return pa.concat_tables(parts).take(pa.array(position))
+        return pa.concat_tables(parts[-1:] if len(parts) == 2 else parts), order
 
     def drop(self, slot: int) -> None:
         """Forget blocks up to a slot."""

@@ -27,6 +27,7 @@ class Settings:
 
     roles: Roles
     options: StreamParameters
+    promise: LDiversity
     costs: Costs
     seed: int = field(repr=False)
 
@@ -39,11 +40,6 @@ class Settings:
     def window(self) -> int:
         """Slots held at a time."""
         return self.options.window
-
-    @property
-    def promise(self) -> LDiversity:
-        """The guarantee of the release."""
-        return LDiversity(self.options.l, self.options.protect_slot)
 
     @property
     def rules(self) -> Rules | None:
@@ -82,7 +78,9 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
     """Check roles and costs; draw a seed if none is set."""
     check_roles(roles)
     costs = costs_from(options.move_cost, options.withhold_cost, options.window, options.jitter)
-    return Settings(roles, options, costs, secrets.randbits(128) if options.seed is None else options.seed)
+    promise = LDiversity(options.l, options.protect_slot)
+    seed = secrets.randbits(128) if options.seed is None else options.seed
+    return Settings(roles, options, promise, costs, seed)
 
 
 def check_roles(roles: Roles) -> None:

@@ -200,10 +200,10 @@ def _loaded(
         waiting = np.flatnonzero(standing == HELD_BACK)
         if len(waiting):
             held_back = rows.take(pa.array(waiting)), true_slot[waiting]
-        wanted = np.flatnonzero((standing != HELD_BACK) & (standing != PUBLISHED))
-        rows = rows.take(pa.array(wanted))
+        live = np.flatnonzero((standing != HELD_BACK) & (standing != PUBLISHED))
+        rows = rows.take(pa.array(live))
         if isinstance(stream, Stream):
-            bookkeeping = [column[wanted] for column in (arrived, true_slot, standing)]
+            bookkeeping = [column[live] for column in (arrived, true_slot, standing)]
             _put_back(stream, rows, bookkeeping, in_order=in_order)
     if isinstance(stream, PacketStream):
         _refill_packets(stream, numbers, rows)

@@ -102,12 +102,20 @@ class Layout:
 
     def data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
         """Table `data` of the copied columns of published rows; `slot` and `bucket` are those of each."""
-        columns = {"slot": pa.array(slot), **dict(zip(self.copied, rows.columns, strict=True))}
+        columns = dict(zip(self.copied, rows.columns, strict=True))
         if bucket is not None:
             columns["bucket"] = pa.array(bucket, pa.int32())
+        if len(slot) and slot[0] == slot[-1]:  # one slot: it need not be sorted by
+            table = canonical(pa.table(columns), by=["bucket"] if bucket is not None else [])
+            return self._data(slot, table)
         by = ["slot"] if bucket is None else ["slot", "bucket"]
-        table = decode_dictionaries(canonical(pa.table(columns), by=by))
-        return _table([self._labels(table["slot"].to_numpy()), *table.columns[1:]], self.data_columns)
+        table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=by)
+        return self._data(table["slot"].to_numpy(), table.drop_columns(["slot"]))
+
+    def _data(self, slot: Ints, table: pa.Table) -> pa.Table:
+        if any(pa.types.is_dictionary(kind) for kind in table.schema.types):
+            table = decode_dictionaries(table)
+        return _table([self._labels(slot), *table.columns], self.data_columns)
 
     def sensitive(self, slot: Ints, bucket: Ints, codes: Ints, values: SortedValues) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
@@ -131,8 +139,8 @@ class Layout:
             return pa.array(slot)
         if len(slot) and slot[0] == slot[-1]:
             return pa.repeat(self.slots.labels(slot[:1])[0], len(slot))
-        distinct, place = np.unique(slot, return_inverse=True)
-        return self.slots.labels(distinct).take(pa.array(place))
+        distinct, position = np.unique(slot, return_inverse=True)
+        return self.slots.labels(distinct).take(pa.array(position))
 
     def manifest(self, rows: int, buckets: int, first: int | None, last: int | None) -> dict[str, Any]:
         """What a release says about itself; `first` to `last` are its slots."""

@@ -8,9 +8,8 @@ Cost: one pass over the records, plus the relays. Memory: the input and some 40 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -82,37 +81,44 @@ def publish_stream(
     stream = stream_of(settings)
     records = _records(arrived, stream)
     progress("repositioning", 0.6)
-    fates = _fates(records, stream)
+    fates = _fates(arrived.relation.rows, records, stream)
     progress("done", 1.0)
-    return _release(arrived, stream, fates), _ledger(arrived, stream, records, fates)
+    layout = Layout(settings, arrived.relation.roles, arrived.slots, arrived.relation.data.schema)
+    release = _release(arrived, layout, stream, fates)
+    facts = {
+        **_facts(stream, records, fates, arrived.incomplete),
+        "parameters": release.manifest["parameters"],
+        "time": release.manifest["time"],
+    }
+    entries = _entries(arrived.slots, records, fates)
+    return release, Ledger("stream", entries, arrived.relation, facts=facts)
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Complete records in the order of arrival: `order` numbers their rows, `true_slot` is sorted."""
+    """Complete records in the order of arrival: the input row of each, its slot, value and person."""
 
-    order: Ints
-    true_slot: Ints
+    rows: Ints
+    slot: Ints
     codes: Ints
     people: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """What became of complete records: per record, in row order, its slot and bucket (-1 if withheld).
+    """What became of the input rows: slot, bucket and, in the packet method, packet of each.
 
-    `published` numbers the published ones and `codes` are their values. `packet` is each record's packet, if
-    records went in packets; `first` to `last` are the slots published.
+    `published` numbers the published rows, by slot; `codes` are their values and `distance` is how late the
+    latest of them is. What a row that is not published has is undefined.
     """
 
     published: Ints
     codes: Ints
+    distance: int
     slot: Ints
     bucket: Ints | None
     packet: Ints | None
     buckets: int
-    first: int | None
-    last: int | None
 
 
 def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
@@ -135,41 +141,48 @@ def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
     people = None
     if roles.respondent is not None:
         people = encode_people(arrived.rows([roles.respondent]).column(0))[0][order].tolist()
-    return Records(order, slot, codes, people)
+    rows = order if arrived.complete is None else arrived.complete[order]
+    return Records(rows, slot, codes, people)
 
 
-def _fates(records: Records, stream: Stream | PacketStream) -> Fates:
-    """Run every slot and put the result into the order of the rows."""
-    rows = len(records.codes)
-    waiting: list[tuple[int, int]] = []
-    finals = list(_finals(records, stream))
+def _fates(rows: int, records: Records, stream: Stream | PacketStream) -> Fates:
+    """Run every slot, and collect the result by input row."""
+    finals = list(_arrive(records, stream))
+    pairs = [pair for final in finals for pair in final.withheld]
     if isinstance(stream, PacketStream):
-        waiting = [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
+        pairs += [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
     finals += stream.end()
-    none = [np.zeros(0, np.int64)]
-    published = np.concatenate(none + [final.records for final in finals])
-    sizes = [len(final.records) for final in finals]
-    slot = np.full(rows, -1, np.int64)
-    bucket = packet = None
-    buckets = 0
-    at = records.order[published]
-    slot[at] = np.repeat(np.array([final.slot for final in finals], np.int64), sizes)
-    if stream.settings.options.buckets == "anatomy":
-        bucket = np.full(rows, -1, np.int64)
-        parts = [final.buckets for final in finals if final.buckets is not None]
-        bucket[at] = np.concatenate(none + parts)
-        buckets = sum(int(part.max(initial=-1)) + 1 for part in parts)
+
+    def joined(parts: Iterable[Ints | None]) -> Ints:
+        return np.concatenate([np.zeros(0, np.int64), *(part for part in parts if part is not None)])
+
+    numbers = joined(final.records for final in finals)
+    published = records.rows[numbers]
+    slots = np.repeat([final.slot for final in finals], [len(final.records) for final in finals])
+    slot, bucket, packet = (np.full(rows, -1, np.int64) for _ in range(3))
+    slot[published] = slots
+    buckets = [final.buckets for final in finals if final.buckets is not None]
+    bucketed = stream.settings.options.buckets == "anatomy"
+    if bucketed:
+        bucket[published] = joined(buckets)
     if isinstance(stream, PacketStream):
-        packet = np.full(rows, -1, np.int64)
-        packet[at] = np.concatenate(none + [final.packets for final in finals if final.packets is not None])
-        pairs = np.array([*waiting, *(pair for final in finals for pair in final.withheld)], np.int64)
-        packet[records.order[pairs.reshape(-1, 2)[:, 0]]] = pairs.reshape(-1, 2)[:, 1]
-    codes = np.concatenate(none + [final.codes for final in finals])
-    return Fates(at, codes, slot, bucket, packet, buckets, stream.first, stream.last)
+        packet[published] = joined(final.packets for final in finals)
+        withheld = np.array(pairs, np.int64).reshape(-1, 2)
+        packet[records.rows[withheld[:, 0]]] = withheld[:, 1]
+    return Fates(
+        published,
+        joined(final.codes for final in finals),
+        int((slots - records.slot[numbers]).max(initial=0)),
+        slot,
+        bucket if bucketed else None,
+        packet if isinstance(stream, PacketStream) else None,
+        sum(int(part.max(initial=-1)) + 1 for part in buckets),
+    )
 
 
-def _finals(records: Records, stream: Stream | PacketStream) -> Iterator[Final]:
-    slot, codes, people = records.true_slot, records.codes, records.people
+def _arrive(records: Records, stream: Stream | PacketStream) -> Iterator[Final]:
+    """Let slot after slot arrive, as the publisher does."""
+    slot, codes, people = records.slot, records.codes, records.people
     numbers = np.arange(len(slot))
     heads = np.flatnonzero(np.diff(slot, prepend=slot[:1] - 1, append=slot[-1:] + 1)).tolist()
     for begin, end in pairwise(heads):
@@ -177,76 +190,48 @@ def _finals(records: Records, stream: Stream | PacketStream) -> Iterator[Final]:
         yield from stream.arrive(int(slot[begin]), arrival)
 
 
-def _release(arrived: Arrivals, stream: Stream | PacketStream, fates: Fates) -> Release:
+def _release(arrived: Arrivals, layout: Layout, stream: Stream | PacketStream, fates: Fates) -> Release:
     """The release; its tables are made when first read."""
-    relation, settings = arrived.relation, stream.settings
-    layout = Layout(settings, relation.roles, arrived.slots, relation.data.schema)
-    parts = {"data": Deferred(partial(_data, arrived, layout, fates))}
-    if fates.bucket is not None:
-        parts["sensitive"] = Deferred(partial(_sensitive, layout, fates, stream.values.names))
-    manifest = layout.manifest(len(fates.published), fates.buckets, fates.first, fates.last)
-    return Release(settings.promise, manifest, parts)
+    published, bucket = fates.published, fates.bucket
+    slot = fates.slot[published]
+
+    def data() -> pa.Table:
+        rows = arrived.relation.table.select(layout.copied).take(pa.array(published))
+        return layout.data(rows, slot, None if bucket is None else bucket[published])
+
+    parts = {"data": Deferred(data)}
+    if bucket is not None:
+        inside = bucket[published]
+        names = stream.values.names
+        parts["sensitive"] = Deferred(
+            lambda: layout.sensitive(slot, inside, fates.codes, layout.sorted_values(names))
+        )
+    manifest = layout.manifest(len(published), fates.buckets, stream.first, stream.last)
+    return Release(stream.settings.promise, manifest, parts)
 
 
-def _data(arrived: Arrivals, layout: Layout, fates: Fates) -> pa.Table:
-    at = fates.published
-    rows = at if arrived.complete is None else arrived.complete[at]
-    bucket = None if fates.bucket is None else fates.bucket[at]
-    columns = arrived.relation.table.select(layout.copied).take(pa.array(rows))
-    return layout.data(columns, fates.slot[at], bucket)
-
-
-def _sensitive(layout: Layout, fates: Fates, values: list[Any]) -> pa.Table:
-    at = fates.published
-    bucket = np.zeros(0, np.int64) if fates.bucket is None else fates.bucket[at]
-    return layout.sensitive(fates.slot[at], bucket, fates.codes, layout.sorted_values(values))
-
-
-def _ledger(arrived: Arrivals, stream: Stream | PacketStream, records: Records, fates: Fates) -> Ledger:
-    """One row per input row: where it came from, where it went."""
-    relation, slots, complete = arrived.relation, arrived.slots, arrived.complete
-    layout = Layout(stream.settings, relation.roles, slots, relation.data.schema)
-    manifest = layout.manifest(0, 0, None, None)
-    rows = relation.rows
-    lacking = np.zeros(rows, np.bool_)
-
-    def spread(column: Ints) -> Ints:
-        """A column of complete rows over all rows."""
-        if complete is None:
-            return column
-        everywhere = np.full(rows, -1, np.int64)
-        everywhere[complete] = column
-        return everywhere
-
-    if complete is not None:
-        lacking[:] = True
-        lacking[complete] = False
-    published = np.zeros(len(arrived.slot), np.bool_)
-    published[fates.published] = True
-    withheld = spread(published.astype(np.int64)) != 1
+def _entries(slots: Slots, records: Records, fates: Fates) -> pa.Table:
+    """The ledger's table: where each input row came from, and where it went."""
+    rows = len(fates.slot)
+    withheld, incomplete = np.ones(rows, np.bool_), np.ones(rows, np.bool_)
+    withheld[fates.published], incomplete[records.rows] = False, False
+    origin = np.zeros(rows, np.int64)
+    origin[records.rows] = records.slot
     bucket = pa.nulls(rows, pa.int32())
     if fates.bucket is not None:
-        bucket = pa.array(spread(fates.bucket), pa.int32(), mask=withheld)
+        bucket = pa.array(fates.bucket, pa.int32(), mask=withheld)
     entries = {
         "row": pa.array(np.arange(rows, dtype=np.int64)),
-        "origin": _labels(spread(arrived.slot), lacking, slots),
-        "slot": _labels(spread(fates.slot), withheld, slots),
+        "origin": _labels(origin, incomplete, slots),
+        "slot": _labels(fates.slot, withheld, slots),
         "bucket": bucket,
     }
     if fates.packet is not None:
-        entries["packet"] = pa.array(spread(fates.packet), pa.int64(), mask=lacking)
-    distance = (fates.slot - arrived.slot)[fates.published]
-    facts = {
-        **_facts(stream, records, int(distance.max(initial=0)), arrived.incomplete),
-        "parameters": manifest["parameters"],
-        "time": manifest["time"],
-    }
-    return Ledger("stream", pa.table(entries), relation, facts=facts)
+        entries["packet"] = pa.array(fates.packet, pa.int64(), mask=incomplete)
+    return pa.table(entries)
 
 
-def _facts(
-    stream: Stream | PacketStream, records: Records, largest_distance: int, incomplete: int
-) -> dict[str, Any]:
+def _facts(stream: Stream | PacketStream, records: Records, fates: Fates, incomplete: int) -> dict[str, Any]:
     """Numbers of the run; rows that lack a time, a person or a value are withheld at no cost."""
     tally, settings, total = stream.tally, stream.settings, len(records.codes)
     counts = np.bincount(records.codes, minlength=len(stream.values.names))
@@ -256,9 +241,9 @@ def _facts(
         "moved": tally["moved"],
         "withheld": tally["withheld"] + incomplete,
         "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
-        "largest_distance": largest_distance,
+        "largest_distance": fates.distance,
         "information_loss": settings.costs.amount(tally["loss"]),
-        "withhold_cost": settings.costs.told(stream.values.names),
+        "withhold_cost": settings.costs.by_name(stream.values.names),
         "values": len(stream.values.names),
         "largest_share": float(counts.max(initial=0) / total) if total else 0.0,
         "values_above_share": int(np.count_nonzero(counts * settings.l > total)),
@@ -272,9 +257,9 @@ def _labels(slot: Ints, missing: Mask, slots: Slots) -> pa.Array:
     """Slots as numbers, or as codes into their labels; null where missing."""
     if slots.granularity is None:
         return pa.array(slot, mask=missing)
-    distinct, place = np.unique(slot[~missing], return_inverse=True)
+    distinct, position = np.unique(slot[~missing], return_inverse=True)
     if len(distinct) == 0:
         return pa.nulls(len(slot), pa.string()).dictionary_encode()
     index = np.zeros(len(slot), np.int32)
-    index[~missing] = place
+    index[~missing] = position
     return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), slots.labels(distinct))

@@ -77,8 +77,8 @@ class Window:
 
     def arrive(self, number: int, published: Mapping[int, int], withheld: dict[int, int]) -> None:
         """Add the next slot with its own records only; the oldest leaves if the window is full."""
-        own = {value: {number: count} for value, count in published.items() if count}
-        self.place(number, own, {value: count for value, count in withheld.items() if count})
+        natives = {value: {number: count} for value, count in published.items() if count}
+        self.place(number, natives, {value: count for value, count in withheld.items() if count})
 
     def place(self, number: int, published: Published, withheld: dict[int, int]) -> None:
         """Add the next slot as planned, records moved into it included."""
