@@ -252,7 +252,6 @@ def test_a_changed_folder_is_violated(kind: str, home: Path, tmp_path: Path, cli
 def test_a_folder_or_a_path_is_not_a_release() -> None:
     release, ledger = made("time")
     calls: list[Callable[[], Any]] = [
-        lambda: tv.verify("published"),  # type: ignore[arg-type]
         lambda: tv.measure("published", ledger),  # type: ignore[arg-type]
         lambda: tv.attack(Path("published"), ledger),  # type: ignore[call-overload]
         lambda: tv.answer("published", QUERIES["time"]),  # type: ignore[call-overload]

@@ -105,10 +105,10 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
     try:
         evidence = gather(release, ledger)
         verdict = verify(evidence)
-        sound = bool(verdict)
-        if ledger is not None and not verdict and verify(release):
+        passes_in_public = bool(verdict)
+        if ledger is not None and not verdict and (verdict.ledger_only or verify(release)):
             require_matching_ledger(release, ledger)  # else it is the user's mistake; the release is sound
-            sound = True
+            passes_in_public = True
     except BundleError as error:
         if error.code != "folder-damaged":
             raise
@@ -116,7 +116,7 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
         return Judgement(
             None, Verdict("recipient" if ledger is None else "with ledger", (FILES,), violations), sound=False
         )
-    sound = sound and not violations
+    sound = passes_in_public and not violations
     violations = (*violations, *verdict.violations)
     if sound and not verdict:
         violations = (NOT_ITS_LEDGER, *violations)

@@ -12,10 +12,11 @@ from timeveil.errors import ParameterError
 from timeveil.folder import writing
 from timeveil.folder.opening import judged
 from timeveil.judging import verify as judging
+from timeveil.judging.gather import Evidence
 
 
 def verify(
-    release: Release | str | os.PathLike[str],
+    release: Release | Evidence | str | os.PathLike[str],
     ledger: Ledger | None = None,
     *,
     rewrite: str | os.PathLike[str] | None = None,

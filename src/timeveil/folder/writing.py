@@ -48,7 +48,7 @@ from timeveil.reading.limits import own_files
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
 
-def write(result: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
+def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
     The folder appears after everything in it was read back and verified, and not before. A ledger is a
@@ -60,10 +60,10 @@ def write(result: Release | Ledger, path: str | Path, *, format: Format = "parqu
             hint='set {format="parquet"} or {format="csv"}',
             code="bad-parameter",
         )
-    if isinstance(result, Ledger):
-        return write_ledger(result, path)
+    if isinstance(thing, Ledger):
+        return write_ledger(thing, path)
     folder = Path(path)
-    with translate_os_errors(folder.name), _checked(result, folder, format) as partial:
+    with translate_os_errors(folder.name), _checked(thing, folder, format) as partial:
         partial.rename(folder)
         sync_folder(folder.parent)
     return folder
