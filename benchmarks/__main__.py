@@ -11,12 +11,11 @@ from benchmarks.speed import (
     endless,
     patterns,
     series,
-    series_adaptive,
     stream,
     whole_catalogue,
 )
 
-NAMES = ("catalogue", "stream", "endless", "series", "adaptive", "patterns")
+NAMES = ("catalogue", "stream", "endless", "series", "patterns")
 
 
 def main() -> None:
@@ -43,12 +42,9 @@ def main() -> None:
         }
         print(endless.table(results["endless"]))
     if arguments.only in (None, "series"):
-        results["series"] = series.run([min(arguments.rows)], arguments.repeat)
-        print(series.table(results["series"]))
-    if arguments.only in (None, "adaptive"):  # needs the extra `bench`
-        results["adaptive"] = series_adaptive.run(series_adaptive.SIZES, arguments.repeat)
-        results["adaptive_long"] = series_adaptive.long_series()
-        print(series_adaptive.table(results["adaptive"], results["adaptive_long"]))
+        results["series"] = series.run(series.SIZES, arguments.repeat)
+        results["series_first_job"] = series.first_job()
+        print(series.table(results["series"], results["series_first_job"]))
     if arguments.only in (None, "patterns"):
         results["patterns"] = patterns.run(100_000, arguments.repeat)
         print(patterns.table(results["patterns"]))

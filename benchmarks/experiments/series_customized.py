@@ -31,8 +31,7 @@ from timeveil.symbols.sax import positions, symbols_at, z_normalised
 K, P = 10, 3
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 METHODS: dict[str, dict[str, Any]] = {
-    "KAPRA": {"method": "kapra", "adoption": False},
-    "KAPRA with adoption": {"method": "kapra"},
+    "KAPRA": {"method": "kapra"},
     **{f"adaptive {weight}": {"method": "adaptive", "shape_weight": weight} for weight in (2, 10, 50, 200)},
 }
 """`representative` and Naive publish patterns that need not be a series' own: nothing follows from them."""

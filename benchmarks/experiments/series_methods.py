@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
 from benchmarks.experiments.series_judging import drawn_shapes
 from timeveil.models.series.judges.workload import ReleaseSummary
 from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.baselines import bfp2ka, tga, xu_groups
 from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.naive import naive, patterns_in
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact
@@ -23,15 +23,13 @@ LEVEL = 20
 WEIGHTS = (2, 10, 50, 200)
 METHODS: dict[str, Callable[[Matrix, int, int], Partition]] = {
     "Naive": naive,
-    "KAPRA": partial(kapra, adoption=False),
-    "KAPRA with adoption": kapra,
+    "KAPRA": kapra,
     **{f"adaptive {weight}": partial(adaptive, shape_weight=weight) for weight in WEIGHTS},
     "representative 10": partial(representative, shape_weight=10),
 }
 PUBLIC: dict[str, dict[str, object]] = {
     "Naive": {"method": "naive"},
-    "KAPRA": {"method": "kapra", "adoption": False},
-    "KAPRA with adoption": {"method": "kapra"},
+    "KAPRA": {"method": "kapra"},
     **{f"adaptive {weight}": {"method": "adaptive", "shape_weight": weight} for weight in WEIGHTS},
     "representative 10": {"method": "representative", "shape_weight": 10},
 }

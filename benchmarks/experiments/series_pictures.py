@@ -13,7 +13,6 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "picture
 STYLE = {
     "Naive": 0,
     "KAPRA": 1,
-    "KAPRA with adoption": 2,
     "adaptive 2": 3,
     "adaptive 10": 4,
     "adaptive 50": 5,
@@ -115,7 +114,7 @@ def front(sets: dict[str, Any]) -> str:
     for name in _there(sets, TUNED):
         one = sets[name]
         curves = [Curve("adaptive, weight 0 to 1,000", 5, [(row["VL"], row["PL"]) for row in one["front"]])]
-        for method in ("Naive", "KAPRA", "KAPRA with adoption", "representative 10"):
+        for method in ("Naive", "KAPRA", "representative 10"):
             found = one["losses"][method]
             curves.append(Curve(method, STYLE[method], [(found["VL"], found["PL"])]))
         plots.append(Panel(SHORT.get(name, name), "value loss", curves, log_x=True, log_y=True))

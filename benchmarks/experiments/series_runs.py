@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import timeveil as tv
 from benchmarks.experiments.series_annealing import annealed
+from benchmarks.experiments.series_baselines import bfp2ka, tga
 from benchmarks.experiments.series_judging import drawn_shapes, kept, pattern_loss, value_loss
 from benchmarks.experiments.series_methods import (
     LEVEL,
@@ -29,10 +30,8 @@ from timeveil.models.series.evidence import patterns_of
 from timeveil.models.series.judges.measure import TOLERANCE
 from timeveil.models.series.judges.workload import Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.baselines import bfp2ka, tga
 from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.models.series.method.recycling import recycle
-from timeveil.models.series.method.splitting import splitting_tree
+from timeveil.models.series.method.tree import recycle, splitting_tree
 from timeveil.symbols.envelope import rounded_outward
 from timeveil.symbols.sax import positions, z_normalised
 

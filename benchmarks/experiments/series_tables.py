@@ -11,10 +11,10 @@ from benchmarks.experiments.tables import MARKED, _table, percent
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "series-experiments.md"
 METHODS = (
-    *("Naive", "KAPRA", "KAPRA with adoption", "adaptive 2", "adaptive 10", "adaptive 50", "adaptive 200"),
+    *("Naive", "KAPRA", "adaptive 2", "adaptive 10", "adaptive 50", "adaptive 200"),
     "representative 10",
 )
-FEW = ("Naive", "KAPRA", "KAPRA with adoption", "adaptive 50")
+FEW = ("Naive", "KAPRA", "adaptive 50")
 ASKED = ("Walk", "String", "Motion as String", "Motion by channel, moving", "ICU", "CDNOW")
 MOVING = "Motion by channel, moving"
 TARGETS = (
@@ -23,15 +23,12 @@ TARGETS = (
     (MOVING, "adaptive 10", 0.076, 0.077),
     ("CDNOW", "adaptive 10", 16.5, 0.046),
     ("ICU", "adaptive 2", 24.0, 0.30),
-    ("Walk, seed 7", "KAPRA with adoption", 0.19, 0.245),
-    ("Walk, given", "KAPRA with adoption", 0.19, 0.245),
     ("Walk, seed 7", "representative 10", 0.0095, 0.155),
     ("Walk, given", "representative 10", 0.0095, 0.155),
 )
 AIMED = (
     ("Naive", 0.0108, 0.983),
     ("KAPRA", 0.215, 0.247),
-    ("KAPRA with adoption", 0.182, 0.244),
     ("adaptive 2", 0.0082, 0.224),
     ("adaptive 10", 0.0101, 0.183),
     ("adaptive 50", 0.0170, 0.147),
@@ -139,14 +136,10 @@ def losses(sets: dict[str, Any]) -> str:
 def rounding(sets: dict[str, Any]) -> str:
     rows = []
     for name, one in sets.items():
-        found = [one["losses"][method] for method in ("KAPRA with adoption", "adaptive 50")]
+        found = [one["losses"][method] for method in ("KAPRA", "adaptive 50")]
         cells = [number(loss[key]) for loss in found for key in ("VL", "VL_rounded")]
         rows.append([name, *cells])
-    ways = [
-        f"{method}, {what}"
-        for method in ("KAPRA with adoption", "adaptive 50")
-        for what in ("raw", "rounded")
-    ]
+    ways = [f"{method}, {what}" for method in ("KAPRA", "adaptive 50") for what in ("raw", "rounded")]
     return _table(["set", *ways], rows)
 
 

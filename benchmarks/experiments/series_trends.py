@@ -169,7 +169,6 @@ TRENDS = (
     Trend("§6", "estimated ranges hold the true value", covered),
 )
 BEYOND = (
-    Trend("adoption", "VL below KAPRA's", below("KAPRA with adoption", "KAPRA", "VL", ("p", "k", "both"))),
     Trend("adaptive 2", "VL below Naive's", below("adaptive 2", "Naive", "VL", ("p", "k", "both"))),
     Trend("adaptive 50", "VL below KAPRA's", below("adaptive 50", "KAPRA", "VL", ("p", "k", "both"))),
     Trend("adaptive 50", "PL below KAPRA's", below("adaptive 50", "KAPRA", "PL", ("p", "k", "both"))),

@@ -1,8 +1,8 @@
-"""KAPRA on a matrix of random walks, beside one scikit-learn KDTree build on the same matrix in the same run.
+"""`adaptive` and `kapra` on random walks of different height, next to one scikit-learn KDTree build.
 
-Claims: 1,000,000 x 10 in at most 3 builds; time grows with an exponent of at most 1.15 from a tenth of the
-rows; memory stays below 8 times the matrix. Seconds are of the processor, which a busy machine changes less.
-Up to 50,000 of such series adoption takes more passes, so an exponent from below that number means nothing.
+Seconds are those of the processor, so that other work on the machine counts less; runs alternate, and the
+fastest of each counts. The method on a matrix is timed, not reading a table or writing a release. One entry
+times a whole small job in a process of its own, imports included, as somebody who tries timeveil meets it.
 """
 
 from __future__ import annotations
@@ -10,84 +10,82 @@ from __future__ import annotations
 import math
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.partition import Matrix
 
 K, P, INSTANTS = 10, 5, 10
-ALONE = """
-from pathlib import Path
-from benchmarks.speed.series import K, P, kapra, walks
-
-def held(what):  # not ru_maxrss, which starts at what the parent process had
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(what)).split()[1])
-
-kapra(walks(51_000), K, P)
-matrix = walks({rows})
-before = held("VmRSS")
-kapra(matrix, K, P)
-print((held("VmHWM") - before) * 1024 / matrix.nbytes)
+SIZES = (100_000, 1_000_000)
+METHODS: dict[str, Callable[[Matrix, int, int], Any]] = {
+    "adaptive, effort 0": partial(adaptive, effort=0),
+    "adaptive, effort 1": adaptive,
+    "kapra": kapra,
+}
+FIRST_JOB = """
+import timeveil as tv
+table = tv.datasets.load_curves(300)
+hours = [name for name in table.column_names if name.startswith("h") and name != "household"]
+roles = tv.Roles(respondent="household", series=hours, sensitive=["tariff"])
+release, ledger = tv.anonymize_series(table, roles, k=10, p=5)
 """
 
 
 def walks(rows: int, instants: int = INSTANTS) -> Matrix:
-    """Random walks, as many as rows."""
-    return np.cumsum(np.random.default_rng(1).normal(size=(rows, instants)), axis=1)
+    """Random walks whose heights differ more than their steps."""
+    steps = np.random.default_rng(1).standard_normal((rows, instants))
+    steps[:, 0] *= 10
+    return np.cumsum(steps, axis=1)
 
 
 def run(sizes: Sequence[int], repeat: int) -> list[dict[str, Any]]:
-    """All numbers, one entry per number of series."""
-    kapra(walks(3000), K, P)  # the first call in a process loads or compiles the kernels
-    kapra(walks(51_000), K, P)
-    return [_measure(rows, repeat) for rows in sizes]
+    """Seconds of every method and of a KDTree build, by number of series."""
+    results = []
+    for rows in sorted(sizes):
+        matrix, tree = walks(rows), _tree_build()
+        spent: dict[str, float] = dict.fromkeys([*METHODS, "KDTree"], math.inf)
+        for _ in range(repeat):
+            for name, method in METHODS.items():
+                spent[name] = min(spent[name], _timed(lambda: method(matrix, K, P)))  # noqa: B023  # called at once
+            if tree:
+                spent["KDTree"] = min(spent["KDTree"], _timed(lambda: tree(matrix)))  # noqa: B023
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        results.append(
+            {
+                "rows": rows,
+                "seconds": spent,
+                "process_peak": peak,
+                "cores": os.cpu_count(),
+                "python": platform.python_version(),
+            }
+        )
+    return results
 
 
-def _measure(rows: int, repeat: int) -> dict[str, Any]:
-    matrix, tenth = walks(rows), walks(rows // 10)
-    tree = _tree_build()
-    spent: dict[str, list[float]] = {"kapra": [], "paper": [], "tenth": [], "tree": []}
-    for _ in range(repeat):
-        if tree:
-            spent["tree"].append(_timed(lambda: tree(matrix)))
-        spent["kapra"].append(_timed(lambda: kapra(matrix, K, P)))
-        spent["paper"].append(_timed(lambda: kapra(matrix, K, P, adoption=False)))
-        spent["tenth"].append(_timed(lambda: kapra(tenth, K, P)))
-    best = {name: min(seconds) if seconds else None for name, seconds in spent.items()}
-    whole, part = min(spent["kapra"]), min(spent["tenth"])
-    return {
-        "rows": rows,
-        "kapra_s": whole,
-        "without_adoption_s": best["paper"],
-        "kdtree_s": best["tree"],
-        "ratio": whole / best["tree"] if best["tree"] else None,
-        "exponent": math.log10(whole / part),
-        "memory_ratio": _peak(rows),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-    }
+def first_job() -> float:
+    """Processor seconds of a process that publishes 300 load curves of 24 hours."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", FIRST_JOB], check=True)  # noqa: S603
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _tree_build() -> Callable[[Matrix], Any] | None:
-    """How scikit-learn builds a k-d tree, if it is there."""
+    """How scikit-learn builds a k-d tree, if it is installed."""
     try:
-        from sklearn.neighbors import KDTree
+        from sklearn.neighbors import KDTree  # needs the extra `bench`
     except ModuleNotFoundError:
         return None
     return KDTree  # type: ignore[no-any-return]
-
-
-def _peak(rows: int) -> float:
-    """Memory that a process of its own grows by at most, in sizes of the matrix; kernels count too."""
-    done = subprocess.run([sys.executable, "-c", ALONE.format(rows=rows)], check=True, capture_output=True)  # noqa: S603
-    return float(done.stdout)
 
 
 def _timed(work: Callable[[], Any]) -> float:
@@ -96,22 +94,19 @@ def _timed(work: Callable[[], Any]) -> float:
     return time.process_time() - begin
 
 
-def table(results: Sequence[dict[str, Any]]) -> str:
+def table(results: Sequence[dict[str, Any]], first: float) -> str:
     """The numbers as text."""
+    names = list(results[0]["seconds"])
     lines = [
-        f"kapra: random walks of {INSTANTS} instants, k = {K}, P = {P}",
-        f"{'series':>11} {'kapra':>9} {'no adoption':>12} {'KDTree':>9} {'kapra/KDTree':>13} "
-        f"{'exponent':>9} {'memory':>8}",
+        f"series: random walks of {INSTANTS} instants, k = {K}, P = {P}",
+        f"{'series':>11} " + " ".join(f"{name:>18}" for name in names) + f" {'peak memory':>12}",
     ]
-    for r in results:
-        tree = "absent" if r["kdtree_s"] is None else f"{r['kdtree_s']:.2f}s"
-        ratio = "-" if r["ratio"] is None else f"{r['ratio']:.2f}"
-        lines.append(
-            f"{r['rows']:>11,} {r['kapra_s']:>8.2f}s {r['without_adoption_s']:>11.2f}s {tree:>9} {ratio:>13} "
-            f"{r['exponent']:>9.2f} {r['memory_ratio']:>7.1f}x"
-        )
-    if any(r["kdtree_s"] is None for r in results):
-        lines.append(
-            "scikit-learn is not installed, so there is nothing to compare with: pip install '.[bench]'"
-        )
+    for result in results:
+        seconds = " ".join(f"{result['seconds'][name]:>17.2f}s" for name in names)
+        lines.append(f"{result['rows']:>11,} {seconds} {result['process_peak'] / 2**20:>8,.0f} MiB")
+    lines.append(f"a first job, 300 series of 24 hours, imports included: {first:.2f}s")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(run([int(size) for size in sys.argv[1:]] or SIZES[:1], 1), first_job()))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-HEAVY = ("duckdb", "numba", "pandas", "polars", "scipy")
+HEAVY = ("duckdb", "pandas", "polars", "scipy")
 ARRAYS = ("numpy", "pyarrow")
 REPORT = f"""
 import sys

@@ -30,3 +30,19 @@ def _parts(features: Any, rows: list[int], minimum: int) -> list[list[int]]:
     front = [row for row in rows if row in smallest]
     back = [row for row in rows if row not in smallest]
     return _parts(features, front, minimum) + _parts(features, back, minimum)
+
+
+def nearest(features: Any, segments: list[int], size: int) -> list[list[int]]:
+    """In each segment the row farthest from the middle with those nearest to it, again and again."""
+    groups = []
+    for begin, end in itertools.pairwise(segments):
+        left = list(range(begin, end))
+        while len(left) >= 2 * size:
+            middle = features[left].mean(axis=0)
+            far = max(left, key=lambda row: ((features[row] - middle) ** 2).sum())
+            near = sorted(left, key=lambda row: ((features[row] - features[far]) ** 2).sum())[:size]
+            groups.append(sorted(near))
+            left = [row for row in left if row not in near]
+        if left:
+            groups.append(left)
+    return groups

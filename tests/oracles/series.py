@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 from statistics import NormalDist, fmean, median
+from typing import Any
+
+import numpy as np
 
 Pattern = tuple[int, ...]
 Leaf = tuple[tuple[int, ...], int, bool]
@@ -153,3 +156,35 @@ def formed(subgroups: Sequence[Sequence[Sequence[float]]], k: int) -> list[set[i
         best = min(groups, key=lambda group: loss([*group, s]) - loss(group))
         best.append(s)
     return [set(group) for group in groups]
+
+
+def formed_clearly(low: Any, high: Any, size: Any, k: int) -> Any:
+    """The same on envelopes and sizes, looking at all subgroups in every step; returns the group of each."""
+    group = np.full(len(size), -1)
+    large = np.flatnonzero(size >= k)
+    group[large] = np.arange(len(large))
+    groups = [(low[s], high[s], int(size[s])) for s in large]
+    while size[group < 0].sum() >= k:
+        bottom, top, count = np.full(low.shape[1], np.inf), np.full(low.shape[1], -np.inf), 0
+        while count < k:
+            free = np.flatnonzero(group < 0)
+            nearest = free[np.argmin((count + size[free]) * _united(low[free], high[free], bottom, top))]
+            group[nearest] = len(groups)
+            bottom, top = np.minimum(low[nearest], bottom), np.maximum(high[nearest], top)
+            count += int(size[nearest])
+        groups.append((bottom, top, count))
+    for s in np.flatnonzero(group < 0):
+        grown = [
+            (count + size[s]) * _united(low[s], high[s], bottom, top)
+            - count * _united(bottom, top, bottom, top)
+            for bottom, top, count in groups
+        ]
+        best = int(np.argmin(grown))
+        bottom, top, count = groups[best]
+        groups[best] = (np.minimum(bottom, low[s]), np.maximum(top, high[s]), count + int(size[s]))
+        group[s] = best
+    return group
+
+
+def _united(low: Any, high: Any, bottom: Any, top: Any) -> Any:
+    return np.sqrt(np.square(np.maximum(high, top) - np.minimum(low, bottom)).mean(axis=-1))

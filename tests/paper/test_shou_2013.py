@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from benchmarks.experiments.series_baselines import xu_groups
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.baselines import xu_groups
-from timeveil.models.series.method.formation import form_groups, presplit, ranges
-from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.cutting import presplit
+from timeveil.models.series.method.kapra import form_groups, kapra
 from timeveil.models.series.method.naive import naive, patterns_in
-from timeveil.models.series.method.recycling import recycle
-from timeveil.models.series.method.splitting import Leaves, splitting_tree
+from timeveil.models.series.method.tree import Leaves, recycle, splitting_tree
+from timeveil.symbols.envelope import envelopes
 from timeveil.symbols.sax import positions, symbols_at, to_letters, z_normalised
 from timeveil.symbols.shape import pattern_distance
 
@@ -55,9 +54,8 @@ def leaves_of(leaves: Leaves) -> set[oracle.Leaf]:
     }
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_figure_3_the_splitting_tree(exact: bool) -> None:
-    leaves = splitting_tree(positions_of(TABLE_1, "median"), ONE, 2, 3, exact=exact)
+def test_figure_3_the_splitting_tree() -> None:
+    leaves = splitting_tree(positions_of(TABLE_1, "median"), ONE, 2, 3)
     assert {(m, bad) for m, _, bad in leaves_of(leaves)} == {
         ((0, 1), False),
         ((3, 5), False),
@@ -67,9 +65,8 @@ def test_figure_3_the_splitting_tree(exact: bool) -> None:
     assert leaves.level.tolist() == [3, 3, 3, 3]
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_figure_3_the_subgroups_after_post_processing(exact: bool) -> None:
-    found = patterns_in(ONE, TABLE_1, 2, max_level=3, center="median", exact=exact)
+def test_figure_3_the_subgroups_after_post_processing() -> None:
+    found = patterns_in(ONE, TABLE_1, 2, max_level=3, center="median")
     assert members(found.subgroup) == {(1, 2), (4, 6), (3, 5, 7, 8)}
     letters = [to_letters(found.symbols[s]) for s in found.subgroup]
     assert letters == ["aabbcc"] * 2 + ["ccbbaa", "abbbcc"] * 2 + ["ccbbaa"] * 2
@@ -84,19 +81,18 @@ def test_the_mean_does_not_give_figure_3() -> None:
 def test_table_2_the_groups_of_four() -> None:
     for groups in (presplit(TABLE_1, ONE, 4), xu_groups(TABLE_1, 4), naive(TABLE_1, 4, 2).group):
         assert members(groups) == set(TABLE_2)
-    low, high = ranges(TABLE_1, presplit(TABLE_1, ONE, 4))
+    low, high = envelopes(TABLE_1, presplit(TABLE_1, ONE, 4))
     assert {(tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)} == {
         (tuple(map(float, a)), tuple(map(float, b))) for a, b in TABLE_2.values()
     }
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_table_3_group_formation(exact: bool) -> None:
+def test_table_3_group_formation() -> None:
     subgroup = np.array([0, 0, 1, 2, 1, 2, 3, 3])
-    low, high = ranges(TABLE_1, subgroup)
-    group = form_groups(low, high, np.bincount(subgroup), 4, exact=exact)[subgroup]
+    low, high = envelopes(TABLE_1, subgroup)
+    group = form_groups(low, high, np.bincount(subgroup), 4)[subgroup]
     assert members(group) == set(TABLE_3)
-    low, high = ranges(TABLE_1, group)
+    low, high = envelopes(TABLE_1, group)
     for number, tuples in enumerate(sorted(members(group))):
         assert (low[number].tolist(), high[number].tolist()) == TABLE_3[tuples]
 
@@ -120,35 +116,31 @@ def test_levels_do_not_nest() -> None:
     u = np.array([[0.45, 0.9], [0.55, 0.9], [0.45, 0.95]])
     assert not (symbols_at(u, 2) == symbols_at(u, 2)[0]).all()
     assert (symbols_at(u, 3) == symbols_at(u, 3)[0]).all()
-    for exact in (True, False):
-        assert splitting_tree(u, np.zeros(3, np.int64), 3, 3, exact=exact).level.tolist() == [3]
+    assert splitting_tree(u, np.zeros(3, np.int64), 3, 3).level.tolist() == [3]
 
 
 def test_a_split_into_one_child_raises_the_level() -> None:
     u = np.array([[0.1, 0.9]] * 4 + [[0.1, 0.6]] * 4)
-    for exact in (True, False):
-        leaves = splitting_tree(u, ONE, 2, 4, exact=exact)
-        assert leaves.of.tolist() == [0] * 4 + [1] * 4
+    leaves = splitting_tree(u, ONE, 2, 4)
+    assert leaves.of.tolist() == [0] * 4 + [1] * 4
 
 
 def test_small_children_merged_are_a_leaf_at_once() -> None:
     """Split again at the old level they give the same children for ever."""
     u = np.array([[0.1, 0.1]] * 4 + [[0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
-    for exact in (True, False):
-        leaves = splitting_tree(u, np.zeros(7, np.int64), 2, 2, exact=exact)
-        assert leaves.of.tolist() == [0] * 4 + [1] * 3
-        assert leaves.level.tolist() == [2, 1]
-        assert not leaves.undersized.any()
+    leaves = splitting_tree(u, np.zeros(7, np.int64), 2, 2)
+    assert leaves.of.tolist() == [0] * 4 + [1] * 3
+    assert leaves.level.tolist() == [2, 1]
+    assert not leaves.undersized.any()
 
 
 def test_recycling_regroups_records_not_leaves() -> None:
     """Two agree at level 3 and part at level 2: relabelled by its first row, a leaf would lie about one."""
     u = np.array([[0.45], [0.55], [0.40], [0.60]])
     leaves = Leaves(np.array([0, 0, 1, 2]), np.full(3, 3, np.uint8), np.ones(3, np.bool_))
-    for exact in (True, False):
-        found = recycle(u, leaves, 4, exact=exact)
-        own = symbols_at(u, found.level[found.of][:, None])
-        assert all(len(set(own[found.of == leaf, 0].tolist())) == 1 for leaf in set(found.of.tolist()))
+    found = recycle(u, leaves, 4)
+    own = symbols_at(u, found.level[found.of][:, None])
+    assert all(len(set(own[found.of == leaf, 0].tolist())) == 1 for leaf in set(found.of.tolist()))
     as_printed = symbols_at(u[[0]], 2)[0, 0]
     assert symbols_at(u[[1]], 2)[0, 0] != as_printed
 
@@ -156,8 +148,7 @@ def test_recycling_regroups_records_not_leaves() -> None:
 def test_equal_leaves_of_different_branches_are_one() -> None:
     u = np.array([[0.1, 0.9]] * 4)
     leaves = Leaves(np.array([0, 0, 1, 1]), np.full(2, 3, np.uint8), np.zeros(2, np.bool_))
-    for exact in (True, False):
-        assert recycle(u, leaves, 2, exact=exact).of.tolist() == [0, 0, 0, 0]
+    assert recycle(u, leaves, 2).of.tolist() == [0, 0, 0, 0]
 
 
 def test_fewer_than_p_are_suppressed() -> None:
@@ -190,30 +181,27 @@ def test_value_loss_of_a_group_is_a_total() -> None:
     widths = [1.0, 1.1]
     totals = [8 * 1.0, 4 * 1.1]
     assert np.argmin(widths) != np.argmin(totals)
-    for exact in (True, False):
-        group = form_groups(low, low, size, 4, exact=exact)
-        assert group[0] == group[2]
+    group = form_groups(low, low, size, 4)
+    assert group[0] == group[2]
 
 
 def test_remaining_counts_series_not_subgroups() -> None:
     """|PGL| >= k with two subgroups of two and k = 4 would never start a group if it counted subgroups."""
     low = np.array([[0.0], [1.0]])
-    assert form_groups(low, low, np.array([2, 2]), 4, exact=True).tolist() == [0, 0]
+    assert form_groups(low, low, np.array([2, 2]), 4).tolist() == [0, 0]
 
 
 def test_a_leftover_joins_where_the_total_grows_least() -> None:
     low = np.array([[0.0], [0.5], [100.0], [101.0], [90.0]])
-    for exact in (True, False):
-        group = form_groups(low, low, np.array([2, 2, 2, 2, 2]), 4, exact=exact)
-        assert group.tolist() == [0, 0, 1, 1, 1]
+    group = form_groups(low, low, np.array([2, 2, 2, 2, 2]), 4)
+    assert group.tolist() == [0, 0, 1, 1, 1]
 
 
 def test_ties_go_by_row() -> None:
     same = np.zeros((6, 3))
-    for exact in (True, False):
-        found = kapra(same, 2, 2, exact=exact)
-        assert found.group.tolist() == sorted(found.group.tolist())
-        assert (naive(same, 2, 2).group == found.group).all()
+    found = kapra(same, 2, 2)
+    assert found.group.tolist() == sorted(found.group.tolist())
+    assert (naive(same, 2, 2).group == found.group).all()
 
 
 def test_the_balanced_cut_loses_less_than_the_top_down_search() -> None:
@@ -224,7 +212,7 @@ def test_the_balanced_cut_loses_less_than_the_top_down_search() -> None:
             sizes = np.bincount(parts)
             assert sizes.min() >= 10
             assert sizes.max() < 20
-            low, high = ranges(matrix, parts)
+            low, high = envelopes(matrix, parts)
             loss.append(float((sizes * np.sqrt(np.square(high - low).mean(axis=1))).sum()))
         assert loss[0] < loss[1]
 

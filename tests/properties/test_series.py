@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError
 from timeveil.folder import open_ledger, open_release, write
@@ -18,7 +17,7 @@ from timeveil.judging.verify import verify
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.publishing import partitioned
-from timeveil.models.series.method.settings import Settings, settings_from
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 METHODS = ("naive", "kapra", "adaptive", "representative")
@@ -48,17 +47,9 @@ def series(kind: str, count: int, instants: int, chance: np.random.Generator) ->
             return walk
 
 
-def settings(method: str, k: int, p: int, **given: Any) -> Settings:
-    plain: dict[str, Any] = {
-        "shape_weight": 50, "effort": 1, "max_level": 20, "center": "mean", "round_outward": None,
-        "publish_values": None, "publish_pattern": None, "exact": False, "adoption": True, "fill": None,
-    }  # fmt: skip
-    return settings_from(KPAnonymity(k, p), method=method, **{**plain, **given})
-
-
-def check(matrix: Floats, found: Partition, chosen: Settings) -> None:
+def check(matrix: Floats, found: Partition, chosen: SeriesParameters) -> None:
     """Definition 5 and its corrections, as they stand."""
-    k, p = chosen.promise.k, chosen.promise.p
+    k, p = chosen.k, chosen.p
     there = found.group >= 0
     assert (there == (found.subgroup >= 0)).all()
     assert (~there).sum() < p
@@ -98,18 +89,16 @@ def test_a_method_keeps_what_it_promises(method: str, kind: str) -> None:
             "center": str(chance.choice(["mean", "median"])),
             "shape_weight": float(chance.choice([0, 2, 50])),
             "effort": int(chance.choice([0, 1])),
-            "adoption": bool(chance.integers(2)),
-            "exact": bool(chance.integers(2)),
         }
         matrix = series(kind, count, instants, chance)
-        chosen = settings(method, k, p, **given)
+        chosen = SeriesParameters(method=method, k=k, p=p, **given)
         check(matrix, partitioned(matrix.copy(), chosen), chosen)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_many_instants(method: str) -> None:
     matrix = series("walk", 120, 500, np.random.default_rng(1))
-    chosen = settings(method, 10, 5)
+    chosen = SeriesParameters(method=method, k=10, p=5)
     check(matrix, partitioned(matrix, chosen), chosen)
 
 
@@ -117,7 +106,7 @@ def test_many_instants(method: str) -> None:
 def test_a_method_changes_nothing_and_draws_nothing(method: str) -> None:
     """The matrix stays as it was, and the same matrix gives the same partition."""
     matrix = series("walk", 300, 6, np.random.default_rng(2))
-    before, chosen = matrix.copy(), settings(method, 6, 3)
+    before, chosen = matrix.copy(), SeriesParameters(method=method, k=6, p=3)
     one, other = partitioned(matrix, chosen), partitioned(matrix, chosen)
     assert (matrix == before).all()
     for name in ("group", "subgroup", "symbols", "levels"):

@@ -7,13 +7,13 @@ import pyarrow as pa
 
 from timeveil.domain.roles import Roles
 from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.models.series.method.settings import Settings
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.symbols.sax import positions, symbols_at, z_normalised
 
 
-def neighbours(matrix: Matrix, settings: Settings, progress: object = None) -> Partition:
+def neighbours(matrix: Matrix, parameters: SeriesParameters, progress: object = None) -> Partition:
     """Groups of k in the order of values, in each two subgroups if there is room for them."""
-    k, p = settings.promise.k, settings.promise.p
+    k, p = parameters.k, parameters.p
     series = len(matrix)
     place = np.empty(series, np.int64)
     place[np.lexsort(matrix.T[::-1])] = np.arange(series)
@@ -21,16 +21,16 @@ def neighbours(matrix: Matrix, settings: Settings, progress: object = None) -> P
     within = place - group * k
     subgroup = 2 * group + (within >= p if 2 * p <= k else 0)
     _, subgroup = np.unique(subgroup, return_inverse=True)
-    u = positions(z_normalised(matrix, settings.center))
+    u = positions(z_normalised(matrix, parameters.center))
     count = int(subgroup.max()) + 1
     levels = np.ones((count, matrix.shape[1]), np.uint8)
     for number in range(count):
         members = u[subgroup == number]
-        agree = [level for level in range(1, settings.max_level + 1)
+        agree = [level for level in range(1, parameters.max_level + 1)
                  if (symbols_at(members, level) == symbols_at(members[:1], level)).all()]  # fmt: skip
         levels[number] = max(agree)
     first = np.array([np.flatnonzero(subgroup == number)[0] for number in range(count)])
-    own = settings.method in ("adaptive", "kapra")
+    own = parameters.method in ("adaptive", "kapra")
     return Partition(group, subgroup, symbols_at(u[first], levels), levels, own, {"tried": 1})
 
 

@@ -24,8 +24,8 @@ class SeriesParameters(Parameters):
     roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {
-        "adoption": 'leave it out; {method="adaptive"} loses less than adoption did',
-        "exact": "leave it out; groups of kapra are formed the same way without it",
+        "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
+        "exact": "leave {exact} out; kapra loses as little without it",
     }
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)

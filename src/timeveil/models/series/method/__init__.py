@@ -11,13 +11,14 @@
 | PR[r] | `timeveil.symbols.sax.symbols_at` | §5.1 | one symbol per instant |
 | level | `timeveil.models.series.method.partition.Partition.levels` | §5.1 | how many symbols there are |
 | β_b | `timeveil.symbols.sax.breakpoints` | §6.2 | the borders between symbols |
+| VL | `timeveil.models.series.method.partition.envelope_widths` | eq. 2 | how wide an envelope is |
 | PL | `timeveil.symbols.shape.pattern_distance` | eq. 3 | how far a pattern is from the shape |
-| create-tree | `timeveil.models.series.method.splitting.splitting_tree` | Algorithm 1 | split by pattern, level by level |
-| bad-leaf, good-leaf | `timeveil.models.series.method.splitting.Leaves.undersized` | §5.2 | fewer than P series, or enough |
-| recycle bad-leaves | `timeveil.models.series.method.recycling.recycle` | §5.3 | find them a pattern at a lower level |
-| group formation | `timeveil.models.series.method.formation.form_groups` | §5.3 | join subgroups to groups of k |
+| create-tree | `timeveil.models.series.method.tree.splitting_tree` | Algorithm 1 | split by pattern, level by level |
+| bad-leaf, good-leaf | `timeveil.models.series.method.tree.Leaves.undersized` | §5.2 | fewer than P series, or enough |
+| recycle bad-leaves | `timeveil.models.series.method.tree.recycle` | §5.3 | find them a pattern at a lower level |
+| group formation | `timeveil.models.series.method.kapra.form_groups` | §5.3 | join subgroups to groups of k |
 | EC(v_i), x_i | `timeveil.models.series.method.diversity.diversified` | §5.4 | rows of one sensitive value, how many to change |
-| QI_ae, QI_pr | `timeveil.models.series.method.settings.parts` | Definition 6 | the instants whose values and whose pattern are published |
+| QI_ae, QI_pr | `timeveil.models.series.method.publishing.published_instants` | Definition 6 | the instants whose values and whose pattern are published |
 """  # noqa: E501
 
 from timeveil.models.series.method.publishing import anonymize_series

@@ -1,8 +1,8 @@
-"""Series with k to an envelope and P to a pattern: the whole way (Shou et al. 2013).
+"""Series published so that k share an envelope and P of them a pattern (Shou et al. 2013).
 
 One series per person. The values of a group of at least k series are published as one envelope, the lowest
 and highest at each instant, and the shape of a subgroup of at least P of them as one pattern, a symbol per
-instant: whoever knows somebody's values, shape or both finds them among P at least.
+instant: anyone who knows a person's values, shape or both finds at least P series that fit.
 
 Where we depart from the print
     Bounds are rounded outward by default: at the attained value a member would learn another's.
@@ -20,22 +20,19 @@ from timeveil.domain.ledger import Ledger
 from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
+from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.diversity import check_numbers
-from timeveil.models.series.method.order import placed_back, settled_order
-from timeveil.models.series.method.outcome import assemble
-from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.models.series.method.settings import (
-    Settings,
-    check_names,
-    check_sensitive,
-    enough,
-    parts,
-    settings_from,
-)
+from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.naive import naive
+from timeveil.models.series.method.outcome import Instants, assemble
+from timeveil.models.series.method.partition import Matrix, Partition, settled_order
+from timeveil.models.series.method.representative import representative
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import collect, read_series, refuse_rare
 
-FROM, TO = 0.1, 0.85
-"""The share of all work that lies in the method."""
+METHOD_FROM, METHOD_TO = 0.1, 0.85
+"""The share of all work that is behind before and after the method."""
 
 
 def anonymize_series(
@@ -53,24 +50,22 @@ def anonymize_series(
     l: int | None = None,
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
-    exact: bool = False,
-    adoption: bool = True,
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    **removed: Any,
 ) -> tuple[Release, Ledger]:
     """Publish series so that k share every envelope of values, and p of them the pattern in it.
 
-    `method` is `"adaptive"`, `"kapra"` or `"naive"` (both of the paper), or `"representative"`, whose
-    patterns are not each member's own. `shape_weight` says what matters: 2 for values, 10 for both, 50 and
-    up for the shape; `effort` how long groups are improved. `round_outward` is how many significant digits
-    bounds keep.
-    With `l`, sensitive numbers become others nearby where one stands in more than one row in l of a cell.
-    `publish_values` and `publish_pattern` name the instants to publish, all by default. `fill` says what a
-    missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `exact` and `adoption` are for
-    `"kapra"`.
+    `method` is `"adaptive"`, `"kapra"` or `"naive"` (both from the paper), or `"representative"`, whose
+    patterns are not each member's own. `shape_weight` is 2 for narrow envelopes, 10 for both, 50 and up for
+    the shape; `effort` is how long groups are improved; `round_outward` is the number of significant digits
+    of bounds. With `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a
+    cell has the same. `publish_values` and `publish_pattern` name the instants to publish, by default all.
+    `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `seed` repeats
+    the draws of `l` and nothing else; whoever knows it can undo them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -78,59 +73,110 @@ def anonymize_series(
     >>> release.table.select(["group", "night_lo", "night_hi"]).to_pylist()[0]
     {'group': 1, 'night_lo': 1.0, 'night_hi': 2.0}
     """
-    settings = settings_from(
-        KPAnonymity(k, p, l),
-        method=method,
-        shape_weight=shape_weight,
-        effort=effort,
-        max_level=max_level,
-        center=center,
-        round_outward=round_outward,
-        publish_values=publish_values,
-        publish_pattern=publish_pattern,
-        exact=exact,
-        adoption=adoption,
-        fill=fill,
-    )
-    check_sensitive(settings.promise, roles)
+    SeriesParameters.refuse_unknown(removed)
+    parameters = SeriesParameters.from_call(locals())
+    _require_sensitive(parameters, roles)
     progress("reading", 0.0)
     relation = read_series(table, roles, zone=zone, unit=unit)
-    collection = collect(relation, settings.fill)
-    refuse_rare(collection, k)
-    enough(collection.size, k)
-    parts(settings, collection.instants)
-    check_names(collection.instants, relation.roles)
-    if l is not None:
-        check_numbers(collection.attributes, tuple(relation.roles.sensitive), l)
-    order = settled_order(collection.matrix, collection.attributes, tuple(relation.roles.sensitive))
+    collection = collect(relation, parameters.fill)
+    sensitive = tuple(relation.roles.sensitive)
+    refuse_rare(collection, parameters.k)
+    _require_k_series(collection.size, parameters.k)
+    instants = published_instants(parameters, collection.instants)
+    _require_free_names(collection.instants, relation.roles)
+    if parameters.l is not None:
+        check_numbers(collection.attributes, sensitive, parameters.l)
+    order = settled_order(collection.matrix, collection.attributes, sensitive)
     partition = partitioned(
-        collection.matrix[order], settings, lambda doing, share: progress(doing, FROM + (TO - FROM) * share)
+        collection.matrix[order],
+        parameters,
+        lambda doing, share: progress(doing, METHOD_FROM + (METHOD_TO - METHOD_FROM) * share),
     )
-    progress("publishing", TO)
-    pair = assemble(settings, relation, collection, placed_back(partition, order), seed)
+    progress("publishing", METHOD_TO)
+    promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
+    pair = assemble(promise, parameters, relation, collection, instants, partition.back_from(order), seed)
     progress("done", 1.0)
     return pair
 
 
-def partitioned(matrix: Matrix, settings: Settings, progress: Progress = silent) -> Partition:
-    """Groups, subgroups and patterns by the method asked for."""
-    k, p = settings.promise.k, settings.promise.p
-    form: dict[str, Any] = {"max_level": settings.max_level, "center": settings.center, "progress": progress}
-    weight: dict[str, Any] = {"shape_weight": settings.shape_weight, "effort": settings.effort}
-    match settings.method:
+def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
+    """Groups, subgroups and patterns by the method of the parameters."""
+    k, p = parameters.k, parameters.p
+    options: dict[str, Any] = {
+        "max_level": parameters.max_level,
+        "center": parameters.center,
+        "progress": progress,
+    }
+    weighed = {**options, "shape_weight": parameters.shape_weight, "effort": parameters.effort}
+    match parameters.method:
         case "naive":
-            from timeveil.models.series.method.naive import naive  # noqa: PLC0415
-
-            return naive(matrix, k, p, **form)
+            return naive(matrix, k, p, **options)
         case "kapra":
-            from timeveil.models.series.method.kapra import kapra  # noqa: PLC0415
-
-            return kapra(matrix, k, p, exact=settings.exact, adoption=settings.adoption, **form)
+            return kapra(matrix, k, p, **options)
         case "representative":
-            from timeveil.models.series.method.representative import representative  # noqa: PLC0415
-
-            return representative(matrix, k, p, **weight, **form)
+            return representative(matrix, k, p, **weighed)
         case "adaptive":
-            from timeveil.models.series.method.adaptive import adaptive  # noqa: PLC0415
+            return adaptive(matrix, k, p, **weighed)
 
-            return adaptive(matrix, k, p, **weight, **form)
+
+def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Instants:
+    """Where the instants are whose values, and those whose pattern, are published (§6.1).
+
+    Groups are formed on all instants whatever is published of them, so what is left out costs no promise.
+    """
+    values = _positions("publish_values", parameters.publish_values, instants)
+    pattern = _positions("publish_pattern", parameters.publish_pattern, instants)
+    if not set(values) & set(pattern):
+        raise ParameterError(
+            "`publish_values` and `publish_pattern` have no instant in common, so nobody could estimate what "
+            "is left out: a pattern says nothing about values without an instant that has both",
+            hint="name at least one instant in both; two that differ much are better",
+            code="bad-parameter",
+        )
+    return Instants(tuple(instants), values, pattern)
+
+
+def _positions(name: str, chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[int]:
+    if chosen is None:
+        return list(range(len(instants)))
+    unknown = [instant for instant in chosen if instant not in instants]
+    if unknown:
+        raise ParameterError(
+            f"`{name}` names {', '.join(f'`{instant}`' for instant in unknown[:8])}, which is not an instant",
+            hint="name columns of a wide table, or times of a long one as they are written there",
+            code="column-missing",
+        )
+    return [position for position, instant in enumerate(instants) if instant in chosen]
+
+
+def _require_sensitive(parameters: SeriesParameters, roles: Roles) -> None:
+    if parameters.l is not None and not roles.sensitive:
+        raise RolesError(
+            f"l is {parameters.l}, and no column is sensitive",
+            hint="name a column with {sensitive}, or leave {l} out",
+            code="role-missing",
+        )
+
+
+def _require_k_series(series: int, k: int) -> None:
+    if series < k:
+        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
+        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
+        raise InfeasibleError(
+            f"the table holds {count}, so no envelope can be shared by {k}",
+            hint=hints.get(series, f"lower {{k}} to at most {series}"),
+            code="too-few-people",
+            facts={"people": series, "k": k, "best_k": series},
+        )
+
+
+def _require_free_names(instants: Sequence[str], roles: Roles) -> None:
+    """The columns that the release adds must not be the caller's."""
+    added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ("lo", "hi"))}
+    clashing = [name for name in (*roles.sensitive, *roles.keep) if name in added]
+    if clashing:
+        raise RolesError(
+            f"the release needs the name {', '.join(f'`{name}`' for name in clashing)} for its own column",
+            hint="rename that column before reading",
+            code="column-clash",
+        )

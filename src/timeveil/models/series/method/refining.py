@@ -1,156 +1,262 @@
-"""Better and better: rows change places while that lowers width / unit + weight * loss of shape.
+"""REFINE of `adaptive` and `representative`: series swap subgroups while the loss falls.
 
-A pass looks, for each row, among the rows near it for the best one to swap with or the best subgroup to move
-to. Near is who falls into one leaf of a k-d cut; the features are turned at random before each pass, so that
-leaves differ. First passes score by the least loss a subgroup can have; later ones score the best two by the
-loss of the pattern itself. In between whole subgroups change groups. No pass raises what it scores by, and k
-and p hold after every change.
+A round looks, for each series, among those near it for the best one to swap with; near are the series in one
+leaf of a k-d cut, whose features are turned at random in every round, so that leaves differ. Of all swaps it
+carries out the best that touch no group twice. The first rounds score a subgroup by the most shape that any
+pattern can preserve, |V|, which costs one product of matrices; later rounds score the best few by the pattern
+itself. Sizes never change, so k and P hold throughout.
 
-How far it goes depends on how many numbers there are: few are looked at often and in large leaves, within
-seconds; many in fewer passes.
+With effort above 1 there are more rounds, and series also swap at a loss: often at first, hardly ever later
+(simulated annealing). Cost of a round: series times the length of a leaf, times the instants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.domain.progress import Progress
+from timeveil.models.series.method.cutting import balanced_cut
+from timeveil.models.series.method.fitting import Alphabet, preserved_shape
+from timeveil.models.series.method.partition import Floats, Labels, run_ranges
+from timeveil.models.series.method.starting import Layout, Series
 
-if TYPE_CHECKING:
-    from timeveil.models.series.kernels.arrangement import Places, Rows, Rules, State
-
-FEW = 500_000
-"""Up to so many numbers, series times instants, refining goes as far as it does."""
-TRIES = 2
-WORK = 40_000_000
-"""Candidates times instants in one call of a kernel, a fraction of a second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How far refining goes: the size of leaves, passes by the bound, and exact passes."""
-
-    leaf: int
-    first: int
-    then: int
-
-
-def reach_of(numbers: int) -> Reach:
-    """By the number of series times instants.
-
-    >>> reach_of(20_000 * 10), reach_of(1_000_000 * 10)
-    (Reach(leaf=128, first=4, then=10), Reach(leaf=64, first=3, then=3))
-    """
-    if numbers <= FEW:
-        return Reach(128, 4, 10)
-    return Reach(64, 3, max(3, 10 * FEW // numbers))
+LEAF = 64
+FULL_SEARCH_NUMBERS, ROUNDS, FEWER_ROUNDS = 500_000, (20, 30), (10, 10)
+"""Rounds by |V| and by the pattern: up to this many numbers, series times instants, and beyond."""
+BY_SHAPE, BY_PATTERN = 12, 2
+"""Swaps of a series that are scored by width too, and those that are scored by their patterns."""
+GAP_AFTER = 0.5
+"""The share of the gap between |V| and what the pattern preserves that is expected to remain after a swap."""
+HEAT = 0.3
+"""How much a swap may lose at first with effort above 1, in mean losses of a series."""
+FEW_SWAPS = 100
+"""A stage ends with a round of fewer swaps than one in this many groups."""
+ROUNDING, FORBIDDEN = 1e-5, 1e9
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+PAIRS_AT_ONCE = 1 << 20
 
 
 @dataclass(slots=True)
-class Arrangement:
-    """Rows, where they are, and what follows from it."""
+class Seats:
+    """Series in the seats of a layout, subgroup by subgroup; a swap exchanges what is in two seats.
 
-    rows: Rows
-    places: Places
-    state: State
-    rules: Rules
-    done: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("passes", "swaps", "moves", "exchanges"), 0)
+    `shapes` have one column more, 1 for a constant series: a direction of its own, in which subgroups of
+    constant series preserve each other.
+    """
+
+    values: Floats
+    shapes: Floats
+    positions: Floats
+    features: Floats
+    row: Labels
+    layout: Layout
+    subgroup: Labels
+    group: Labels
+
+    @classmethod
+    def of(cls, series: Series, positions: Floats, layout: Layout) -> Seats:
+        """The series of a layout, in its order."""
+        subgroup = np.repeat(np.arange(len(layout.parent)), np.diff(layout.subgroups))
+        return cls(
+            series.values.copy(),
+            np.column_stack([series.shapes, series.flat]),
+            np.minimum(positions, BELOW_ONE).astype(np.float32),
+            layout.features[layout.order],
+            np.arange(len(subgroup)),
+            layout,
+            subgroup,
+            layout.parent[subgroup],
+        )
+
+    def swap(self, first: Labels, second: Labels) -> None:
+        """Exchange what is in these seats, pair by pair; no seat comes twice."""
+        for column in (self.values, self.shapes, self.positions, self.features, self.row):
+            column[first], column[second] = column[second], column[first]
+
+
+def refine(
+    seats: Seats,
+    alphabet: Alphabet,
+    price: float,
+    *,
+    effort: int,
+    draw: np.random.Generator,
+    progress: Progress,
+) -> dict[str, int]:
+    """Swap series while `sum of size * width + price * shape that is lost` falls; returns what was done."""
+    done = {"rounds": 0, "swaps": 0}
+    few = len(seats.layout.groups) // FEW_SWAPS
+    stages = ROUNDS if seats.values.size <= FULL_SEARCH_NUMBERS else FEWER_ROUNDS
+    for stage, rounds in enumerate(effort * usual for usual in stages):
+        heat = 0.0
+        for number in range(rounds):
+            share = (stage + number / rounds) / len(stages)
+            progress(("swapping by shape", "swapping by pattern")[stage], share)
+            scores = Scores(seats, price, alphabet if stage else None)
+            if effort > 1:
+                heat = HEAT * scores.mean_loss() * (1 - number / rounds)
+            swaps = _best_swaps(scores, _leaves(seats, draw), heat, draw)
+            seats.swap(*swaps)
+            done["rounds"] += 1
+            done["swaps"] += len(swaps[0])
+            if len(swaps[0]) < few and not heat:
+                break
+    return done
+
+
+def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
+    """Seats of near series, leaves of one length together, in pieces of bounded work."""
+    width = seats.features.shape[1]
+    turn = np.linalg.qr(draw.standard_normal((width, width)))[0].astype(np.float32)
+    order, bounds, _ = balanced_cut(seats.features @ turn, np.array([0, len(seats.row)]), LEAF)
+    lengths = np.diff(bounds)
+    for length in np.unique(lengths):
+        begins = bounds[:-1][lengths == length]
+        step = max(1, PAIRS_AT_ONCE // length**2)
+        for first in range(0, len(begins), step):
+            yield order[begins[first : first + step, None] + np.arange(length)]
+
+
+def _best_swaps(
+    scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
+) -> tuple[Labels, Labels]:
+    """The swaps to carry out: each the best for both of its groups among what is left."""
+    tries = BY_PATTERN if scores.alphabet else 1
+    pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
+    first, second, change = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    # each pair was met from both sides
+    _, unique = np.unique(
+        np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second), return_index=True
     )
-
-    def update(self, rules: Rules) -> None:
-        """Work out everything anew, to be judged by other rules."""
-        from timeveil.models.series.kernels.arrangement import refresh  # noqa: PLC0415
-
-        for first, last in spans(len(self.places.counts), len(self.rows.u) * self.rows.u.shape[1]):
-            refresh(self.rows, self.places, self.state, rules, first, last)
-
-    def kept(self) -> list[NDArray[np.int64]]:
-        """The places as they are, to be put back."""
-        return [place.copy() for place in self.places]
-
-    def put_back(self, kept: list[NDArray[np.int64]]) -> None:
-        """Everybody back to where they were."""
-        for place, was in zip(self.places, kept, strict=True):
-            place[:] = was
-        self.update(self.rules)
-
-    def objective(self) -> float:
-        """Mean width over unit, plus weight times mean loss."""
-        width = float(self.places.counts @ self.state.wide) / self.rules.unit
-        return (width + self.rules.weight * float(self.state.lost.sum())) / len(self.rows.flat)
+    first, second, change = first[unique], second[unique], change[unique]
+    if scores.alphabet:
+        change = scores.exact_change(first, second)
+    if heat:
+        change = change - heat * draw.standard_exponential(len(change))
+    order = np.argsort(change, kind="stable")
+    order = order[change[order] < -scores.least_gain]
+    first, second = first[order], second[order]
+    chosen = _disjoint(scores.seats.group[first], scores.seats.group[second], len(scores.wide))
+    return first[chosen], second[chosen]
 
 
-def refine(held: Arrangement, features: NDArray[Any], draw: np.random.Generator, progress: Progress) -> None:
-    """Passes by the bound, then an exchange of subgroups and exact passes."""
-    reach = reach_of(held.rows.values.size)
-    before, kept = held.objective(), held.kept()
-    for number in range(reach.first):
-        progress("first passes", 0.3 * number / reach.first)
-        _pass(held, features, held.rules._replace(tries=0), reach.leaf, draw)
-    held.update(held.rules)
-    if held.objective() > before:  # what the bound promised did not come true
-        held.put_back(kept)
-    del kept
-    _exchange(held, features, reach.leaf, draw)
-    for number in range(reach.then):
-        progress("refining", 0.3 + 0.7 * number / reach.then)
-        _pass(held, features, held.rules, reach.leaf, draw)
+def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
+    """Places of pairs of groups, best first, that share no group with a better one that is taken."""
+    chosen, waiting = [np.empty(0, np.int64)], np.arange(len(first))
+    free = np.ones(groups, np.bool_)
+    while len(waiting):
+        best = np.full(groups, len(first))
+        np.minimum.at(best, first[waiting], waiting)
+        np.minimum.at(best, second[waiting], waiting)
+        winners = waiting[(best[first[waiting]] == waiting) & (best[second[waiting]] == waiting)]
+        chosen.append(winners)
+        free[first[winners]] = free[second[winners]] = False
+        waiting = waiting[free[first[waiting]] & free[second[waiting]]]
+    return np.concatenate(chosen)
 
 
-def _pass(
-    held: Arrangement, features: NDArray[Any], rules: Rules, leaf: int, draw: np.random.Generator
-) -> None:
-    from timeveil.models.series.kernels.cuts import balanced_cut  # noqa: PLC0415
-    from timeveil.models.series.kernels.refining import improve  # noqa: PLC0415
+class Scores:
+    """What follows from who sits where, worked out anew for every round, and what swaps would change."""
 
-    n, d = held.rows.values.shape
-    order, offsets, _ = balanced_cut(
-        features @ turn(features.shape[1], draw), np.array([0, n]), leaf, in_place=True
-    )
-    if rules.tries == 0:
-        held.update(rules)
-    tally = np.zeros(2, np.int64)
-    for first, last in spans(len(offsets) - 1, n * 2 * leaf * d):
-        improve(held.rows, held.places, held.state, rules, order, offsets, first, last, tally)
-    held.done["passes"] += 1
-    held.done["swaps"] += int(tally[0])
-    held.done["moves"] += int(tally[1])
+    def __init__(self, seats: Seats, price: float, alphabet: Alphabet | None) -> None:
+        self.seats, self.price, self.alphabet = seats, price, alphabet
+        self.least_gain = ROUNDING * (1 + price)
+        layout = seats.layout
+        self._size = np.diff(layout.groups).astype(np.float32)
+        self._low, self._high = _without_each(seats.values, layout.groups, seats.group)
+        self.wide = self._size * _lengths(np.subtract(*run_ranges(seats.values, layout.groups)))
+        sums = np.add.reduceat(seats.shapes, layout.subgroups[:-1])
+        self._others = sums[seats.subgroup] - seats.shapes
+        self._preserved = self._expected = _lengths(sums)
+        if alphabet:
+            self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
+            self._preserved = preserved_shape(
+                alphabet, *run_ranges(seats.positions, layout.subgroups), sums[:, :-1], sums[:, -1]
+            )
+            self._expected = self._preserved + GAP_AFTER * (self._expected - self._preserved)
+
+    def mean_loss(self) -> float:
+        """What a series loses on average."""
+        count = len(self.seats.row)
+        return float(self.wide.sum() + self.price * (count - self._preserved.sum())) / count
+
+    def candidates(self, leaves: Labels, tries: int, slack: float) -> tuple[Labels, Labels, Floats]:
+        """The best swaps of every series within its leaf: its seat, the other, and the expected change."""
+        others, shapes = self._others[leaves], self.seats.shapes[leaves]
+        # |V - s + t| of every seat with the shape t of every other: the shape that is preserved after a swap
+        after = others @ shapes.transpose(0, 2, 1)
+        after *= 2
+        after += np.einsum("sij,sij->si", others, others)[:, :, None]
+        after += np.einsum("sij,sij->si", shapes, shapes)[:, None, :]
+        np.sqrt(np.maximum(after, 0, out=after), out=after)
+        subgroup = self.seats.subgroup[leaves]
+        before = self._expected[subgroup]
+        loss = before[:, :, None] + before[:, None, :] - after - after.transpose(0, 2, 1)
+        loss[subgroup[:, :, None] == subgroup[:, None, :]] = FORBIDDEN
+        # of the swaps that serve the shapes best, those that serve the values best as well
+        second, loss = _least(loss, min(BY_SHAPE, leaves.shape[1] - 1))
+        second = np.take_along_axis(leaves, second.reshape(len(leaves), -1), axis=1).reshape(loss.shape)
+        first = np.broadcast_to(leaves[:, :, None], loss.shape)
+        change = self.price * loss
+        # no swap gains more than both groups are wide
+        group = self.seats.group
+        worth = change < self.wide[group[first]] + self.wide[group[second]] + slack
+        change[~worth] = np.inf
+        change[worth] += self._width_change(first[worth], second[worth])
+        best, change = _least(change, min(tries, change.shape[2]))
+        second = np.take_along_axis(second, best, axis=2)
+        gains = change < slack - self.least_gain
+        return np.broadcast_to(leaves[:, :, None], second.shape)[gains], second[gains], change[gains]
+
+    def exact_change(self, first: Labels, second: Labels) -> Floats:
+        """How the loss changes under the patterns that both subgroups would have."""
+        seats, subgroup = self.seats, self.seats.subgroup
+        change = self._width_change(first, second)
+        change += self.price * (self._preserved[subgroup[first]] + self._preserved[subgroup[second]])
+        for leaving, entering in ((first, second), (second, first)):
+            sums = self._others[leaving] + seats.shapes[entering]
+            low = np.minimum(self._lowest[leaving], seats.positions[entering])
+            high = np.maximum(self._highest[leaving], seats.positions[entering])
+            assert self.alphabet is not None  # noqa: S101
+            change -= self.price * preserved_shape(self.alphabet, low, high, sums[:, :-1], sums[:, -1])
+        return change
+
+    def _width_change(self, first: Labels, second: Labels) -> Floats:
+        """How the widths of both groups change, times their sizes; not at all within one group."""
+        group, values = self.seats.group, self.seats.values
+        change = np.zeros(len(first), np.float32)
+        across = np.flatnonzero(group[first] != group[second])
+        for leaving, entering in ((first[across], second[across]), (second[across], first[across])):
+            gap = np.maximum(self._high[leaving], values[entering])
+            gap -= np.minimum(self._low[leaving], values[entering])
+            change[across] += self._size[group[leaving]] * _lengths(gap) - self.wide[group[leaving]]
+        return change
 
 
-def _exchange(held: Arrangement, features: NDArray[Any], leaf: int, draw: np.random.Generator) -> None:
-    from timeveil.models.series.kernels.arrangement import refresh_group  # noqa: PLC0415
-    from timeveil.models.series.kernels.cuts import balanced_cut  # noqa: PLC0415
-    from timeveil.models.series.kernels.exchanging import edges_of, exchange  # noqa: PLC0415
-
-    places = held.places
-    edges = np.empty((len(places.size), 2, held.rows.values.shape[1]))
-    edges_of(held.rows.values, places, edges)
-    order = np.argsort(places.block, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(places.size)[:-1]])
-    middle = np.add.reduceat(features[order], starts) / places.size[:, None].astype(np.float32)
-    turned = (middle @ turn(features.shape[1], draw)).astype(np.float32)
-    order, offsets, _ = balanced_cut(turned, np.array([0, len(turned)]), leaf)
-    changed = np.zeros(len(places.counts), np.int64)
-    for first, last in spans(len(offsets) - 1, edges.size * leaf):
-        exchange(places, edges, held.state.wide, held.rules.k, order, offsets, first, last, changed)
-    for group in np.flatnonzero(changed):
-        refresh_group(held.rows.values, places, held.state.reach, held.state.wide, group)
-    held.done["exchanges"] += int(changed.sum()) // 2
+def _without_each(values: Floats, bounds: Labels, run: Labels) -> tuple[Floats, Floats]:
+    """Per row the lowest and highest values of the others of its run."""
+    return _lowest_of_others(values, bounds, run), -_lowest_of_others(-values, bounds, run)
 
 
-def turn(width: int, draw: np.random.Generator) -> NDArray[np.float32]:
-    """A random rotation."""
-    return np.linalg.qr(draw.standard_normal((width, width)))[0].astype(np.float32)
+def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
+    lowest = np.minimum.reduceat(values, bounds[:-1])[run]
+    reached = values == lowest
+    alone = (np.add.reduceat(reached, bounds[:-1], dtype=np.int32) == 1)[run]
+    next_lowest = np.minimum.reduceat(np.where(reached, np.inf, values), bounds[:-1])[run]
+    others: Floats = np.where(reached & alone, next_lowest, lowest).astype(values.dtype)
+    return others
 
 
-def spans(number: int, work: int) -> Iterator[tuple[int, int]]:
-    """Runs of so many things that make so much work, each short enough for an interrupt to be heard."""
-    step = max(1, number * WORK // max(work, 1))
-    for first in range(0, number, step):
-        yield first, min(number, first + step)
+def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
+    """Where the `count` least numbers along the last axis are, and the numbers."""
+    place = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
+    return place, np.take_along_axis(numbers, place, axis=-1)
+
+
+def _lengths(vectors: Floats) -> Floats:
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return lengths

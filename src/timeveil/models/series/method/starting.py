@@ -1,192 +1,172 @@
-"""Where the better methods start: groups near in value, and in them subgroups near in shape.
+"""START of `adaptive` and `representative`: groups near in value, and in them subgroups near in shape.
 
 Nearness is that of features: the values, and the shapes with a share `lean`, brought to their principal axes.
-Rows nearest to each other are gathered into groups, each group is cut into subgroups by shape alone. Which
-lean serves the caller's weight best is tried out, beside a plain k-d cut of the values, which wins where
-instants have nothing to do with each other. Cost: O(n log n), times the instants.
+Nearest rows are gathered into groups, and each group is cut into subgroups by shape alone. Which lean serves
+the weight of the shape best is tried, and so is a plain k-d cut of the values, which wins where instants have
+nothing to do with each other. Cost: O(n log n), times the instants.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timeveil.domain.progress import Progress
+from timeveil.models.series.method.cutting import balanced_cut, gather_nearest
+from timeveil.models.series.method.partition import Floats, Labels, Matrix, envelope_widths, run_ranges
 from timeveil.symbols.sax import power_of_two
 from timeveil.symbols.shape import unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
 AXES = 12
-FEW = 200_000
-"""Up to so many rows every way is tried on all of them, and groups are gathered in large segments."""
-CELLS, CELL = 12, 4096
-"""How many rows, in pieces as dense as the whole, are tried of more."""
-SEGMENT, SMALL_SEGMENT = 512, 96
-SAMPLE, POOLS = 8192, 64
-"""Principal axes come from so many rows; of more instants, from means over so many runs of them."""
-AT_ONCE = 1 << 16
-
-Floats = NDArray[Any]
-Places = NDArray[np.int64]
+TRY_ALL_ROWS = 200_000
+"""Up to this many rows every start is tried on all of them, and groups are gathered in long segments."""
+SAMPLE_CELLS, CELL = 12, 4096
+"""Of more rows, the starts are tried on this many cells, each as dense as the whole."""
+SEGMENT, SHORT_SEGMENT = 512, 96
+AXES_ROWS, AXES_INSTANTS = 8192, 64
+"""Principal axes come from this many rows at most, and from means over runs of more instants."""
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The matrix ready for work: values of deviation 1 over all, unit centred shapes, which are constant.
+    """The matrix ready for work: values of deviation 1, unit centred shapes, and which series are constant.
 
-    `scale` brings values back.
+    The values of the matrix are these times `scale`, apart from where 0 is.
     """
 
     values: Floats
     shapes: Floats
-    flat: NDArray[np.int64]
+    flat: Floats
     scale: float
 
-    def take(self, rows: Places) -> Series:
-        """Some rows, or all in another order."""
+    @classmethod
+    def of(cls, matrix: Matrix) -> Series:
+        """Scale values so that no square overflows, and work out the shapes."""
+        power = float(power_of_two(matrix.min(), matrix.max()))
+        middle = float((matrix / power).mean())
+        deviation = float((matrix / power).std()) or 1.0
+        values, shapes = np.empty(matrix.shape, np.float32), np.empty(matrix.shape, np.float32)
+        for first in range(0, len(matrix), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            values[rows] = (matrix[rows] / power - middle) / deviation
+            shapes[rows] = unit_shapes(matrix[rows])
+        flat: Floats = np.asarray(~shapes.any(axis=1), np.float32)
+        return cls(values, shapes, flat, power * deviation)
+
+    def take(self, rows: Labels) -> Series:
+        """These rows, in this order."""
         return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.scale)
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Layout:
     """Rows in `order`, subgroup by subgroup and group by group.
 
-    `groups` and `blocks` are bounds in it, `came` the group of each block; `unit` is the mean width of
-    groups formed by value alone; `lean` the share of shape, None where values were cut as they are.
+    `groups` and `subgroups` are bounds in that order, `parent` is the group of each subgroup, and `features`
+    are those of all rows by which groups were formed.
     """
 
-    order: Places
-    groups: Places
-    blocks: Places
-    came: Places
-    unit: float
-    lean: float | None
+    order: Labels
+    groups: Labels
+    subgroups: Labels
+    parent: Labels
+    features: Floats
 
 
-def series_of(matrix: Floats) -> Series:
-    """Scale values so that none overflows, and work out the shapes."""
-    n, d = matrix.shape
-    power = power_of_two(matrix.min(), matrix.max())
-    values = matrix / power
-    deviation = float(values.std()) or 1.0
-    values /= deviation
-    shapes = np.empty((n, d), np.float32)
-    for first in range(0, n, AT_ONCE):
-        shapes[first : first + AT_ONCE] = unit_shapes(matrix[first : first + AT_ONCE])
-    flat = np.asarray(~shapes.any(axis=1), dtype=np.int64)
-    return Series(values, shapes, flat, float(power) * deviation)
-
-
-def start(series: Series, axes: Axes, k: int, p: int, weight: float, progress: Progress) -> Start:
-    """The best of the ways to start by width / unit + weight / 3 * loss of shape."""
-    n = len(series.values)
-    tried, known = series, axes
-    if n > FEW:
-        from timeveil.models.series.kernels.cuts import balanced_cut  # noqa: PLC0415
-
-        progress("looking around", 0.0)
-        order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, n]), CELL, in_place=True)
-        some = np.linspace(0, len(cells) - 2, CELLS).astype(np.int64)
-        tried = series.take(np.concatenate([order[cells[c] : cells[c + 1]] for c in some]))
-        known = Axes(tried)
-    unit, least, best = 0.0, np.inf, None
+def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> tuple[Layout, float]:
+    """The layout of least width / unit + weight / 3 * loss of shape, and the unit: the width at lean 0."""
+    axes = Axes(series)
+    sample, sample_axes = series, axes
+    if len(series.values) > TRY_ALL_ROWS:
+        progress("sampling", 0.0)
+        sample = _sample(series, axes)
+        sample_axes = Axes(sample)
+    unit, best, best_lean, layout = 0.0, np.inf, None, None
     for number, lean in enumerate((*LEANS, None)):
         progress("forming groups", 0.1 + 0.8 * number / (len(LEANS) + 1))
-        found = _arranged(tried, known, lean, k, p)
-        width, loss = _losses(tried, found)
+        candidate = _arranged(sample, sample_axes, lean, k, p)
+        width, loss = _losses(sample, candidate)
         unit = unit or width or 1.0
-        if width / unit + weight / 3 * loss < least:
-            least, best = width / unit + weight / 3 * loss, found
-    assert best is not None  # noqa: S101
-    if n > FEW:
-        best = _arranged(series, axes, best.lean, k, p)
-    return Start(best.order, best.groups, best.blocks, best.came, unit, best.lean)
+        if layout is None or width / unit + weight / 3 * loss < best:
+            best, best_lean, layout = width / unit + weight / 3 * loss, lean, candidate
+    if layout is None or sample is not series:
+        layout = _arranged(series, axes, best_lean, k, p)
+    return layout, unit
 
 
-def _arranged(series: Series, axes: Axes, lean: float | None, k: int, p: int) -> Start:
-    """Groups by value and shape, subgroups in them by shape."""
-    from timeveil.models.series.kernels.cuts import balanced_cut  # noqa: PLC0415
-    from timeveil.models.series.kernels.gathering import gather_nearest  # noqa: PLC0415
+def _sample(series: Series, axes: Axes) -> Series:
+    """Cells of near rows, spread over the whole."""
+    order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, len(series.values)]), CELL)
+    chosen = np.linspace(0, len(cells) - 2, SAMPLE_CELLS).astype(np.int64)
+    return series.take(np.concatenate([order[cells[cell] : cells[cell + 1]] for cell in chosen]))
 
-    n = len(series.values)
-    whole = np.array([0, n])
+
+def _arranged(series: Series, axes: Axes, lean: float | None, k: int, p: int) -> Layout:
+    """Groups by value and shape, subgroups in them by shape; without a lean groups are cut by value."""
+    everything = np.array([0, len(series.values)])
     if lean is None:
-        order, groups, _ = balanced_cut(series.values.astype(np.float32), whole, k, in_place=True)
+        features = axes.features(series, LEANS[1])
+        order, groups, _ = balanced_cut(series.values, everything, k)
     else:
         features = axes.features(series, lean)
-        segment = SEGMENT if n <= FEW else SMALL_SEGMENT
-        order, segments, _ = balanced_cut(features, whole, max(segment, 4 * k), in_place=True)
-        nearest, groups = gather_nearest(features, segments, k)  # now in order
+        segment = SEGMENT if len(features) <= TRY_ALL_ROWS else SHORT_SEGMENT
+        order, segments, _ = balanced_cut(features, everything, max(segment, 4 * k))
+        nearest, groups = gather_nearest(features[order], segments, k)
         order = order[nearest]
-    inner, blocks, came = balanced_cut(axes.of_shapes(series.shapes)[order], groups, p, in_place=True)
-    return Start(order[inner], groups, blocks, came, 0.0, lean)
+    within, subgroups, parent = balanced_cut(axes.of_shapes(series.shapes[order]), groups, p)
+    return Layout(order[within], groups, subgroups, parent, features)
 
 
-def _losses(series: Series, found: Start) -> tuple[float, float]:
-    """Mean width of the groups, and the least mean loss of shape that the blocks can have."""
-    n, d = series.values.shape
-    square = np.zeros(len(found.groups) - 1)
-    length = np.zeros(len(found.blocks) - 1)
-    for j in range(d):
-        values = series.values[found.order, j]
-        square += np.square(
-            np.maximum.reduceat(values, found.groups[:-1]) - np.minimum.reduceat(values, found.groups[:-1])
-        )
-        length += np.square(np.add.reduceat(series.shapes[found.order, j], found.blocks[:-1]))
-    width = np.diff(found.groups) @ np.sqrt(square / d) / n
-    flats = np.add.reduceat(series.flat[found.order], found.blocks[:-1])
-    return float(width), float((n - np.maximum(np.sqrt(length), flats).sum()) / n)
+def _losses(series: Series, layout: Layout) -> tuple[float, float]:
+    """Mean width of the groups, and the least mean loss of shape that the subgroups can have."""
+    rows = series.take(layout.order)
+    width = np.diff(layout.groups) @ envelope_widths(*run_ranges(rows.values, layout.groups))
+    sums = np.add.reduceat(rows.shapes, layout.subgroups[:-1])
+    flats = np.add.reduceat(rows.flat, layout.subgroups[:-1])
+    preserved = np.maximum(np.sqrt(np.einsum("ij,ij->i", sums, sums)), flats)
+    count = len(rows.values)
+    return float(width) / count, 1 - float(preserved.sum()) / count
 
 
 class Axes:
     """Principal axes of values and shapes together, for any share of the shapes."""
 
     def __init__(self, series: Series) -> None:
-        n, d = series.values.shape
-        some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-        pools = min(d, POOLS)
-        self._starts = np.arange(pools) * d // pools
-        self._lengths = np.diff(self._starts, append=d)
-        values, shapes = (self._pooled(part[some]) for part in (series.values, series.shapes))
-        both = np.concatenate([values, shapes], axis=1)
-        both -= both.mean(axis=0)
-        self._moments = both.T @ both
+        count, instants = series.values.shape
+        rows = np.unique(np.linspace(0, count - 1, min(count, AXES_ROWS)).astype(np.int64))
+        pools = min(instants, AXES_INSTANTS)
+        self._starts = np.arange(pools) * instants // pools
+        self._lengths = np.diff(self._starts, append=instants)
+        pooled = [
+            np.add.reduceat(part[rows], self._starts, axis=1, dtype=np.float64) / self._lengths
+            for part in (series.values, series.shapes)
+        ]
+        joint = np.concatenate(pooled, axis=1)
+        joint -= joint.mean(axis=0)
+        self._moments = joint.T @ joint
 
     def features(self, series: Series, lean: float) -> Floats:
-        """Each row on the axes along which most happens."""
-        pools, d = len(self._lengths), series.values.shape[1]
-        share = np.repeat([1.0, lean * np.sqrt(d)], pools)
+        """Each row on the axes of the most variance."""
+        pools, instants = len(self._lengths), series.values.shape[1]
+        share = np.repeat([1.0, lean * np.sqrt(instants)], pools)
         turn = share[:, None] * _principal(self._moments * np.outer(share, share))
-        return _turned(
-            [(series.values, self._spread(turn[:pools])), (series.shapes, self._spread(turn[pools:]))]
-        )
+        features: Floats = series.values @ self._spread(turn[:pools])
+        features += series.shapes @ self._spread(turn[pools:])
+        return features
 
     def of_shapes(self, shapes: Floats) -> Floats:
         """The same of the shapes alone."""
         pools = len(self._lengths)
-        return _turned([(shapes, self._spread(_principal(self._moments[pools:, pools:])))])
-
-    def _pooled(self, rows: Floats) -> Floats:
-        return np.asarray(np.add.reduceat(rows, self._starts, axis=1, dtype=np.float64) / self._lengths)
+        features: Floats = shapes @ self._spread(_principal(self._moments[pools:, pools:]))
+        return features
 
     def _spread(self, turn: Floats) -> Floats:
-        """Axes of means over instants as axes of the instants."""
-        return np.repeat(turn / self._lengths[:, None], self._lengths, axis=0)
+        """Axes of means over runs of instants as axes of the instants."""
+        return np.repeat(turn / self._lengths[:, None], self._lengths, axis=0).astype(np.float32)
 
 
 def _principal(moments: Floats) -> Floats:
-    """The axes of the most variance, the most first."""
     return np.linalg.eigh(moments)[1][:, ::-1][:, :AXES]
-
-
-def _turned(parts: list[tuple[Floats, Floats]]) -> Floats:
-    """The sum of rows times turns, some rows at a time."""
-    rows, width = len(parts[0][0]), parts[0][1].shape[1]
-    out = np.empty((rows, width), np.float32)
-    for first in range(0, rows, AT_ONCE):
-        some = slice(first, first + AT_ONCE)
-        out[some] = sum(part[some] @ turn for part, turn in parts)
-    return out

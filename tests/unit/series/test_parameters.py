@@ -48,12 +48,12 @@ def refused(
         ({"round_outward": -1}, "`round_outward`"),
         ({"round_outward": 0}, "`round_outward` must be a whole number .*got 0"),
         ({"round_outward": 2.5}, "`round_outward`"),
-        ({"method": "best"}, "`method` is one of adaptive, kapra, naive, representative"),
+        ({"method": "best"}, "`method` must be one of adaptive, kapra, naive, representative"),
         ({"method": "representative"}, "needs p of at least 3, got 2"),
-        ({"center": "mode"}, "`center` is one of mean, median"),
-        ({"fill": "zero"}, "`fill` is one of"),
-        ({"publish_values": []}, "`publish_values` names no instant"),
-        ({"publish_pattern": "t1"}, "`publish_pattern` takes a list"),
+        ({"center": "mode"}, "`center` must be one of mean, median"),
+        ({"fill": "zero"}, "`fill` must be one of"),
+        ({"publish_values": []}, "`publish_values` must be a list of at least one name"),
+        ({"publish_pattern": "t1"}, "`publish_pattern` must be a list"),
         ({"publish_values": ["t0"], "publish_pattern": ["t1", "t2"]}, "no instant in common"),
     ],
 )
@@ -61,8 +61,17 @@ def test_a_parameter_out_of_its_range(given: dict[str, Any], words: str) -> None
     refused(words, **given)
 
 
+@pytest.mark.parametrize("name", ["adoption", "exact"])
+def test_a_parameter_that_was_removed(name: str) -> None:
+    refused(f"`{name}` was removed from `anonymize-series`", **{name: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'addoption'"):
+        anonymize_series(*table_of(), k=4, p=2, addoption=True)
+
+
 def test_an_instant_that_is_none() -> None:
-    refused("`publish_values` names `t9`, which is no instant", code="column-missing", publish_values=["t9"])
+    refused(
+        "`publish_values` names `t9`, which is not an instant", code="column-missing", publish_values=["t9"]
+    )
 
 
 def test_more_to_share_than_there_are() -> None:
@@ -114,7 +123,7 @@ def test_names_of_the_release_must_be_free(name: str) -> None:
 def test_not_finite_values_and_unknown_columns() -> None:
     table, roles = table_of()
     values = np.where(np.arange(40) < 3, NAN, 1.0)
-    refused("3 values not finite .* in `t1`", InputError, "bad-number",
+    refused("3 values that are not finite .*, in `t1`", InputError, "bad-number",
             table=table.set_column(1, "t1", pa.array(values)), roles=roles)  # fmt: skip
     refused("no column `t7`", RolesError, "column-missing", roles=Roles(series=["t1", "t7"], drop="rest"))
 

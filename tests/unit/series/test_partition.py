@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from timeveil.models.series.method.order import placed_back, settled_order
-from timeveil.models.series.method.partition import Partition
+from timeveil.models.series.method.partition import Partition, settled_order
 
 NONE = pa.table({})
 
@@ -36,11 +35,11 @@ def test_the_order_is_that_of_content(seed: int) -> None:
 def test_equal_series_take_turns_by_what_is_sensitive() -> None:
     ill = ["x"] * 6 + ["y"] * 3 + ["z"]
     order = settled_order(np.ones((10, 2)), pa.table({"ill": ill}), ("ill",))
-    assert [ill[place] for place in order] == ["x", "y", "z", "x", "y", "x", "y", "x", "x", "x"]
+    assert [ill[row] for row in order] == ["x", "y", "z", "x", "y", "x", "y", "x", "x", "x"]
 
 
 def test_labels_go_back_to_where_series_came_from() -> None:
     order = np.array([2, 0, 1])
     none = np.zeros((1, 1), np.uint8)
-    found = placed_back(Partition(np.array([5, 6, -1]), np.array([7, 8, -1]), none, none, own=True), order)
-    assert (found.group.tolist(), found.subgroup.tolist()) == ([6, -1, 5], [8, -1, 7])
+    partition = Partition(np.array([5, 6, -1]), np.array([7, 8, -1]), none, none, own=True).back_from(order)
+    assert (partition.group.tolist(), partition.subgroup.tolist()) == ([6, -1, 5], [8, -1, 7])

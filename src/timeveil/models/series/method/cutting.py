@@ -1,0 +1,145 @@
+"""Near series brought together: a balanced k-d cut, and groups of nearest neighbours.
+
+Both work on many segments of rows at once: segments of one length make one array. Of equal candidates the
+first rows are taken. Methods see series sorted by content, so the order of the input decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeveil.models.series.method.partition import (
+    Floats,
+    Labels,
+    Matrix,
+    envelope_widths,
+    run_ranges,
+    runs_of,
+)
+
+CELLS_AT_ONCE = 1 << 22
+"""Numbers in the arrays of one step: few enough for the cache, and for an interrupt to be noticed soon."""
+
+
+def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labels, Labels, Labels]:
+    """Cut each segment into parts of [minimum, 2 * minimum) near rows; a smaller segment is one part.
+
+    `segments` are bounds of runs of rows. The result is the rows part by part, the bounds of the parts, and
+    the segment of each part. Every segment is halved across its widest column until its parts are small, all
+    segments of a depth at once: O(n log n), whatever the ties. Rows keep their order in a part.
+    """
+    columns = np.ascontiguousarray(features.T)
+    order = np.arange(len(features))
+    segment = np.flatnonzero(np.diff(segments))
+    begin, end = segments[segment], segments[segment + 1]
+    while True:
+        length = end - begin
+        pieces = length // minimum
+        large = pieces >= 2
+        if not large.any():
+            return order, np.append(segments[:1], end), segment
+        left = np.where(large, length * (pieces // 2) // np.maximum(pieces, 1), length)
+        for size in np.unique(length[large]):
+            _halve(columns, order, begin[length == size], size, left[length == size][0])
+        begin, end = np.repeat(begin, large + 1), np.repeat(end, large + 1)
+        second = np.flatnonzero(large) + np.arange(1, np.count_nonzero(large) + 1)
+        begin[second] += left[large]
+        end[second - 1] = begin[second]
+        segment = np.repeat(segment, large + 1)
+
+
+def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Labels, Labels]:
+    """Rows group by group, and the bounds of the groups.
+
+    A group has `size` rows, the last of a segment up to 2 * size - 1. In each segment the row farthest from
+    the middle takes the rows nearest to it, and so on with what is left (MDAV). Groups are rounder than those
+    of a cut, with narrower envelopes on most real data. Cost: rows times the length of a segment.
+    """
+    order, bounds = np.arange(len(features)), [segments]
+    lengths = np.diff(segments)
+    for length in np.unique(lengths[lengths > 0]):
+        for slots in _slots(segments[:-1][lengths == length], length, CELLS_AT_ONCE // length**2):
+            order[slots] = np.take_along_axis(slots, _nearest_first(features[slots], size), axis=1)
+            bounds.append((slots[:, :1] + np.arange(size, length - size + 1, size)).ravel())
+    return order, np.unique(np.concatenate(bounds))
+
+
+def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
+    """The series of each label in parts of [minimum, 2 * minimum) near ones, as new labels; -1 stays.
+
+    A balanced k-d cut stands in for the top-down search of the paper, of the values as they are or on their
+    principal axes, whichever loses less.
+
+    >>> presplit(np.array([[0.0], [9.0], [1.0], [8.0]]), np.zeros(4, np.int64), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    rows, bounds = runs_of(labels)
+    values = matrix[rows]
+    centred = values - values.mean(axis=0)
+    cuts = [balanced_cut(values, bounds, minimum)]
+    if matrix.shape[1] > 1:
+        cuts.append(balanced_cut(centred @ np.linalg.eigh(centred.T @ centred)[1], bounds, minimum))
+    losses = [_total_loss(values[order], parts) for order, parts, _ in cuts]
+    order, parts, _ = cuts[int(np.argmin(losses))]
+    part = np.full(len(labels), -1, np.int64)
+    part[rows[order]] = np.repeat(np.arange(len(parts) - 1), np.diff(parts))
+    return part
+
+
+def _total_loss(values: Matrix, bounds: Labels) -> float:
+    return float(np.diff(bounds) @ envelope_widths(*run_ranges(values, bounds)))
+
+
+def _halve(columns: Floats, order: Labels, begins: Labels, length: int, left: int) -> None:
+    """Bring the `left` rows that are smallest in the widest column to the front of each segment."""
+    for slots in _slots(begins, length, CELLS_AT_ONCE // (length * len(columns))):
+        rows = order[slots]
+        values = columns[:, rows]
+        across = np.ptp(values, axis=2).argmax(axis=0)
+        front = first_smallest(values[across, np.arange(len(rows))], left)
+        order[slots[:, :left]] = rows[front].reshape(-1, left)
+        order[slots[:, left:]] = rows[~front].reshape(-1, length - left)
+
+
+def _nearest_first(points: Floats, size: int) -> Labels:
+    """The places of the points of each segment, group by group."""
+    count, length, _ = points.shape
+    segment = np.arange(count)
+    points = points - points.mean(axis=1, keepdims=True)  # near the origin products keep their digits
+    products = points @ points.transpose(0, 2, 1)
+    squares = np.einsum("sii->si", products).copy()
+    free = np.ones((count, length), np.bool_)
+    to_middle = np.zeros_like(squares)  # product of each point with the sum of the free ones
+    groups = []
+    for remaining in range(length, 2 * size - 1, -size):
+        far = np.where(free, squares - to_middle * (2 / remaining), -np.inf).argmax(axis=1)
+        distance = np.where(free, squares - 2 * products[segment, far], np.inf)
+        near = first_smallest(distance, size)
+        groups.append(np.nonzero(near)[1].reshape(count, size))
+        to_middle -= products[segment[:, None], groups[-1]].sum(axis=1)
+        free &= ~near
+    groups.append(np.nonzero(free)[1].reshape(count, -1))
+    return np.concatenate(groups, axis=1)
+
+
+def first_smallest(keys: Floats, number: int) -> NDArray[np.bool_]:
+    """Which `number` keys of each row are the smallest; of equal ones the first.
+
+    >>> first_smallest(np.array([[3, 1, 2, 1, 1]]), 2).tolist()
+    [[False, True, False, True, False]]
+    """
+    edge = np.partition(keys, number - 1, axis=1)[:, number - 1, None]
+    below, equal = keys < edge, keys == edge
+    room = number - np.count_nonzero(below, axis=1)
+    flags: NDArray[np.bool_] = below | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
+    return flags
+
+
+def _slots(begins: Labels, length: int, at_once: int) -> Iterator[Labels]:
+    """The places of segments of one length, a few segments at a time."""
+    step = max(1, int(at_once))
+    for first in range(0, len(begins), step):
+        yield begins[first : first + step, None] + np.arange(length)
