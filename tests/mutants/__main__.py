@@ -35,7 +35,7 @@ _TESTS = {
     "patterns": "tests/unit/verify/test_pattern_verify.py",
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
-_JUDGES = ("verify", "manifest", "records", "cells", "evidence")
+_JUDGES = ("verify", "manifest", "definition", "original", "records", "cells", "evidence")
 """Modules of a model that check its promise."""
 _SHARED = ("codes", "findings", "manifest", "published", "row_order")
 """Modules of `timeveil.evidence` that every check goes through."""

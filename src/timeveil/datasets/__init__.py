@@ -5,12 +5,9 @@ arguments alone: the same seed gives the same table, and no global random state 
 `docs/reference/datasets.md` lists the columns and how they are made.
 """
 
-from timeveil.datasets.cases import daily_cases
-from timeveil.datasets.clinic import clinic_visits
-from timeveil.datasets.event_table import events
-from timeveil.datasets.load import load_curves
+from timeveil.datasets.series import load_curves, strings, uniform, walk
 from timeveil.datasets.shopping import baskets
-from timeveil.datasets.walks import strings, uniform, walk
+from timeveil.datasets.visits import clinic_visits, daily_cases, events
 
 __all__ = [
     "baskets",

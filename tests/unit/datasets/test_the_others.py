@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 import pytest
 
 from timeveil.datasets import baskets, daily_cases, events, load_curves
-from timeveil.datasets.load import TARIFFS
+from timeveil.datasets.series import TARIFFS
 
 
 def share(mask: pa.ChunkedArray) -> float:
@@ -142,7 +142,7 @@ class TestEvents:
         assert people.num_rows == pc.count_distinct(table["person"]).as_py()
 
     def test_blocks_leave_no_seam(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        import timeveil.datasets.event_table as module
+        import timeveil.datasets.visits as module
 
         monkeypatch.setattr(module, "BLOCK", 999)
         table = events(5_000, people=100, days=10)

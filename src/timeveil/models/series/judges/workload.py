@@ -80,7 +80,7 @@ class Columns:
         return Bands(column, low, np.where(in_use, self.ordered[column, last], np.inf))
 
     def within(self, bands: Bands) -> Mask:
-        """Per question and series whether it lies in every range."""
+        """Per question and series whether it is in every range."""
         inside = np.ones((len(bands.column), self.rows.shape[1]), dtype=bool)
         for position in range(bands.column.shape[1]):
             column = bands.column[:, position]
