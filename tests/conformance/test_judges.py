@@ -250,6 +250,7 @@ def test_a_changed_folder_is_violated(kind: str, home: Path, tmp_path: Path, cli
 
 
 def test_a_folder_or_a_path_is_not_a_release() -> None:
+    """Only `verify` takes a folder."""
     release, ledger = made("time")
     calls: list[Callable[[], Any]] = [
         lambda: tv.measure("published", ledger),  # type: ignore[arg-type]

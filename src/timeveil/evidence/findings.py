@@ -45,10 +45,6 @@ class Findings:
         """Note that something is being checked."""
         self.checks.append(sentence)
 
-    def refuse(self, code: str, message: str) -> None:
-        """Note a violation; `message` holds numbers and column names, never a value."""
-        self.violations.append(Violation(code, message))
-
     def expect(self, name: str, holds: object, /, **numbers: object) -> bool:
         """Note a violation unless the expectation holds; numbers and column names fill its sentence."""
         if not holds:

@@ -108,7 +108,7 @@ def verification(release: Release | str | Path, ledger: Ledger | None) -> Verifi
             require_matching_ledger(release, ledger)
         evidence = gather(release, ledger)
         verdict = verify(evidence)
-        sound = not verdict and verdict.scope == "with ledger" and bool(verify(release))
+        sound = verdict.ledger_only
         if sound:
             verdict = replace(verdict, violations=(NOT_ITS_LEDGER, *verdict.violations))
         return VerificationSummary(evidence, str(release.manifest.get("model")), verdict, sound=sound)

@@ -67,6 +67,15 @@ def test_every_judge_of_one_evidence_links_once(pair, linked):
     assert tv.answer(evidence, tv.WindowCount()) == tv.answer(release, tv.WindowCount())
 
 
+def test_a_report_links_once(pair, linked, tmp_path):
+    release, ledger = pair
+    tv.report(release, ledger)
+    assert len(linked) == 1
+    tv.write(release, tmp_path / "out")
+    tv.report(tmp_path / "out", ledger)
+    assert len(linked) == 2
+
+
 def test_evidence_without_a_ledger_cannot_be_measured():
     release, _ = visits()
     with pytest.raises(tv.ParameterError, match="`ledger` is a `NoneType`"):
