@@ -32,7 +32,7 @@ def test_a_bug_of_ours_is_told_without_its_text(cli: Cli, monkeypatch: pytest.Mo
     said = cli(RUN)
     assert said.code == 70
     assert said.out == ""
-    assert said.err.startswith("error: timeveil made a mistake: ValueError at timeveil/cli/publishing.py:")
+    assert said.err.startswith("error: internal error: ValueError at timeveil/cli/publishing.py:")
     assert "please report it" in said.err
     assert MARK not in said.err
     assert "Traceback" not in said.err

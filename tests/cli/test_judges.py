@@ -12,6 +12,7 @@ from tests.cli.conftest import ROLES, Cli, names
 from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.output import Output
+from timeveil.folder import open_release
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.words.results import loss_sentences
 
@@ -103,7 +104,7 @@ def test_the_ledger_of_another_release_is_a_violation(cli: Cli, published: str) 
     assert first == "  the ledger does not belong to this release, or the release was not made from it"
     assert len(said.out.splitlines()) > 2
     assert said.err == (
-        "As far as a recipient can see, the release is sound: see that the ledger is the one that was made "
+        "As far as a recipient can see, the release is sound: check that the ledger is the one that was made "
         "together with it.\n"
     )
 
@@ -331,3 +332,11 @@ def test_profile_of_bad_input(cli: Cli) -> None:
     assert said.code == 2
     assert "one column at a time: --quasi zip --quasi result" in said.err
     assert names() == ["visits.csv"]
+
+
+def test_a_clean_copy_is_written_of_a_release_that_holds(cli: Cli, published: str) -> None:
+    said = cli("verify out --rewrite clean")
+    assert (said.code, said.err) == (0, "A clean copy is in `clean`.\n")
+    assert cli("verify clean").code == 0
+    assert open_release("clean").table.equals(open_release("out").table)
+    assert cli("verify out --rewrite clean").code == 2

@@ -191,7 +191,7 @@ def test_the_ledger_of_another_release_does_not_pass(kind: str, cli: Cli) -> Non
     said = cli(f"verify {kind} --ledger {kind}-stricter.ledger --json")
     assert said.code == 1
     assert said.data["violations"]
-    assert "see that the ledger is the one" in said.err
+    assert "check that the ledger is the one" in said.err
     for command in NEEDS_LEDGER:
         said = cli(f"{command} {kind} --ledger {kind}-stricter.ledger --json")
         assert (said.code, said.data["error"]["code"]) == (2, "ledger-mismatch")

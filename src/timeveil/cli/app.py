@@ -26,7 +26,7 @@ from timeveil.jobs.request import tables
 app = typer.Typer(
     name="timeveil",
     help="Publish temporal data about people without giving them away.",
-    epilog="Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 our bug.",
+    epilog="Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 internal error.",
     add_completion=False,
     no_args_is_help=False,
     invoke_without_command=True,
@@ -39,7 +39,7 @@ app = typer.Typer(
 @app.callback()
 def _timeveil(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Publish temporal data about people without giving them away."""
     from timeveil.cli.streams import to_stdout

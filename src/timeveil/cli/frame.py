@@ -1,8 +1,8 @@
 """What surrounds every command: exit codes, and errors in one form whatever went wrong.
 
-Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 our bug, 130 interrupted.
+Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 internal error, 130 stopped.
 An error goes to stderr as `error: ...`, an empty line and `hint: ...`; with `--json` the same goes to stdout
-as data. Of an exception that is not ours only the type and the place are told, for its text could carry data.
+as data. Of a foreign exception only the type and the line are shown, for its text could carry data.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
-    """Tell what went wrong; the exit code for it."""
+    """Print what went wrong; return the exit code for it."""
     if os.environ.get("TIMEVEIL_DEBUG"):
         traceback.print_exception(cause)
     error = _ours(cause)
@@ -78,7 +78,7 @@ def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
 
 @cache
 def _command() -> Any:
-    """The commands with their options; putting them together takes longer than many a command."""
+    """The commands with their options, put together once."""
     from typer.main import get_command
 
     from timeveil.cli.app import app
@@ -105,7 +105,7 @@ def _ours(cause: Exception) -> TimeveilError | None:
     if isinstance(cause, MemoryError):
         return EngineError(
             "there is not enough memory for this table",
-            hint="let DuckDB work from disk: --engine duckdb --memory-limit 2GB",
+            hint='let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}',
             code="engine-failed",
         )
     number = cause.errno if isinstance(cause, OSError) else None
@@ -116,23 +116,22 @@ def _ours(cause: Exception) -> TimeveilError | None:
     if number in _FORBIDDEN:
         return EngineError(
             "no permission to read or write a file that is needed",
-            hint="see that the folders named, and the one for temporary files, are yours",
+            hint="check that you may use the folders named, and the one for temporary files",
             code="no-permission",
         )
     return InternalError(
-        f"timeveil made a mistake: {type(cause).__name__} at {_place(cause)}. This is a bug "
-        "of ours, not of your data; please report it with the command you ran and this line",
+        f"internal error: {type(cause).__name__} at {_location(cause)}. This is a bug in timeveil, not in "
+        "your data; please report it with the command you ran and this line",
         hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
         code="internal",
     )
 
 
-def _place(cause: Exception) -> str:
-    """The innermost line of ours that it came through."""
+def _location(cause: Exception) -> str:
+    """The innermost line of timeveil that it came through."""
     package = Path(__file__).parent.parent
-    places = traceback.extract_tb(cause.__traceback__)
-    own = [place for place in places if package in Path(place.filename).parents] or places
-    last = own[-1]
-    inside = Path(last.filename)
-    name = inside.relative_to(package.parent) if package in inside.parents else Path(inside.name)
-    return f"{name.as_posix()}:{last.lineno}"
+    frames = traceback.extract_tb(cause.__traceback__)
+    innermost = ([f for f in frames if package in Path(f.filename).parents] or frames)[-1]
+    path = Path(innermost.filename)
+    name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
+    return f"{name.as_posix()}:{innermost.lineno}"

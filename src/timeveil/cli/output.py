@@ -28,6 +28,19 @@ NARROWEST = 40
 PATIENCE = 1.0
 """Seconds after which work is long enough for a progress bar."""
 
+_STYLES = (
+    (r"^error:", "bold red"),
+    (r"^hint:", "bold cyan"),
+    (r"^\S.* -> .*$", "bold"),
+    (r"^[A-Z].*:$", "bold"),
+    (r"^\d+\.(?= )", "cyan"),
+    (r"^  \$ .*$", "green"),
+    (r"`[^`\n]+`", "cyan"),
+    (r"[█▇]+", "magenta"),
+    (r"^(holds|kept):?.*$", "bold green"),
+    (r"^(violated|broken):?.*$", "bold red"),
+)
+
 
 class Output:
     """How one command speaks."""
@@ -52,36 +65,28 @@ class Output:
 
     def print(self, text: str) -> None:
         """Text to stdout, with headings in bold on a terminal."""
-        shown = printable(text)
+        plain = printable(text)
         if not _has_colour(sys.stdout):
-            to_stdout(shown)
+            to_stdout(plain)
             return
-        from rich.console import Console
-
-        from timeveil.cli.colour import coloured
-
-        Console(file=sys.stdout, highlight=False, soft_wrap=True).print(coloured(shown), end="")
+        _print_coloured(plain, sys.stdout)
 
     def say(self, text: str) -> None:
-        """A word beside the result."""
+        """A word on stderr, next to the result."""
         if not self.quiet:
             to_stderr(printable(text) + "\n")
 
     def error(self, error: TimeveilError) -> None:
         """What went wrong and what to do about it."""
         if self.as_json:
-            told = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
+            data = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
-                to_stdout(_as_json({"error": told}))
+                to_stdout(_as_json({"error": data}))
         words = f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n"
         if not _has_colour(sys.stderr):
             to_stderr(words)
             return
-        from rich.console import Console
-
-        from timeveil.cli.colour import coloured
-
-        Console(file=sys.stderr, highlight=False, soft_wrap=True).print(coloured(words), end="")
+        _print_coloured(words, sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -94,6 +99,17 @@ class Output:
             yield watched
         finally:
             watched.stop()
+
+
+def _print_coloured(text: str, stream: TextIO) -> None:
+    """Colours are put on finished text, so that the words are the same with and without."""
+    from rich.console import Console
+    from rich.text import Text
+
+    styled = Text(text)
+    for pattern, style in _STYLES:
+        styled.highlight_regex(f"(?m){pattern}", style)
+    Console(file=stream, highlight=False, soft_wrap=True).print(styled, end="")
 
 
 def _heeding(_doing: str, _share: float, /) -> None:

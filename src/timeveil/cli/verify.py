@@ -32,15 +32,26 @@ def verify(
         str | None,
         typer.Option(metavar="PATH", help="With it, people are counted: --ledger visits.ledger"),
     ] = None,
+    rewrite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NEW",
+            help="If it holds, write a clean copy from the cells to a new folder: --rewrite clean",
+        ),
+    ] = None,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
     """Check that a release is as it was written and keeps its promise; exit 0 if so, 1 if not.
 
+    Tables are judged by their cells, their names and the manifest; --rewrite leaves anything else behind.
+
     Example: timeveil verify published
     """
     from timeveil.cli.files import private_ledger
     from timeveil.cli.output import Output
+    from timeveil.cli.streams import note_written
+    from timeveil.folder import writing
     from timeveil.folder.opening import judged
 
     output = Output(as_json=as_json, quiet=quiet)
@@ -54,9 +65,12 @@ def verify(
     )
     if sound and not verdict:
         output.say(
-            "As far as a recipient can see, the release is sound: see that the ledger is the one that was "
-            "made together with it."
+            "As far as a recipient can see, the release is sound: check that the ledger is the one that "
+            "was made together with it."
         )
+    if verdict and rewrite is not None:
+        note_written(writing.rewrite(folder, rewrite))
+        output.say(f"A clean copy is in `{rewrite}`.")
     return 0 if verdict else 1
 
 
