@@ -26,7 +26,7 @@ from timeveil.jobs.request import tables
 app = typer.Typer(
     name="timeveil",
     help="Publish temporal data about people without giving them away.",
-    epilog="Exit codes: 0 done, 1 guarantee violated, 2 wrong usage or input, 3 infeasible, 70 internal error.",
+    epilog="Exit codes: 0 done, 1 guarantee violated, 2 bad usage or input, 3 infeasible, 70 internal error.",
     add_completion=False,
     no_args_is_help=False,
     invoke_without_command=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.parameter import Parameters
 from timeveil.domain.release import Release
 from timeveil.models import part
 from timeveil.page.markdown import Table
@@ -21,14 +20,8 @@ _EARLIER = {
 
 def meanings(model: str) -> dict[str, str]:
     """What each parameter of a model means."""
-    tables = [
-        found
-        for found in vars(part(model, "parameters")).values()
-        if isinstance(found, type)
-        and issubclass(found, Parameters)
-        and getattr(found, "model", None) == model
-    ]
-    return {**_EARLIER, **{key: one.meaning for table in tables for key, one in table.table().items()}}
+    table = part(model, "parameters").PARAMETERS.table()
+    return {**_EARLIER, **{name: declared.meaning for name, declared in table.items()}}
 
 
 def parameter_table(release: Release) -> Table:

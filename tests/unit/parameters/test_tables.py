@@ -18,6 +18,7 @@ from timeveil.jobs.request import read_job, tables
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.stream.parameters import StreamParameters
+from timeveil.report.parameters import meanings
 
 SIGNATURES = [(table, getattr(tv, command.replace("-", "_"))) for command, table in tables().items()]
 OUTSIDE = {"table", "source", "roles", "progress"}
@@ -120,3 +121,4 @@ def test_a_new_line_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.Monke
     assert "--novelty 4" in typed.command()
     assert "novelty=4" in typed.python()
     assert "novelty = 4" in typed.job_text()
+    assert meanings("stream")["novelty"] == "Number of novelties."
