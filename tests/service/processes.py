@@ -16,7 +16,7 @@ from typing import Any
 
 NURSERY = """
 import contextlib, io, json, os, resource, signal, sys, time
-import pandas, pyarrow.csv, pyarrow.parquet, timeveil.jobs.service, timeveil.service, timeveil.folder
+import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.command, timeveil.folder
 from timeveil.cli.frame import main, run
 
 with contextlib.redirect_stderr(io.StringIO()):

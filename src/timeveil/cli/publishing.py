@@ -124,7 +124,7 @@ def perform(run: Run, output: Output) -> int:
     """Do what a run says, print what came of it, and return the exit code."""
     from timeveil.cli.streams import note_written
     from timeveil.jobs.publish import publish
-    from timeveil.jobs.service import is_service, serve, tally_text
+    from timeveil.service.command import is_service, serve, tally_text
 
     if is_service(run):
         tally = serve(run, output.say)

@@ -51,18 +51,20 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
     from timeveil.service import Parameters, Service
     from timeveil.service.interruption import stopped_by_signals
 
-    asked: Any = part("stream", "parameters").ServiceParameters(**run.service)
+    options: Any = part("stream", "parameters").ServiceParameters(**run.service)
     run.parameters()
     values = {name: value for name, value in run.values.items() if name != "seed"}
-    parameters = Parameters(run.roles, values, asked.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
-    paths = Path(run.source), Path(run.out), Path(asked.state)
-    with Service(*paths, parameters, seed=run.values.get("seed"), max_gap=asked.max_gap, say=say) as service:
-        if asked.follow:
+    parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
+    paths = Path(run.source), Path(run.out), Path(options.state)
+    with Service(
+        *paths, parameters, seed=run.values.get("seed"), max_gap=options.max_gap, say=say
+    ) as service:
+        if options.follow:
             with stopped_by_signals() as stop:
-                service.follow(stop, asked.poll or POLL)
+                service.follow(stop, options.poll or POLL)
         else:
             service.run()
-        if asked.close:
+        if options.close:
             service.close_streams()
         return service.tally
 
