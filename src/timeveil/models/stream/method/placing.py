@@ -93,17 +93,20 @@ class Placement:
             if origins == {number} and slot.counts == snapshot.counts and _distinct(snapshot, people):
                 return Placed(snapshot.records, snapshot.counts, {})  # the usual case: everybody stays
             self.unplaced[number] = snapshot.cells()
-        chosen: dict[int, list[tuple[int, int]]] = {}
+        chosen: Cells = {}
+        guests: dict[int, list[int]] = {}
         present: set[Hashable] = set()
         for origin in sorted(origins, reverse=True):
             for value in sorted(slot.published):
                 count = slot.published[value].get(origin, 0)
                 if count:
                     records = self._take(origin, value, count, people, present, window)
-                    chosen.setdefault(value, []).extend((origin, record) for record in records)
+                    chosen.setdefault(value, []).extend(records)
+                    if origin != number:
+                        guests.setdefault(origin, []).extend(records)
         if sum(map(len, chosen.values())) < slot.size:
-            self._trim(chosen)
-        return self._mixed(number, chosen)
+            self._trim(number, chosen, guests)
+        return self._mixed(number, chosen, guests)
 
     def _take(
         self, origin: int, value: int, count: int, people: People, present: set[Hashable], window: Window
@@ -133,24 +136,22 @@ class Placement:
         ]
         return {people[record] for snapshot in later for record in snapshot.records.tolist()}
 
-    def _trim(self, chosen: dict[int, list[tuple[int, int]]]) -> None:
+    def _trim(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> None:
         """Put back the records by which a value is too common, those that came furthest first."""
         most = largest_level([len(records) for records in chosen.values()], self.l)
         for value, records in chosen.items():
             while len(records) > most:
-                origin, record = records.pop()
+                record = records.pop()
+                origin = next((origin for origin in guests if record in guests[origin]), number)
+                if origin != number:
+                    guests[origin].remove(record)
                 self.unplaced[origin][value].insert(0, record)
 
-    def _mixed(self, number: int, chosen: dict[int, list[tuple[int, int]]]) -> Placed:
+    def _mixed(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> Placed:
         """Chosen records as one array; guests are mixed with the slot's own records of their value."""
         counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
-        records = np.array([record for value in counts for _, record in chosen[value]], np.int64)
-        guests: dict[int, list[int]] = {}
-        for pairs in chosen.values():
-            for origin, record in pairs:
-                if origin != number:
-                    guests.setdefault(origin, []).append(record)
-        if guests:
+        records = np.array([record for value in counts for record in chosen[value]], np.int64)
+        if any(guests.values()):
             group = np.repeat(np.arange(len(counts)), list(counts.values()))
             records = records[self.chance.order(number, MIXING, group)]
         return Placed(records, counts, guests)
