@@ -115,19 +115,19 @@ def attack(
     _refuse([name for name, on in flags.items() if on], model)
     private = private_ledger(ledger, output)
     if model == "stream":
-        lines, found, drawn = _on_stream(release, private, knows, output.width, beside_plain=beside_plain)
+        lines, numbers, drawn = _on_stream(release, private, knows, output.width, beside_plain=beside_plain)
     elif model == "series":
         adversary = _of_series(values, tolerance, release, pattern=pattern)
-        lines, found, drawn = _on_series(release, private, adversary, output.width)
+        lines, numbers, drawn = _on_series(release, private, adversary, output.width)
     elif model == "patterns":
         _refuse_picture(picture, "patterns")
-        lines, found, drawn = _on_patterns(release, private, output.width, told=explain)
+        lines, numbers, drawn = _on_patterns(release, private, output.width, told=explain)
     else:
-        lines, found, drawn = _on_times(release, private, visits, tolerance, output.width)
+        lines, numbers, drawn = _on_times(release, private, visits, tolerance, output.width)
     if picture is not None:
         write_new(Path(picture), drawn())
-    risk = {name: found["after"][name] for name in ("worst", "mean")}
-    output.result("\n".join(lines), {"model": model, **risk, **found})
+    risk = {name: numbers["after"][name] for name in ("worst", "mean")}
+    output.result("\n".join(lines), {"model": model, **risk, **numbers})
     return 0
 
 
@@ -159,8 +159,8 @@ def _on_times(
     from timeveil.models.events.words.pictures import attack_picture
     from timeveil.models.events.words.results import attack_summary
 
-    known, within = 1 if visits is None else visits, "0" if tolerance is None else tolerance
-    breach = search(release, ledger, Adversary(visits=known, tolerance=_tolerance(within, release)))
+    knowledge, within = 1 if visits is None else visits, "0" if tolerance is None else tolerance
+    breach = search(release, ledger, Adversary(visits=knowledge, tolerance=_tolerance(within, release)))
     unit = release.manifest["time"]["unit"] or "second"
     lines = attack_summary(breach, release).lines(width)
     return lines, breach.as_dict(), lambda: attack_picture(breach, unit).svg()
@@ -189,9 +189,9 @@ def _on_stream(
             code="bad-parameter",
         )
     plain = search(*_by_the_paper(release, ledger), adversary)
-    found = {**breach.as_dict(), "plain": plain.as_dict()}
+    numbers = {**breach.as_dict(), "plain": plain.as_dict()}
     lines = attack_summary(breach, release, plain).lines(width)
-    return lines, found, lambda: method_picture(breach, plain).svg()
+    return lines, numbers, lambda: method_picture(breach, plain).svg()
 
 
 def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
@@ -244,16 +244,16 @@ def _of_series(
     with raising(error, on=ValueError):
         within = float("0" if tolerance is None else tolerance)
     instants, which = release.manifest["series"]["instants"], "all" if values is None else values
-    known: Any = {"all": "all", "none": None}.get(which, int(which) if which.isdecimal() else ())
-    if known == ():
-        known = listed([which], instants)
-    if known is None and tolerance is not None:
+    knowledge: Any = {"all": "all", "none": None}.get(which, int(which) if which.isdecimal() else ())
+    if knowledge == ():
+        knowledge = listed([which], instants)
+    if knowledge is None and tolerance is not None:
         raise ParameterError(
             "`--tolerance` is how far off known values may be, and with `--values none` there are none",
             hint="leave `--tolerance` out",
             code="bad-parameter",
         )
-    return SeriesAdversary(values=known, tolerance=within, pattern=pattern)
+    return SeriesAdversary(values=knowledge, tolerance=within, pattern=pattern)
 
 
 def _tolerance(text: str, release: Release) -> int:

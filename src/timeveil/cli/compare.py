@@ -62,13 +62,13 @@ def compare(
         return _told_damaged(names, folders, output)
     private = None if not ledger else _ledgers(ledger, names, output)
     with output.progress() as progress:
-        found = put(dict(zip(names, releases, strict=True)), private, progress=progress)
+        comparison = put(dict(zip(names, releases, strict=True)), private, progress=progress)
     if out is not None:
-        write_new(Path(out), comparison_picture(found).svg(), private=private is not None)
-    output.result("\n".join(comparison_lines(found, output.width)), found.as_dict())
+        write_new(Path(out), comparison_picture(comparison).svg(), private=private is not None)
+    output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
     if private is not None:
         output.say("Losses and chances were measured with the ledgers: keep these numbers to yourself.")
-    return 0 if found.holds else 1
+    return 0 if comparison.holds else 1
 
 
 def _opened(folders: Sequence[str]) -> list[Release] | None:
@@ -95,8 +95,8 @@ def _told_damaged(names: Sequence[str], folders: Sequence[str], output: Output) 
         for judgement in judgements
     )
     verdicts = tuple(judgement.verdict for judgement in judgements)
-    told = Comparison(tuple(names), models, verdicts, (), "assumed", (DAMAGED,))
-    output.result("\n".join(comparison_lines(told, output.width)), told.as_dict())
+    comparison = Comparison(tuple(names), models, verdicts, (), "assumed", (DAMAGED,))
+    output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
     return 1
 
 
@@ -119,9 +119,9 @@ def _named(folders: Sequence[str]) -> list[str]:
 
 
 def _refuse_twice(folders: Sequence[str]) -> None:
-    places = [Path(folder).resolve() for folder in folders]
-    for place, folder in enumerate(folders):
-        if places[place] in places[:place]:
+    paths = [Path(folder).resolve() for folder in folders]
+    for index, folder in enumerate(folders):
+        if paths[index] in paths[:index]:
             raise ParameterError(
                 f"`{folder}` is given twice", hint="name different release folders", code="bad-parameter"
             )

@@ -93,14 +93,14 @@ def _risk(run: Run) -> str:
     from timeveil.page.wording import people
     from timeveil.reading import read
 
-    found = profile(read(run.source, ROLES), K)
-    alone = found.as_it_stands.people_unique
+    numbers = profile(read(run.source, ROLES), K)
+    alone = numbers.as_it_stands.people_unique
     lines = [
         "A clinic wants to publish a year of exams:",
-        f"{found.rows:,} rows of {people(found.people)}, all made up. With the names left out, who knows",
+        f"{numbers.rows:,} rows of {people(numbers.people)}, all made up. With the names left out, who knows",
         f"a zip code and the time of a visit still finds {alone:,} of them. How coarse must time be?",
         "",
-        *(f"  {line}" for line in profile_lines(found, SHOWN)),
+        *(f"  {line}" for line in profile_lines(numbers, SHOWN)),
         "  ! counting rows instead of people would promise more than there is",
     ]
     return "\n".join(lines) + "\n\n"
@@ -130,8 +130,14 @@ def _attacked(breach: Breach, folder: Path) -> str:
 
     rows = [("candidates", "original", "", "release", "")]
     rows += [
-        (found.label, _bar(found.before), share(found.before), _bar(found.after), share(found.after))
-        for found in candidate_ranges(breach)
+        (
+            numbers.label,
+            _bar(numbers.before),
+            share(numbers.before),
+            _bar(numbers.after),
+            share(numbers.after),
+        )
+        for numbers in candidate_ranges(breach)
     ]
     lines = [
         "Attacked by someone who knows a zip code and the time of one visit; how many people fit:",

@@ -35,21 +35,21 @@ def granularities(
     from timeveil.cli.output import Output
     from timeveil.jobs.toml import calendar_file
 
-    own = [] if calendar is None else from_toml(calendar_file(Path(calendar)))
-    known = list({**CATALOGUE, **{g.name: g for g in own}}.values())
+    defined = [] if calendar is None else from_toml(calendar_file(Path(calendar)))
+    every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
     if graph is not None:
-        write_new(Path(graph), order_svg([g for g in known if g.clock in ("civil", "any")]))
-    order = Order(known)
+        write_new(Path(graph), order_svg([g for g in every if g.clock in ("civil", "any")]))
+    order = Order(every)
     data = [
         g.as_dict()
         | {"has_gaps": g.has_gaps, "directly_coarser": [h.name for h in order.directly_coarser(g)]}
-        for g in known
+        for g in every
     ]
-    Output(as_json=as_json, quiet=quiet).result("\n".join(listed(known, order)), {"granularities": data})
+    Output(as_json=as_json, quiet=quiet).result("\n".join(listed(every, order)), {"granularities": data})
     return 0
 
 
-def listed(known: list[Granularity], order: Order) -> list[str]:
+def listed(every: list[Granularity], order: Order) -> list[str]:
     """One line each."""
     from timeveil.page.wording import aligned
 
@@ -61,6 +61,6 @@ def listed(known: list[Granularity], order: Order) -> list[str]:
             "yes" if g.has_gaps else "",
             ", ".join(h.name for h in order.directly_coarser(g)),
         )
-        for g in known
+        for g in every
     ]
     return aligned(rows, left=4)

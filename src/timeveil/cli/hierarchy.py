@@ -86,8 +86,8 @@ def _as_csv(rule: Hierarchy, values: Any, *, numbers: bool) -> str:
     levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
     keys = values.cast(pa.float64()) if numbers else values.cast(pa.string())
     order: Sequence[int] = pc.array_sort_indices(keys).to_pylist()
-    own = values.cast(pa.string()).to_pylist()
+    texts = values.cast(pa.string()).to_pylist()
     target = io.StringIO()
     writer = csv.writer(target, delimiter=";", lineterminator="\n")
-    writer.writerows((own[place], *(level[place] for level in levels)) for place in order)
+    writer.writerows((texts[row], *(level[row] for level in levels)) for row in order)
     return target.getvalue()

@@ -34,7 +34,7 @@ def profile(**given: Any) -> int:
     chosen = {name: given[name] for name in _TAKEN if given[name] is not None}
     parameters = EventParameters(**chosen)
     definitions = parameters.definitions
-    own = None if definitions is None else from_toml(calendar_file(Path(definitions)))
+    defined = None if definitions is None else from_toml(calendar_file(Path(definitions)))
     columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
     roles = plain_roles({**columns, "drop": REST})
     try:
@@ -44,7 +44,7 @@ def profile(**given: Any) -> int:
             relation = read(given["source"], roles, zone=zone, unit=unit, nulls=nulls)
             refuse_empty(relation)
             progress("counting people", 0.5)
-            risk = look(relation, parameters.k, parameters.granularities, own)
+            risk = look(relation, parameters.k, parameters.granularities, defined)
     except TimeveilError as error:
         raise lists_hint(error, given) from None
     columns_known = [*roles.quasi_columns, given["time"]]

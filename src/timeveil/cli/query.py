@@ -166,9 +166,9 @@ def _of_rows(release: Release, between: tuple[str, str], where: list[str], outpu
     from timeveil.evidence.window import WindowCount
     from timeveil.judging.answer import answer
 
-    wanted = _conditions(where, release, output)
+    conditions = _conditions(where, release, output)
     low, high = (_bound(text, release) for text in between)
-    count = answer(release, WindowCount(between=(low, high), where=wanted))
+    count = answer(release, WindowCount(between=(low, high), where=conditions))
     of = "published" if release.manifest["model"] == "stream" else "original"
     data = {"value": count.value, "low": count.low, "high": count.high, "of": of}
     output.result(_rows_told(count, of, release.manifest["counts"].get("withheld", 0)), data)
@@ -202,7 +202,7 @@ def _bound(text: str, release: Release) -> str | int | None:
 
 
 def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:
-    wanted: dict[str, Any] = {}
+    conditions: dict[str, Any] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
     for text in texts:
@@ -216,9 +216,9 @@ def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, An
         low, dots, high = value.partition(OPEN)
         generalised = column in release.manifest.get("levels", {})
         if dots and not generalised:
-            wanted[column] = (low or None, high or None)
+            conditions[column] = (low or None, high or None)
             if types.get(column) == "string":
                 output.say(f"`{column}` holds text, so the range is compared letter by letter.")
         else:
-            wanted[column] = value or None
-    return wanted
+            conditions[column] = value or None
+    return conditions

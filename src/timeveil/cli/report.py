@@ -49,17 +49,17 @@ def report(
         _refuse(Path(out), Path(folder), private=ledger is not None)
     private = None if ledger is None else private_ledger(ledger, output)
     with output.progress() as progress:
-        found = make(folder, private, progress=progress)
+        filed = make(folder, private, progress=progress)
     if out is not None:
-        write_new(Path(out), found.html, private=private is not None)
-    output.result(str(found) if out is None else _written(found, out), found.as_dict())
+        write_new(Path(out), filed.html, private=private is not None)
+    output.result(str(filed) if out is None else _written(filed, out), filed.as_dict())
     if out is not None and private is not None:
         output.say(f"`{out}` tells what the release hides: keep it to yourself.")
-    return 0 if found.holds else VIOLATED
+    return 0 if filed.holds else VIOLATED
 
 
-def _written(found: Report, out: str) -> str:
-    return f"{out}: {found.kind} report written. {found.summary[0]}"
+def _written(filed: Report, out: str) -> str:
+    return f"{out}: {filed.kind} report written. {filed.summary[0]}"
 
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:

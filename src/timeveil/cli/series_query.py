@@ -90,16 +90,16 @@ def _shape(asked: Asked, instants: Sequence[str]) -> PatternRange | PatternSimil
         raise _wrong(
             "--tolerance is given without --like", "say what shapes are compared with: --like 1,2,4,3"
         )
-    wanted: dict[Any, Range] = {}
+    differences: dict[Any, Range] = {}
     for text in asked.differences:
         names, span = _parts(text, "--difference", "h08,h20=:-1")
-        wanted[_pair(names, instants)] = span
-    if asked.features is not None and asked.ranges and not wanted:
+        differences[_pair(names, instants)] = span
+    if asked.features is not None and asked.ranges and not differences:
         raise _wrong(
             "--features is given without --difference or --like",
             "leave it out, or ask for shapes, too: --difference h08,h20=:-1",
         )
-    return PatternRange(wanted, features) if wanted else None
+    return PatternRange(differences, features) if differences else None
 
 
 def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
@@ -134,10 +134,10 @@ def _end(text: str, error: ParameterError) -> float | None:
 
 def _pair(names: str, instants: Sequence[str]) -> Any:
     """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
-    places = [found.start() for found in re.finditer(",", names)]
-    pairs = [(names[:place].strip(), names[place + 1 :].strip()) for place in places]
-    known = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
-    return [*known, *pairs, names][0]
+    commas = [comma.start() for comma in re.finditer(",", names)]
+    pairs = [(names[:comma].strip(), names[comma + 1 :].strip()) for comma in commas]
+    existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
+    return [*existing, *pairs, names][0]
 
 
 def _numbers(text: str) -> list[float]:

@@ -29,30 +29,30 @@ def stream_status(
     from timeveil.cli.output import Output
     from timeveil.service import status
 
-    found = status(Path(state))
-    Output(as_json=as_json, quiet=quiet).result("\n".join(_told(state, found)), found.as_dict())
+    progress = status(Path(state))
+    Output(as_json=as_json, quiet=quiet).result("\n".join(_told(state, progress)), progress.as_dict())
     return 0
 
 
-def _told(state: str, found: Status) -> list[str]:
+def _told(state: str, progress: Status) -> list[str]:
     from timeveil.page.wording import aligned, counted
 
-    lines = [f"{state} -> {counted(len(found.streams), 'stream')}{', closed' if found.closed else ''}"]
+    lines = [f"{state} -> {counted(len(progress.streams), 'stream')}{', closed' if progress.closed else ''}"]
     files = {
-        "taken": found.files_taken,
-        "of these changed since": found.files_changed,
-        "copies of one taken": found.files_copies,
-        "in quarantine": found.files_quarantined,
+        "taken": progress.files_taken,
+        "of these changed since": progress.files_changed,
+        "copies of one taken": progress.files_copies,
+        "in quarantine": progress.files_quarantined,
     }
-    said = ", ".join(f"{number:,} {what}" for what, number in files.items() if number)
-    lines.append(f"files: {said or 'none taken'}")
-    if found.slots_to_write:
-        lines.append(f"{counted(found.slots_to_write, 'slot')} final, not yet in place")
-    if found.streams:
-        lines += ["", *aligned([_HEAD, *map(_row, found.streams)])]
-    for warning in found.warnings:
+    listing = ", ".join(f"{number:,} {what}" for what, number in files.items() if number)
+    lines.append(f"files: {listing or 'none taken'}")
+    if progress.slots_to_write:
+        lines.append(f"{counted(progress.slots_to_write, 'slot')} final, not yet in place")
+    if progress.streams:
+        lines += ["", *aligned([_HEAD, *map(_row, progress.streams)])]
+    for warning in progress.warnings:
         lines += ["", f"warning: {warning}"]
-    error = found.last_error
+    error = progress.last_error
     if error is not None:
         lines += ["", f"last error, {error['at']}: {error['message']}", f"hint: {error['hint']}"]
     return lines

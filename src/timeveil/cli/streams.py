@@ -20,9 +20,9 @@ def begin() -> None:
     _written.clear()
 
 
-def note_written(*places: str | Path) -> None:
+def note_written(*paths: str | Path) -> None:
     """These files or folders are there now, whole."""
-    _written.extend(str(place) for place in places)
+    _written.extend(str(path) for path in paths)
 
 
 def what_was_written() -> str:
@@ -37,7 +37,7 @@ def what_was_written() -> str:
     """
     if not _written:
         return "nothing was written"
-    names = [f"`{place}`" for place in _written]
+    names = [f"`{path}`" for path in _written]
     return f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} written"
 
 

@@ -25,7 +25,7 @@ def usage_error(cause: Any, commands: Sequence[str], asked: Sequence[str]) -> Pa
 
 def _worded(cause: Any, commands: Sequence[str], context: Any) -> tuple[str, str | None]:
     kind, name = type(cause).__name__, _name(getattr(cause, "param", None))
-    said = _sentence(cause.format_message())
+    sentence = _sentence(cause.format_message())
     match kind:
         case "MissingParameter":
             return f"{name} is missing", None
@@ -35,12 +35,12 @@ def _worded(cause: Any, commands: Sequence[str], context: Any) -> tuple[str, str
             near = _near(cause.option_name, _options(context))
             hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
             return f"there is no option `{cause.option_name}`", hint
-    found = re.match(r"no such command '(.*?)'", said)
-    if found:
-        near = _near(found[1], commands)
+    unknown = re.match(r"no such command '(.*?)'", sentence)
+    if unknown:
+        near = _near(unknown[1], commands)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
-        return f"there is no command `{found[1]}`", hint
-    return said, None
+        return f"there is no command `{unknown[1]}`", hint
+    return sentence, None
 
 
 def _removal(cause: Any, context: Any) -> ParameterError | None:
@@ -90,8 +90,8 @@ def _near(asked: str, known: Sequence[str]) -> list[str]:
     >>> _near("--grain", ["--granularity", "--gaps", "--engine"])
     ['--granularity']
     """
-    alike = [name for name in known if len(asked) > 4 and name.startswith(asked[:5])]
-    return alike or get_close_matches(asked, known, n=2)
+    similar = [name for name in known if len(asked) > 4 and name.startswith(asked[:5])]
+    return similar or get_close_matches(asked, known, n=2)
 
 
 def _sentence(text: str) -> str:

@@ -48,23 +48,23 @@ def plan_from(source: str, options: Mapping[str, Any]) -> Plan:
 
     A saved job states everything; numbers to try may replace its own.
     """
-    given = {name: options[name] for name in explorable() if is_given(options.get(name))}
+    values = {name: options[name] for name in explorable() if is_given(options.get(name))}
     columns = {name: options[name] for name in Columns.table() if options.get(name)}
     if options.get("drop_rest"):
         columns["drop"] = REST
-    numbers = {name: _settings(name, given[name]) for name in SWEPT if name in given}
+    numbers = {name: _settings(name, values[name]) for name in SWEPT if name in values}
     if source.endswith(".toml"):
-        for name in [*columns, *(name for name in given if name not in SWEPT)]:
+        for name in [*columns, *(name for name in values if name not in SWEPT)]:
             raise ParameterError(
                 f"`{name}` is stated by the saved job",
                 hint="change it in the job; on the command line give the number to try, such as {k=2..50}",
                 code="bad-parameter",
             )
         return _plan_of_job(read_job(Path(source)), numbers)
-    table = _table(source, columns, given)
-    _check(table, columns, given)
+    table = _table(source, columns, values)
+    _check(table, columns, values)
     roles, _ = roles_from(table, source, columns)
-    run = Run(table, source, roles, {**given, **numbers}, out="")
+    run = Run(table, source, roles, {**values, **numbers}, out="")
     return Plan(table.model, source_of(run), roles, run.values)
 
 

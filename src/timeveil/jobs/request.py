@@ -25,8 +25,8 @@ RULES = ("intervals:", "prefixes:", "suppression")
 
 def tables() -> dict[str, type[Parameters]]:
     """The publishing commands, each with its table of parameters."""
-    found = [part(model, "parameters").PARAMETERS for model in FOLDERS]
-    return {table.command: table for table in found}
+    declared_tables = [part(model, "parameters").PARAMETERS for model in FOLDERS]
+    return {table.command: table for table in declared_tables}
 
 
 def service_table(table: type[Parameters]) -> dict[str, Parameter]:
@@ -116,7 +116,7 @@ def read_job(path: Path) -> Run:
             f"`command` in `{path.name}` is not a command that can be saved",
             f"use one of {', '.join(tables())}",
         )
-    own = keys.pop("granularity", None) if table.model == "time" else None
+    definitions = keys.pop("granularity", None) if table.model == "time" else None
     lines = {declared.key: declared for declared in table.table().values()}
     lines |= {name: Columns.table()[name] for name in (*table.needs, *table.roles)}
     lines |= Files.table() | service_table(table)
@@ -130,8 +130,8 @@ def read_job(path: Path) -> Run:
     checked = {
         key: _checked(lines[key], value) for key, value in keys.items() if key in lines and value != []
     }
-    if own is not None:
-        _take_own_calendar(path, own, checked)
+    if definitions is not None:
+        _take_own_calendar(path, definitions, checked)
     return _run_of_job(path, table, keys["in"], checked)
 
 
@@ -189,9 +189,11 @@ def _refuse_unknown(path: Path, table: type[Parameters], keys: list[str], known:
             raise _bad_job(f"`{path.name}` has an unknown key `{key}`", hint)
 
 
-def _take_own_calendar(path: Path, own: Any, checked: dict[str, Any]) -> None:
+def _take_own_calendar(path: Path, definitions: Any, checked: dict[str, Any]) -> None:
     """Granularities that the job file itself defines."""
-    if not isinstance(own, dict) or not all(isinstance(entry, dict) for entry in own.values()):
+    if not isinstance(definitions, dict) or not all(
+        isinstance(entry, dict) for entry in definitions.values()
+    ):
         raise _bad_job(
             f"`granularity` in `{path.name}` is not a table of definitions",
             "name those that may be chosen with granularities = [...]; [granularity.<name>] defines one",

@@ -51,14 +51,14 @@ def _not_toml(name: str, why: str) -> ParameterError:
 
 def granularity_tables(path: Path) -> dict[str, Any]:
     """The `[granularity.<name>]` tables of a file."""
-    found = load_toml(path).get("granularity", {})
-    if not isinstance(found, dict) or not found:
+    definitions = load_toml(path).get("granularity", {})
+    if not isinstance(definitions, dict) or not definitions:
         raise ParameterError(
             f"`{path.name}` defines no granularity",
             hint="write a table such as [granularity.fortnight] with its keys",
             code="bad-calendar",
         )
-    return found
+    return definitions
 
 
 def calendar_file(path: Path) -> dict[str, Any]:

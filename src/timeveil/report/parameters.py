@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from timeveil.domain.release import Release
+from timeveil.errors import spell
 from timeveil.models import part
 from timeveil.page.markdown import Table
 from timeveil.page.wording import counted, name
@@ -21,7 +22,7 @@ _EARLIER = {
 def meanings(model: str) -> dict[str, str]:
     """What each parameter of a model means."""
     table = part(model, "parameters").PARAMETERS.table()
-    return {**_EARLIER, **{name: declared.meaning for name, declared in table.items()}}
+    return {**_EARLIER, **{name: spell(declared.meaning) for name, declared in table.items()}}
 
 
 def parameter_table(release: Release) -> Table:
