@@ -36,7 +36,7 @@ class Line:
         numbers = [cell for cell in self.cells if isinstance(cell, int | float)]
         if not self.ranked or len(numbers) < len(self.cells) or max(numbers) == min(numbers):
             return ()
-        return tuple(place for place, cell in enumerate(self.cells) if cell == min(numbers))
+        return tuple(column for column, cell in enumerate(self.cells) if cell == min(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class Comparison:
 
     def best_in(self, name: str) -> tuple[str, ...]:
         """The lines on which one release is best, or among the best."""
-        place = self.names.index(name)
-        return tuple(line.name for line in self.lines if place in line.best)
+        column = self.names.index(name)
+        return tuple(line.name for line in self.lines if column in line.best)
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as data."""
@@ -82,5 +82,5 @@ class Comparison:
         }
 
     def _line(self, line: Line) -> dict[str, Any]:
-        best = [self.names[place] for place in line.best]
+        best = [self.names[column] for column in line.best]
         return {"part": line.part, "name": line.name, "cells": list(line.cells), "best": best}

@@ -70,7 +70,7 @@ def compare(
     private = None if ledgers is None else _ordered(ledgers, names)
     _refuse_twice(names, opened)
     verdicts = tuple(
-        verify(release, None if private is None else private[place]) for place, release in enumerate(opened)
+        verify(release, None if private is None else private[number]) for number, release in enumerate(opened)
     )
     if private is None:
         summaries = [from_folder(release) for release in opened]
@@ -135,8 +135,8 @@ def _judged(
     """Measure and attack each, also by someone who knows the true slot if all promise something about it."""
     slot = all(_promises_slot(release) for release in releases)
     summaries = []
-    for place, (name, release, ledger) in enumerate(zip(names, releases, ledgers, strict=True)):
-        doing = _part(progress, name, place, len(names))
+    for number, (name, release, ledger) in enumerate(zip(names, releases, ledgers, strict=True)):
+        doing = _part(progress, name, number, len(names))
         try:
             require_matching_ledger(release, ledger)
             summaries.append(from_judges(release, ledger, doing, true_slot=slot))

@@ -339,8 +339,8 @@ class Parameters:
 
 def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any]) -> Parameter:
     alternatives = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    (kept,) = [a for a in alternatives if a is not NoneType] if len(alternatives) <= 2 else [Any]
-    origin = get_origin(kept) or kept
+    (kind_hint,) = [a for a in alternatives if a is not NoneType] if len(alternatives) <= 2 else [Any]
+    origin = get_origin(kind_hint) or kind_hint
     kinds: dict[Any, Kind] = {
         int: "whole",
         float: "number",
@@ -351,7 +351,7 @@ def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any])
         list: "list",
         Mapping: "mapping",
     }
-    choices = get_args(kept) if origin is Literal else ()
+    choices = get_args(kind_hint) if origin is Literal else ()
     optional = NoneType in alternatives
     kind = kinds.get(origin, "any")
     default = REQUIRED if default is MISSING else default

@@ -83,8 +83,8 @@ def explore(
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
     ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})
     >>> roles = Roles(respondent="who", time="when")
-    >>> found = explore(generalize_time, visits, roles, k=[2, 3, 9], suppress=0.2)
-    >>> [setting.facts.get("granularity") for setting in found.settings]
+    >>> results = explore(generalize_time, visits, roles, k=[2, 3, 9], suppress=0.2)
+    >>> [setting.facts.get("granularity") for setting in results.settings]
     ['week', 'quarter', None]
     """
     model = _model(method)
@@ -96,8 +96,8 @@ def explore(
     threads = _threads(workers, len(settings))
     fixed = {"seed": 0, **options} if model == "stream" else options
     task = _Task(method, _loaded(table, roles, options), roles, fixed, name, outsider, *by)
-    found = _all(task, settings, threads, progress)
-    return Exploration(model, name, found, *by, outsider.as_dict(), max_loss, max_risk)
+    results = _all(task, settings, threads, progress)
+    return Exploration(model, name, results, *by, outsider.as_dict(), max_loss, max_risk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +195,12 @@ def _settled(
 
 
 def _model(method: Method) -> str:
-    for model, known in METHODS.items():
-        if method is known:
+    for model, candidate in METHODS.items():
+        if method is candidate:
             return model
     raise _bad(
         "`method` cannot be explored",
-        f"give one of {', '.join(known.__name__ for known in METHODS.values())}",
+        f"give one of {', '.join(candidate.__name__ for candidate in METHODS.values())}",
     )
 
 

@@ -91,7 +91,7 @@ def _range(name: str, text: str) -> list[float]:
     inner = _round_numbers(low, high, integral=integral)
     most = _FEW - 2
     if len(inner) > most:
-        inner = [inner[round(place * (len(inner) - 1) / (most - 1))] for place in range(most)]
+        inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
     return [low, *inner, high]
 
 

@@ -71,14 +71,14 @@ def combine(parts: list[tuple[Codes, int]], rows: int) -> tuple[Codes, int]:
 
 
 def _compact(code: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
-    distinct, place = np.unique(code, return_inverse=True)
-    return place, len(distinct)
+    distinct, codes_of = np.unique(code, return_inverse=True)
+    return codes_of, len(distinct)
 
 
 def publish_values(values: pa.Array, level: pa.Table) -> pa.Array:
     """What a level publishes for each value."""
-    place = pc.index_in(values, level["value"].combine_chunks(), skip_nulls=False)
-    return level["published"].combine_chunks().take(place)
+    index = pc.index_in(values, level["value"].combine_chunks(), skip_nulls=False)
+    return level["published"].combine_chunks().take(index)
 
 
 def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
@@ -96,9 +96,9 @@ def _of_values_that_occur(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
     used = np.bincount(encoded.indices.drop_null().to_numpy(zero_copy_only=False), minlength=size) > 0
     if used.all():
         return encoded
-    place = pa.array(np.cumsum(used) - 1, pa.int32())
+    number = pa.array(np.cumsum(used) - 1, pa.int32())
     return pa.DictionaryArray.from_arrays(
-        place.take(encoded.indices), encoded.dictionary.filter(pa.array(used))
+        number.take(encoded.indices), encoded.dictionary.filter(pa.array(used))
     )
 
 

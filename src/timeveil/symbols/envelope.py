@@ -53,11 +53,11 @@ def _down(values: Numbers, digits: int) -> Numbers:
     """The nearest number of few digits that is not above; the value itself where there is none."""
     size = np.abs(values)
     usual = (size > _POWERS[-_MOST]) & (size < _POWERS[_MOST])
-    place = np.floor(np.log10(np.where(usual, size, 1.0))).astype(np.int64)
-    place += (size >= _POWERS[place + 1]).astype(np.int64) - (
-        size < _POWERS[place]
+    magnitude = np.floor(np.log10(np.where(usual, size, 1.0))).astype(np.int64)
+    magnitude += (size >= _POWERS[magnitude + 1]).astype(np.int64) - (
+        size < _POWERS[magnitude]
     )  # a logarithm is not exact
-    exponent = place - (digits - 1)
+    exponent = magnitude - (digits - 1)
     # of whole numbers and exact powers of ten a quotient or a product is the double nearest to the decimal
     usual &= (np.abs(exponent) <= _MOST) & (digits <= _MOST_DIGITS)
     exponent = np.where(usual, exponent, 0)

@@ -119,7 +119,7 @@ def from_letters(text: str) -> NDArray[np.uint8]:
     return np.array([_PLACE[letter] for letter in text], dtype=np.uint8)
 
 
-_PLACE = {letter: place for place, letter in enumerate(LETTERS)}
+_PLACE = {letter: number for number, letter in enumerate(LETTERS)}
 
 
 def power_of_two(low: Numbers, high: Numbers) -> Numbers:

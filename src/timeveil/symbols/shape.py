@@ -44,9 +44,9 @@ def pattern_distance(one: ArrayLike, other: ArrayLike) -> Numbers:
     >>> pattern_distance([[4.0, 4.0], [4.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]).tolist()
     [0.0, 1.0]
     """
-    mine, theirs = unit_shapes(one), unit_shapes(other)
-    distance: Numbers = np.square(mine - theirs).sum(axis=-1) / 2
-    flat = ~mine.any(axis=-1) ^ ~theirs.any(axis=-1)
+    shapes, other_shapes = unit_shapes(one), unit_shapes(other)
+    distance: Numbers = np.square(shapes - other_shapes).sum(axis=-1) / 2
+    flat = ~shapes.any(axis=-1) ^ ~other_shapes.any(axis=-1)
     return np.where(flat, 1.0, distance)
 
 

@@ -53,13 +53,13 @@ def diversified(
         values = _numbers(name, attributes[name])
         rows = _too_many(values, cell, l, chance)
         if len(rows):
-            known = np.unique(values[cell >= 0])
-            _refuse_few(name, len(known), l)
-            new = _moved(np.searchsorted(known, values), cell, rows, l, chance)
+            distinct = np.unique(values[cell >= 0])
+            _refuse_few(name, len(distinct), l)
+            new = _moved(np.searchsorted(distinct, values), cell, rows, l, chance)
             lender = np.arange(len(values))
-            lender[rows] = _lenders(values, known[new], cell, chance)
-            place = attributes.column_names.index(name)
-            attributes = attributes.set_column(place, name, attributes[name].take(pa.array(lender)))
+            lender[rows] = _lenders(values, distinct[new], cell, chance)
+            column = attributes.column_names.index(name)
+            attributes = attributes.set_column(column, name, attributes[name].take(pa.array(lender)))
             changed[name] = len(rows)
     return attributes, changed
 
@@ -82,19 +82,19 @@ def _refuse_few(name: str, different: int, l: int) -> None:
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    found = None
+    parsed = None
     try:
-        found = numbers(name, column)
+        parsed = numbers(name, column)
     except InputError as error:
         if error.facts.get("long"):
             raise
-    if found is None:
+    if parsed is None:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
             hint="leave l out and raise p, or drop the column",
             code="bad-parameter",
         )
-    lacking = int(np.count_nonzero(found.missing)) + found.not_finite
+    lacking = int(np.count_nonzero(parsed.missing)) + parsed.not_finite
     if lacking:
         raise InputError(
             f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all",
@@ -102,7 +102,7 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
             code="nulls",
             facts={"column": name, "count": lacking},
         )
-    return found.values
+    return parsed.values
 
 
 def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:
@@ -115,9 +115,9 @@ def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.rand
     where, what = cell[order], values[order]
     first = np.concatenate([[True], (where[1:] != where[:-1]) | (what[1:] != what[:-1])])
     starts = np.flatnonzero(first)
-    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     allowed = np.bincount(where)[where] // l
-    return order[place >= allowed]
+    return order[rank >= allowed]
 
 
 def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:
@@ -128,7 +128,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     size = int(rank[cell >= 0].max()) + 1
     sizes = np.bincount(cell[cell >= 0])
     staying = np.setdiff1d(np.flatnonzero(cell >= 0), rows)
-    taken, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
+    used, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
     new, open_rows = np.full(len(rows), -1, np.int64), np.arange(len(rows))
     reach = max(2 * l, int(np.ceil(NEAR * size)))
     for attempt in range(_TRIES):
@@ -136,10 +136,10 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
         drawn = rank[rows[open_rows]] + chance.integers(-reach, reach + 1, len(open_rows))
         inside = (drawn >= 0) & (drawn < size)
         key = where * size + np.where(inside, drawn, 0)
-        good = inside & (_often(taken, often, key) + _place(np.where(inside, key, -1)) < sizes[where] // l)
+        good = inside & (_often(used, often, key) + _place(np.where(inside, key, -1)) < sizes[where] // l)
         new[open_rows[good]] = drawn[good]
-        both = np.concatenate([np.repeat(taken, often), key[good]])
-        taken, often = np.unique(both, return_counts=True)
+        keys = np.concatenate([np.repeat(used, often), key[good]])
+        used, often = np.unique(keys, return_counts=True)
         open_rows = open_rows[~good]
         if len(open_rows) == 0:
             return new
@@ -163,9 +163,9 @@ def _place(key: Labels) -> Labels:
     """How many equal keys stand before each."""
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-2))
-    place = np.empty(len(key), np.int64)
-    place[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
-    return place
+    rank = np.empty(len(key), np.int64)
+    rank[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
+    return rank
 
 
 def _lenders(

@@ -186,11 +186,11 @@ class Scores:
 
     def candidates(self, leaves: Labels, tries: int, slack: float) -> tuple[Labels, Labels, Floats]:
         """The best swaps of every series within its leaf: its seat, the other, and the expected change."""
-        others, shapes = self._others[leaves], self.seats.shapes[leaves]
+        rest_shape, shapes = self._others[leaves], self.seats.shapes[leaves]
         # |V - s + t| of every seat with the shape t of every other: the shape that is preserved after a swap
-        after = others @ shapes.transpose(0, 2, 1)
+        after = rest_shape @ shapes.transpose(0, 2, 1)
         after *= 2
-        after += np.einsum("sij,sij->si", others, others)[:, :, None]
+        after += np.einsum("sij,sij->si", rest_shape, rest_shape)[:, :, None]
         after += np.einsum("sij,sij->si", shapes, shapes)[:, None, :]
         np.sqrt(np.maximum(after, 0, out=after), out=after)
         subgroup = self.seats.subgroup[leaves]
@@ -247,14 +247,14 @@ def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
     reached = values == lowest
     alone = (np.add.reduceat(reached, bounds[:-1], dtype=np.int32) == 1)[run]
     next_lowest = np.minimum.reduceat(np.where(reached, np.inf, values), bounds[:-1])[run]
-    others: Floats = np.where(reached & alone, next_lowest, lowest).astype(values.dtype)
-    return others
+    remaining: Floats = np.where(reached & alone, next_lowest, lowest).astype(values.dtype)
+    return remaining
 
 
 def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
     """Where the `count` least numbers along the last axis are, and the numbers."""
-    place = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
-    return place, np.take_along_axis(numbers, place, axis=-1)
+    index = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
+    return index, np.take_along_axis(numbers, index, axis=-1)
 
 
 def _lengths(vectors: Floats) -> Floats:
