@@ -13,8 +13,8 @@ from timeveil.page.wording import counted, name
 
 _MOST_NAMES = 6
 _EARLIER = {
-    "adoption": "Whether a series may move to any cell with its own pattern (versions before 0.2).",
-    "exact": "Whether groups are formed as in the paper (versions before 0.2).",
+    "adoption": "Whether a series may move to any cell with its own pattern; set by earlier versions.",
+    "exact": "Whether groups are formed as in the paper; set by earlier versions.",
 }
 """Parameters that only releases of earlier versions state."""
 
