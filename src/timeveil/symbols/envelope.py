@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 _MOST, _MOST_DIGITS = 22, 15
-"""Powers of ten up to this one, and all numbers of so many digits, are doubles without rounding."""
+"""Powers of ten up to this one, and all numbers of this many digits, are doubles without rounding."""
 _POWERS = np.array([float(f"1e{n}") for n in (*range(_MOST + 2), *range(-_MOST - 1, 0))])
-"""Powers of ten by exponent; the negative ones stand at the end, where negative places look."""
+"""Powers of ten by exponent; the negative ones are at the end, where negative indices point."""
 
 
 def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
@@ -50,7 +50,7 @@ def rounded_outward(low: Numbers, high: Numbers, digits: int) -> tuple[Numbers, 
 
 
 def _down(values: Numbers, digits: int) -> Numbers:
-    """The nearest number of few digits that is not above; the value itself where there is none."""
+    """The nearest number of few digits that is not above; the value itself if there is no such number."""
     size = np.abs(values)
     usual = (size > _POWERS[-_MOST]) & (size < _POWERS[_MOST])
     magnitude = np.floor(np.log10(np.where(usual, size, 1.0))).astype(np.int64)

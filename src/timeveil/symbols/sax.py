@@ -1,7 +1,7 @@
 """Patterns: one symbol per instant, by equally likely cells of the normal curve (Shou et al. 2013, §5.1).
 
 A series is brought to mean 0 and deviation 1; at level L the real line is cut into L cells of equal
-probability, and an instant's symbol is the number of the cell its value lies in. With `u = Phi(z)` at hand
+probability, and an instant's symbol is the number of the cell that holds its value. With `u = Phi(z)` at hand
 the symbol at any level is `floor(L * u)`: a level costs one multiplication. Levels do not nest.
 
 Where we depart from the print
@@ -44,7 +44,7 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
 
 
 def positions(z: ArrayLike) -> Numbers:
-    """Where on the normal curve each value stands: the share of the curve below it, strictly between 0 and 1.
+    """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1.
 
     >>> [round(float(u), 6) for u in positions([0.0, 1.96])]
     [0.5, 0.975002]
@@ -81,7 +81,7 @@ def breakpoints(level: int) -> Numbers:
 
 
 def cell(symbol: int, level: int) -> tuple[float, float]:
-    """The lowest and highest z-normalised value a symbol stands for; infinite at the ends.
+    """The lowest and highest z-normalised value that a symbol covers; infinite at the ends.
 
     >>> cell(0, 2)
     (-inf, 0.0)
@@ -116,10 +116,10 @@ def from_letters(text: str) -> NDArray[np.uint8]:
     >>> from_letters("azA").tolist()
     [0, 25, 26]
     """
-    return np.array([_PLACE[letter] for letter in text], dtype=np.uint8)
+    return np.array([_SYMBOLS[letter] for letter in text], dtype=np.uint8)
 
 
-_PLACE = {letter: number for number, letter in enumerate(LETTERS)}
+_SYMBOLS = {letter: symbol for symbol, letter in enumerate(LETTERS)}
 
 
 def power_of_two(low: Numbers, high: Numbers) -> Numbers:
@@ -134,7 +134,7 @@ def power_of_two(low: Numbers, high: Numbers) -> Numbers:
 
 
 def above_lowest(rows: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    """How far each value lies above the lowest of its row, in a unit that lets no square overflow.
+    """How far each value is above the lowest of its row, in a unit that lets no square overflow.
 
     Near values have exact differences: a small spread far from 0 keeps all of its digits.
 

@@ -35,7 +35,7 @@ def unit_shapes(matrix: ArrayLike) -> Numbers:
     return shapes
 
 
-def pattern_distance(one: ArrayLike, other: ArrayLike) -> Numbers:
+def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
     """How far each row of one matrix is from that of another in shape, between 0 and 2.
 
     >>> rising = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
@@ -44,9 +44,9 @@ def pattern_distance(one: ArrayLike, other: ArrayLike) -> Numbers:
     >>> pattern_distance([[4.0, 4.0], [4.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]).tolist()
     [0.0, 1.0]
     """
-    shapes, other_shapes = unit_shapes(one), unit_shapes(other)
-    distance: Numbers = np.square(shapes - other_shapes).sum(axis=-1) / 2
-    flat = ~shapes.any(axis=-1) ^ ~other_shapes.any(axis=-1)
+    first, second = unit_shapes(matrix), unit_shapes(other)
+    distance: Numbers = np.square(first - second).sum(axis=-1) / 2
+    flat = ~first.any(axis=-1) ^ ~second.any(axis=-1)
     return np.where(flat, 1.0, distance)
 
 

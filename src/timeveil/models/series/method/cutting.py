@@ -70,7 +70,7 @@ def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Label
 def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
     """The series of each label in parts of [minimum, 2 * minimum) near ones, as new labels; -1 stays.
 
-    A balanced k-d cut stands in for the top-down search of the paper, of the values as they are or on their
+    A balanced k-d cut replaces the top-down search of the paper, of the values as they are or on their
     principal axes, whichever loses less.
 
     >>> presplit(np.array([[0.0], [9.0], [1.0], [8.0]]), np.zeros(4, np.int64), 2).tolist()

@@ -1,13 +1,13 @@
 """Different sensitive values for those who share envelope and pattern (Shou et al. 2013, §5.4).
 
 Envelopes and patterns hide whom a row is about; a sensitive value that all rows of a cell have gives
-everybody in it away all the same. In every cell no value may stand in more than one row in l; of a value that
-stands in more, some rows, chosen at random, get another one that is near in rank and not yet too often there.
+everybody in it away all the same. In every cell no value may be in more than one row in l; of a value that
+is in more, some rows, chosen at random, get another one that is near in rank and not yet too frequent there.
 
 Where we depart from the print
     A cell is a group and a pattern, with its level; the paper means the same by PS(r).
-    A new value is one that somebody in the column has, copied as it is written. The paper draws one that
-    nobody has, close by: that stands out, and rounding brings back what it was. The frequency that the paper
+    A new value is one that occurs in the column, copied as it is written. The paper draws one that nobody
+    has, close by: that is conspicuous, and rounding brings back what it was. The frequency that the paper
     wants to keep low is counted instead.
     Near is in rank: next to a common zero, the smallest amounts that occur.
     Categories have no neighbourhood, so they are refused, and so are numbers with few different values.
@@ -29,7 +29,7 @@ from timeveil.reading.numbers import numbers
 NEAR = 0.05
 """How far a value may be moved at first: the share of the column's different values, up and down."""
 FEW, TIMES = 4, 2
-"""With fewer different values than this, or than so many times l, a column behaves like categories.
+"""With fewer different values than this, or than this many times l, a column behaves like categories.
 
 A cell of n rows needs n / floor(n / l) different values, which is below 2 l."""
 _TRIES = 200
@@ -45,7 +45,7 @@ def diversified(
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
 
     `cell` numbers cells of at least l rows; rows in none, -1, stay as they are and lend nothing. Without a
-    seed nobody can do the same draws again.
+    seed nobody can repeat the draws.
     """
     chance = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     changed = {}
@@ -53,13 +53,13 @@ def diversified(
         values = _numbers(name, attributes[name])
         rows = _too_many(values, cell, l, chance)
         if len(rows):
-            distinct = np.unique(values[cell >= 0])
-            _refuse_few(name, len(distinct), l)
-            new = _moved(np.searchsorted(distinct, values), cell, rows, l, chance)
+            occurring = np.unique(values[cell >= 0])
+            _refuse_few(name, len(occurring), l)
+            new = _moved(np.searchsorted(occurring, values), cell, rows, l, chance)
             lender = np.arange(len(values))
-            lender[rows] = _lenders(values, distinct[new], cell, chance)
-            column = attributes.column_names.index(name)
-            attributes = attributes.set_column(column, name, attributes[name].take(pa.array(lender)))
+            lender[rows] = _lenders(values, occurring[new], cell, chance)
+            index = attributes.column_names.index(name)
+            attributes = attributes.set_column(index, name, attributes[name].take(pa.array(lender)))
             changed[name] = len(rows)
     return attributes, changed
 
@@ -75,34 +75,34 @@ def _refuse_few(name: str, different: int, l: int) -> None:
         raise ParameterError(
             f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
             "it behaves like categories, and a value moved a little would be another category",
-            hint="leave l out and raise p, or drop the column",
+            hint="leave {l} out and raise {p}, or drop the column",
             code="bad-parameter",
             facts={"column": name, "different": different},
         )
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    parsed = None
+    read = None
     try:
-        parsed = numbers(name, column)
+        read = numbers(name, column)
     except InputError as error:
         if error.facts.get("long"):
             raise
-    if parsed is None:
+    if read is None:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
-            hint="leave l out and raise p, or drop the column",
+            hint="leave {l} out and raise {p}, or drop the column",
             code="bad-parameter",
         )
-    lacking = int(np.count_nonzero(parsed.missing)) + parsed.not_finite
+    lacking = int(np.count_nonzero(read.missing)) + read.not_finite
     if lacking:
         raise InputError(
             f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all",
-            hint="fill them in, or leave l out",
+            hint="fill them in, or leave {l} out",
             code="nulls",
             facts={"column": name, "count": lacking},
         )
-    return parsed.values
+    return read.values
 
 
 def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:
@@ -115,9 +115,9 @@ def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.rand
     where, what = cell[order], values[order]
     first = np.concatenate([[True], (where[1:] != where[:-1]) | (what[1:] != what[:-1])])
     starts = np.flatnonzero(first)
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    earlier = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     allowed = np.bincount(where)[where] // l
-    return order[rank >= allowed]
+    return order[earlier >= allowed]
 
 
 def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:
@@ -136,10 +136,12 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
         drawn = rank[rows[open_rows]] + chance.integers(-reach, reach + 1, len(open_rows))
         inside = (drawn >= 0) & (drawn < size)
         key = where * size + np.where(inside, drawn, 0)
-        good = inside & (_often(used, often, key) + _place(np.where(inside, key, -1)) < sizes[where] // l)
+        good = inside & (
+            _often(used, often, key) + _equal_before(np.where(inside, key, -1)) < sizes[where] // l
+        )
         new[open_rows[good]] = drawn[good]
-        keys = np.concatenate([np.repeat(used, often), key[good]])
-        used, often = np.unique(keys, return_counts=True)
+        all_keys = np.concatenate([np.repeat(used, often), key[good]])
+        used, often = np.unique(all_keys, return_counts=True)
         open_rows = open_rows[~good]
         if len(open_rows) == 0:
             return new
@@ -151,27 +153,27 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     )
 
 
-def _often(taken: Labels, often: Labels, key: Labels) -> Labels:
-    """How often each key is taken."""
-    if len(taken) == 0:
+def _often(used: Labels, often: Labels, key: Labels) -> Labels:
+    """How often each key is used."""
+    if len(used) == 0:
         return np.zeros(len(key), np.int64)
-    place = np.minimum(np.searchsorted(taken, key), len(taken) - 1)
-    return np.where(taken[place] == key, often[place], 0)
+    index = np.minimum(np.searchsorted(used, key), len(used) - 1)
+    return np.where(used[index] == key, often[index], 0)
 
 
-def _place(key: Labels) -> Labels:
-    """How many equal keys stand before each."""
+def _equal_before(key: Labels) -> Labels:
+    """How many equal keys come before each."""
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-2))
-    rank = np.empty(len(key), np.int64)
-    rank[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
-    return rank
+    earlier = np.empty(len(key), np.int64)
+    earlier[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
+    return earlier
 
 
 def _lenders(
-    values: NDArray[np.float64], wanted: NDArray[np.float64], cell: Labels, chance: np.random.Generator
+    values: NDArray[np.float64], new_values: NDArray[np.float64], cell: Labels, chance: np.random.Generator
 ) -> Labels:
-    """A row, of those published, that has each wanted value, so that it can be copied as it is written."""
+    """A published row that has each new value, so that it can be copied as it is written."""
     order = chance.permutation(np.flatnonzero(cell >= 0))
     order = order[np.argsort(values[order], kind="stable")]
-    return order[np.searchsorted(values[order], wanted)]
+    return order[np.searchsorted(values[order], new_values)]

@@ -28,7 +28,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """The symbols that patterns may have, and the z-normalised value that each stands for.
+    """The symbols that patterns may have, and the z-normalised value that each means.
 
     Without a `level` each instant takes any level up to the highest at which all members of its subgroup
     share a symbol; with one, any symbol of that level.
@@ -38,7 +38,7 @@ class Alphabet:
     level: int | None = None
 
     def choices(self, low: Floats, high: Floats) -> Floats:
-        """What each choice of an instant stands for, by subgroup; infinite where it may not be published.
+        """What each choice of an instant means, by subgroup; infinite where it may not be published.
 
         Choice c is the level c + 1, or the symbol c of the one level. `low` and `high` are the lowest and
         highest position of a subgroup's members: where these two share a symbol, all members do.

@@ -117,13 +117,13 @@ def _formed(low: Matrix, high: Matrix, size: Labels, order: Labels, bounds: Labe
     """Groups formed bucket by bucket, all buckets of one length at once."""
     group = np.empty(len(size), np.int64)
     lengths = np.diff(bounds)
-    groups = 0
+    finished = 0
     for length in np.unique(lengths):
         members = order[bounds[:-1][lengths == length, None] + np.arange(length)]
         numbers = _in_buckets(low[members], high[members], size[members], k)
         # numbers start at 0 in each bucket
-        group[members] = groups + numbers + length * np.arange(len(members))[:, None]
-        groups += length * len(members)
+        group[members] = finished + numbers + length * np.arange(len(members))[:, None]
+        finished += length * len(members)
     return compact(group)[1]
 
 
@@ -132,10 +132,10 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     buckets, length, _ = low.shape
     bucket = np.arange(buckets)
     group = np.full((buckets, length), -1, np.int64)
-    # envelopes and sizes of the groups made; the one that grows is the next of its bucket
+    # envelopes and sizes of the groups; the one that grows is the next of its bucket
     bottom, top = np.full_like(low, np.inf), np.full_like(high, -np.inf)
     count = np.zeros((buckets, length), np.int64)
-    groups = np.zeros(buckets, np.int64)
+    finished = np.zeros(buckets, np.int64)
 
     def join(into: Labels, which: Labels, at: Labels) -> None:
         bottom[which, into] = np.minimum(bottom[which, into], low[which, at])
@@ -146,10 +146,10 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     large = size >= k
     which, at = np.nonzero(large)
     join(np.cumsum(large, axis=1)[which, at] - 1, which, at)
-    groups += large.sum(axis=1)
+    finished += large.sum(axis=1)
     growing = bucket[(size * ~large).sum(axis=1) >= k]
     while len(growing):
-        current = groups[growing]
+        current = finished[growing]
         total = count[growing, current]
         united = envelope_widths(
             np.minimum(low[growing], bottom[growing, current][:, None]),
@@ -158,7 +158,7 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
         loss = np.where(group[growing] < 0, (total[:, None] + size[growing]) * united, np.inf)
         join(current, growing, loss.argmin(axis=1))
         full = count[growing, current] >= k
-        groups[growing[full]] += 1
+        finished[growing[full]] += 1
         remaining = (size[growing] * (group[growing] < 0)).sum(axis=1)
         growing = growing[~full | (remaining >= k)]
     # what is left over, one subgroup per bucket at a time

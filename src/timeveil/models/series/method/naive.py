@@ -61,8 +61,8 @@ def patterns_in(
     used, subgroup = compact(joins[leaves.of])
     levels = np.repeat(leaves.level[used][:, None], matrix.shape[1], axis=1)
     joined = int(np.count_nonzero(leaves.undersized[leaves.of]))
-    truthful = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
-    return Partition(group, subgroup, symbols[used], levels, truthful, {"joined": joined, "suppressed": 0})
+    own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
+    return Partition(group, subgroup, symbols[used], levels, own, {"joined": joined, "suppressed": 0})
 
 
 def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -> Labels:
@@ -78,14 +78,14 @@ def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -
     begin, end = (np.searchsorted(group[good], group[bad], side=side) for side in ("left", "right"))
     turn = np.arange(len(bad)) - np.searchsorted(group[bad], group[bad])
     for number in range(int(turn.max(initial=-1)) + 1):
-        leaf = np.flatnonzero(turn == number)
-        lengths = end[leaf] - begin[leaf]
+        current = np.flatnonzero(turn == number)
+        lengths = end[current] - begin[current]
         starts = np.cumsum(lengths) - lengths
-        pair = np.repeat(np.arange(len(leaf)), lengths)
-        candidate = good[np.arange(lengths.sum()) - np.repeat(starts - begin[leaf], lengths)]
-        far = pattern_distance(shapes[bad[leaf]][pair], shapes[candidate])
+        pair = np.repeat(np.arange(len(current)), lengths)
+        candidate = good[np.arange(lengths.sum()) - np.repeat(starts - begin[current], lengths)]
+        far = pattern_distance(shapes[bad[current]][pair], shapes[candidate])
         nearest = far <= np.minimum.reduceat(far, starts)[pair] + EQUALLY_FAR
         order = np.lexsort((size[candidate], ~nearest, pair))
-        joins[bad[leaf]] = candidate[order[starts]]
-        size[joins[bad[leaf]]] += size[bad[leaf]]
+        joins[bad[current]] = candidate[order[starts]]
+        size[joins[bad[current]]] += size[bad[current]]
     return joins

@@ -115,7 +115,7 @@ def assemble(
 
 
 def _cells(partition: Partition, pattern: list[int]) -> Cells:
-    """Subgroups of one group that show the same are one cell: fewer instants tell fewer apart."""
+    """Subgroups of one group that show the same are one cell: fewer instants distinguish fewer."""
     letters = ASCII[partition.symbols[:, pattern]]
     levels = np.ascontiguousarray(partition.levels[:, pattern])
     group = np.full(len(letters), -1, np.int64)

@@ -65,7 +65,7 @@ def anonymize_series(
     of bounds. With `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a
     cell has the same. `publish_values` and `publish_pattern` name the instants to publish, by default all.
     `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `seed` repeats
-    the draws of `l` and nothing else; whoever knows it can undo them.
+    the draws of `l` and nothing else; anyone who knows it can undo them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})

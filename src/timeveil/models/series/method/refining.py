@@ -27,7 +27,7 @@ from timeveil.models.series.method.starting import Layout, Series
 LEAF = 64
 FULL_SEARCH_NUMBERS, ROUNDS, FEWER_ROUNDS = 500_000, (20, 30), (10, 10)
 """Rounds by |V| and by the pattern: up to this many numbers, series times instants, and beyond."""
-BY_SHAPE, BY_PATTERN = 12, 2
+BY_SHAPE, BY_PATTERN = 12, 3
 """Swaps of a series that are scored by width too, and those that are scored by their patterns."""
 GAP_AFTER = 0.5
 """The share of the gap between |V| and what the pattern preserves that is expected to remain after a swap."""
@@ -186,11 +186,11 @@ class Scores:
 
     def candidates(self, leaves: Labels, tries: int, slack: float) -> tuple[Labels, Labels, Floats]:
         """The best swaps of every series within its leaf: its seat, the other, and the expected change."""
-        rest_shape, shapes = self._others[leaves], self.seats.shapes[leaves]
+        remaining, shapes = self._others[leaves], self.seats.shapes[leaves]
         # |V - s + t| of every seat with the shape t of every other: the shape that is preserved after a swap
-        after = rest_shape @ shapes.transpose(0, 2, 1)
+        after = remaining @ shapes.transpose(0, 2, 1)
         after *= 2
-        after += np.einsum("sij,sij->si", rest_shape, rest_shape)[:, :, None]
+        after += np.einsum("sij,sij->si", remaining, remaining)[:, :, None]
         after += np.einsum("sij,sij->si", shapes, shapes)[:, None, :]
         np.sqrt(np.maximum(after, 0, out=after), out=after)
         subgroup = self.seats.subgroup[leaves]
@@ -243,12 +243,12 @@ def _without_each(values: Floats, bounds: Labels, run: Labels) -> tuple[Floats, 
 
 
 def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
-    lowest = np.minimum.reduceat(values, bounds[:-1])[run]
+    lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
     reached = values == lowest
     alone = (np.add.reduceat(reached, bounds[:-1], dtype=np.int32) == 1)[run]
     next_lowest = np.minimum.reduceat(np.where(reached, np.inf, values), bounds[:-1])[run]
-    remaining: Floats = np.where(reached & alone, next_lowest, lowest).astype(values.dtype)
-    return remaining
+    np.copyto(lowest, next_lowest, where=reached & alone, casting="same_kind")
+    return lowest
 
 
 def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
