@@ -155,8 +155,8 @@ def _promises_slot(release: Release) -> bool:
     return isinstance(release.guarantee, LDiversity) and release.guarantee.true_slot is not None
 
 
-def _part(progress: Progress, name: str, place: int, every: int) -> Callable[[str, float], None]:
-    return lambda doing, share: progress(f"{doing} {name}", (place + share) / every)
+def _part(progress: Progress, name: str, index: int, every: int) -> Callable[[str, float], None]:
+    return lambda doing, share: progress(f"{doing} {name}", (index + share) / every)
 
 
 def _lines(summaries: Sequence[ReleaseSummary], *, ranked: bool) -> Iterable[Line]:

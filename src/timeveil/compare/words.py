@@ -15,8 +15,8 @@ _NAMES = {
     "both": "values and pattern",
     "promised": "chance promised",
     "promised_true_slot": "chance promised (true slot)",
-    "worst": "worst chance found",
-    "mean": "mean chance found",
+    "worst": "worst chance comparison",
+    "mean": "mean chance comparison",
     "worst_true_slot": "worst chance (true slot)",
     "mean_true_slot": "mean chance (true slot)",
     "envelopes_alone": "chance by envelopes alone",
@@ -29,29 +29,29 @@ _LONGEST_CELL, _LONGEST_NAME = 30, 20
 _COLOURS = {"loss": ORIGINAL, "risk": RELEASE}
 
 
-def comparison_lines(found: Comparison, width: int = WIDTH) -> list[str]:
+def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The comparison as a page of text."""
-    lines = [f"{counted(len(found.names), 'release')} side by side", ""]
-    for table in _tables(found, width):
+    lines = [f"{counted(len(comparison.names), 'release')} side by side", ""]
+    for table in _tables(comparison, width):
         lines += [*table, ""]
-    return [*lines, *numbered(_sentences(found), width)]
+    return [*lines, *numbered(_sentences(comparison), width)]
 
 
-def _sentences(found: Comparison) -> Iterator[str]:
+def _sentences(comparison: Comparison) -> Iterator[str]:
     """What the table cannot show."""
-    if any(line.best for line in found.lines):
-        yield f"{BEST} marks the best on its line, where less is better. {best_sentence(found)}"
-    for name, verdict in zip(found.names, found.verdicts, strict=True):
+    if any(line.best for line in comparison.lines):
+        yield f"{BEST} marks the best on its line, where less is better. {best_sentence(comparison)}"
+    for name, verdict in zip(comparison.names, comparison.verdicts, strict=True):
         for violation in verdict.violations[:3]:
             yield f"`{name}` is violated: {violation.message}."
-    if found.same_data == "agrees":
+    if comparison.same_data == "agrees":
         yield "The ledgers hold the same original: as many rows, and the same values in shared columns."
     else:
         yield "That these are releases of the same data is assumed; nothing here shows it."
-    yield from found.notes
+    yield from comparison.notes
 
 
-def best_sentence(found: Comparison) -> str:
+def best_sentence(comparison: Comparison) -> str:
     """Which release is best in what.
 
     >>> line = Line("loss", "withheld", (0.0, 0.1), share=True, ranked=True)
@@ -59,8 +59,8 @@ def best_sentence(found: Comparison) -> str:
     '`a` is best in withheld; `b` in nothing.'
     """
     parts: list[str] = []
-    for name in found.names:
-        lines = [line_name(line) for line in found.lines if line.name in found.best_in(name)]
+    for name in comparison.names:
+        lines = [line_name(line) for line in comparison.lines if line.name in comparison.best_in(name)]
         parts.append(f"`{name}` {'' if parts else 'is best '}in {', '.join(lines) or 'nothing'}")
     return f"{'; '.join(parts)}."
 
@@ -83,25 +83,30 @@ def cell_text(line: Line, cell: Cell) -> str:
     return share(cell) if line.share else f"{cell:,}"
 
 
-def _tables(found: Comparison, width: int) -> Iterator[list[str]]:
+def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
     """The table, with as many releases side by side as fit the width."""
-    heads = ["", *(line_name(line) for line in found.lines)]
+    heads = ["", *(line_name(line) for line in comparison.lines)]
     heads.insert(3, "verified")
-    columns = [_column(found, place) for place in range(len(found.names))]
+    columns = [_column(comparison, place) for place in range(len(comparison.names))]
     while columns:
-        taken = max(map(len, heads))
+        used = max(map(len, heads))
         fitting: list[list[str]] = []
-        while columns and (not fitting or taken + 2 + max(map(len, columns[0])) <= width):
-            taken += 2 + max(map(len, columns[0]))
+        while columns and (not fitting or used + 2 + max(map(len, columns[0])) <= width):
+            used += 2 + max(map(len, columns[0]))
             fitting.append(columns.pop(0))
         yield aligned([(head, *cells) for head, *cells in zip(heads, *fitting, strict=True)])
 
 
-def _column(found: Comparison, place: int) -> list[str]:
+def _column(comparison: Comparison, index: int) -> list[str]:
     """All cells of one release; the best are marked, and the others keep their width."""
-    cells = [(cell_text(line, line.cells[place]), place in line.best) for line in found.lines]
-    cells = [(found.names[place], False), *cells[:2], (_verified(found.verdicts[place]), False), *cells[2:]]
-    ranked = any(line.best for line in found.lines)
+    cells = [(cell_text(line, line.cells[index]), index in line.best) for line in comparison.lines]
+    cells = [
+        (comparison.names[index], False),
+        *cells[:2],
+        (_verified(comparison.verdicts[index]), False),
+        *cells[2:],
+    ]
+    ranked = any(line.best for line in comparison.lines)
     return [cell + (f" {BEST}" if best else "  " if ranked else "") for cell, best in cells]
 
 
@@ -109,23 +114,25 @@ def _verified(verdict: Verdict) -> str:
     return "holds" if verdict else f"violated ({len(verdict.violations)})"
 
 
-def comparison_picture(found: Comparison) -> Picture:
+def comparison_picture(comparison: Comparison) -> Picture:
     """A group of bars for every share that is known of all releases, a bar per release, the best starred."""
-    lines = [line for line in found.lines if line.share]
-    ranked = any(line.best for line in found.lines)
-    groups = [BarGroup(line_name(line), tuple(_bars(found, line)), _COLOURS[line.part]) for line in lines]
+    lines = [line for line in comparison.lines if line.share]
+    ranked = any(line.best for line in comparison.lines)
+    groups = [
+        BarGroup(line_name(line), tuple(_bars(comparison, line)), _COLOURS[line.part]) for line in lines
+    ]
     picture = grouped_bars(
-        f"{counted(len(found.names), 'release')} side by side",
+        f"{counted(len(comparison.names), 'release')} side by side",
         f"{'Less is better; ★ is the best' if ranked else 'Shown, not ranked'}. Each group has its own scale "
         "from 0.",
         groups,
     )
-    best = f" {best_sentence(found)}" if any(line.best for line in lines) else ""
+    best = f" {best_sentence(comparison)}" if any(line.best for line in lines) else ""
     return Picture(picture.title, picture.description + best, picture.height, picture.body, picture.width)
 
 
-def _bars(found: Comparison, line: Line) -> Iterator[Bar]:
-    for place, (name, cell) in enumerate(zip(found.names, line.cells, strict=True)):
+def _bars(comparison: Comparison, line: Line) -> Iterator[Bar]:
+    for index, (name, cell) in enumerate(zip(comparison.names, line.cells, strict=True)):
         part = cell if isinstance(cell, int | float) else 0.0
-        star = " ★" if place in line.best else ""
+        star = " ★" if index in line.best else ""
         yield Bar(shortened(name, _LONGEST_NAME), (part,), (f"{percent(part)}{star}",), strong=bool(star))

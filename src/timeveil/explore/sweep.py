@@ -141,18 +141,18 @@ def _all(task: _Task, values: tuple[float, ...], workers: int, progress: Progres
     """All settings, in the order of their values, `workers` at a time."""
     stop, shares = threading.Event(), [0.0] * len(values)
 
-    def attempt(place: int) -> Setting | ParameterError | InfeasibleError:
+    def attempt(index: int) -> Setting | ParameterError | InfeasibleError:
         def doing(_step: str, share: float) -> None:
             if stop.is_set():
                 raise _Stopped
-            shares[place] = share
+            shares[index] = share
 
         try:
-            return task.run(values[place], doing)
+            return task.run(values[index], doing)
         except (ParameterError, InfeasibleError) as error:
             return error
         finally:
-            shares[place] = 1.0
+            shares[index] = 1.0
 
     with ThreadPoolExecutor(workers, thread_name_prefix="explore") as pool:
         futures = [pool.submit(attempt, place) for place in range(len(values))]

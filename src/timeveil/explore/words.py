@@ -56,22 +56,22 @@ _ROUND = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.
 _WIDEST, _NUMBERED, _LEGEND, _KNEE = 54, 22, 62, 90
 
 
-def exploration_lines(found: Exploration, source: str, width: int = TEXT_WIDTH) -> list[str]:
+def exploration_lines(exploration: Exploration, source: str, width: int = TEXT_WIDTH) -> list[str]:
     """The result as a page of text."""
-    sentences = [_measures(found), knee_sentence(found)]
-    if found.limited:
-        sentences.append(limit_sentence(found))
-    title = f"{source} -> what {option(found)} costs, and what it gives"
-    return [title, "", *_setting_lines(found, width), "", *numbered(sentences, width)]
+    sentences = [_measures(exploration), knee_sentence(exploration)]
+    if exploration.limited:
+        sentences.append(limit_sentence(exploration))
+    title = f"{source} -> what {option(exploration)} costs, and what it gives"
+    return [title, "", *_setting_lines(exploration, width), "", *numbered(sentences, width)]
 
 
-def option(found: Exploration) -> str:
+def option(exploration: Exploration) -> str:
     """The parameter as it is typed.
 
     >>> option(Exploration("stream", "protect_slot", ()))
     'protect-slot'
     """
-    return found.parameter.replace("_", "-")
+    return exploration.parameter.replace("_", "-")
 
 
 def value_label(setting: Setting) -> str:
@@ -83,12 +83,13 @@ def value_label(setting: Setting) -> str:
     return f"{setting.value:g}" if abs(setting.value) < 1e6 else str(setting.value)
 
 
-def knee_sentence(found: Exploration) -> str:
-    """The knee and the rule that found it."""
-    if found.knee is None:
-        return f"No knee: {counted(len(found.feasible), 'setting')} gave a release, and a knee takes three."
-    knee = f"The knee is {option(found)} {value_label(found.knee)}: "
-    if found.risk_differs:
+def knee_sentence(exploration: Exploration) -> str:
+    """The knee and the rule that exploration it."""
+    if exploration.knee is None:
+        settings = counted(len(exploration.feasible), "setting")
+        return f"No knee: {settings} gave a release, and a knee takes three."
+    knee = f"The knee is {option(exploration)} {value_label(exploration.knee)}: "
+    if exploration.risk_differs:
         return (
             f"{knee}if loss and risk are each put on a scale from the least to the most of all settings, it "
             "is the closest to the least of both."
@@ -99,54 +100,55 @@ def knee_sentence(found: Exploration) -> str:
     )
 
 
-def limit_sentence(found: Exploration) -> str:
+def limit_sentence(exploration: Exploration) -> str:
     """Which settings stay within the limits, and which of them is best."""
     limits = " and ".join(
         f"a {measure} of at most {share(limit)}"
-        for measure, limit in (("loss", found.max_loss), ("risk", found.max_risk))
+        for measure, limit in (("loss", exploration.max_loss), ("risk", exploration.max_risk))
         if limit is not None
     )
-    best = found.best
+    best = exploration.best
     if best is None:
-        return f"No setting stays within {limits}.{_nearest(found)}"
+        return f"No setting stays within {limits}.{_nearest(exploration)}"
     numbers = f"loss {share(best.loss)}, risk {share(best.risk)}"
-    values = [value_label(setting) for setting in found.within]
+    values = [value_label(setting) for setting in exploration.within]
     if len(values) == 1:
-        return f"Only {option(found)} {values[0]} stays within {limits}: {numbers}."
-    least = f"{option(found)} {value_label(best)} has the least {found.best_has_least}"
-    return f"{option(found)} {joined(values)} stay within {limits}; of these, {least}: {numbers}."
+        return f"Only {option(exploration)} {values[0]} stays within {limits}: {numbers}."
+    least = f"{option(exploration)} {value_label(best)} has the least {exploration.best_has_least}"
+    return f"{option(exploration)} {joined(values)} stay within {limits}; of these, {least}: {numbers}."
 
 
-def _nearest(found: Exploration) -> str:
-    if not found.feasible:
+def _nearest(exploration: Exploration) -> str:
+    if not exploration.feasible:
         return ""
     parts = []
-    if found.max_loss is not None:
-        parts.append(f"least loss is {share(min(setting.loss for setting in found.feasible))}")
-    if found.max_risk is not None:
-        parts.append(f"least risk is {share(min(setting.risk for setting in found.feasible))}")
+    if exploration.max_loss is not None:
+        parts.append(f"least loss is {share(min(setting.loss for setting in exploration.feasible))}")
+    if exploration.max_risk is not None:
+        parts.append(f"least risk is {share(min(setting.risk for setting in exploration.feasible))}")
     return f" The {' and the '.join(parts)}."
 
 
-def _measures(found: Exploration) -> str:
-    bound = ", as the promise bounds it" if found.risk == "promised" else ""
-    risk = f"{_CHANCES[found.risk]} that an outsider {_knowing(found)}{_GOALS[found.model]}{bound}"
-    return f"Loss is {_LOSSES[found.model, found.loss]}. Risk is {risk}."
+def _measures(exploration: Exploration) -> str:
+    bound = ", as the promise bounds it" if exploration.risk == "promised" else ""
+    outsider = f"an outsider {_knowing(exploration)}{_GOALS[exploration.model]}"
+    risk = f"{_CHANCES[exploration.risk]} that {outsider}{bound}"
+    return f"Loss is {_LOSSES[exploration.model, exploration.loss]}. Risk is {risk}."
 
 
-def _knowing(found: Exploration) -> str:
+def _knowing(exploration: Exploration) -> str:
     """What the outsider knows."""
-    known = found.adversary
-    match found.model:
-        case _ if found.risk == "promised":
+    adversary = exploration.adversary
+    match exploration.model:
+        case _ if exploration.risk == "promised":
             return ""
         case "time":
-            return f"who knows the quasi-identifiers and the time of {counted(known['visits'], 'visit')} "
+            return f"who knows the quasi-identifiers and the time of {counted(adversary['visits'], 'visit')} "
         case "stream":
-            return f"who knows {_KNOWLEDGE[known['knows']]} "
+            return f"who knows {_KNOWLEDGE[adversary['knows']]} "
         case "series":
-            values = known["values"]
-            parts = ["the pattern"] if known["pattern"] else []
+            values = adversary["values"]
+            parts = ["the pattern"] if adversary["pattern"] else []
             if values:
                 number = values if isinstance(values, int) else len(values)
                 instants = "all instants" if values == "all" else counted(number, "instant")
@@ -155,19 +157,19 @@ def _knowing(found: Exploration) -> str:
     return ""
 
 
-def _setting_lines(found: Exploration, width: int) -> list[str]:
+def _setting_lines(exploration: Exploration, width: int) -> list[str]:
     """A line per setting; below them, why others were refused."""
-    refusals = _refusal_lines(found, width)
-    if not found.feasible:
+    refusals = _refusal_lines(exploration, width)
+    if not exploration.feasible:
         return refusals
-    first = found.feasible[0]
+    first = exploration.feasible[0]
     losses = [measure.replace("_", " ") for measure in first.losses]
-    rows = [[option(found), *first.facts, *losses, *first.risks, ""]]
-    for setting in found.feasible:
+    rows = [[option(exploration), *first.facts, *losses, *first.risks, ""]]
+    for setting in exploration.feasible:
         facts = [_fact(setting.facts[fact]) for fact in first.facts]
         shares = [share(setting.losses[measure]) for measure in first.losses]
         shares += [share(setting.risks[measure]) for measure in first.risks]
-        rows.append([value_label(setting), *facts, *shares, _marks(found, setting)])
+        rows.append([value_label(setting), *facts, *shares, _marks(exploration, setting)])
     longest = max(len(row[-1]) for row in rows)
     lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
     return [*lines, *(["", *refusals] if refusals else [])]
@@ -177,63 +179,71 @@ def _fact(fact: Any) -> str:
     return f"{fact:,}" if isinstance(fact, int) else str(fact)
 
 
-def _marks(found: Exploration, setting: Setting) -> str:
-    marks = ["knee"] if setting is found.knee else []
-    if setting is found.best:
+def _marks(exploration: Exploration, setting: Setting) -> str:
+    marks = ["knee"] if setting is exploration.knee else []
+    if setting is exploration.best:
         marks.append("best within limits")
-    elif found.limited and setting in found.within:
+    elif exploration.limited and setting in exploration.within:
         marks.append("within limits")
     return f"<- {', '.join(marks)}" if marks else ""
 
 
-def _refusal_lines(found: Exploration, width: int) -> list[str]:
+def _refusal_lines(exploration: Exploration, width: int) -> list[str]:
     """Why settings are not possible; those with the same reason share a line."""
     reasons: dict[str, list[str]] = {}
-    for setting in found.settings:
+    for setting in exploration.settings:
         if setting.refused is not None:
             reasons.setdefault(setting.refused, []).append(value_label(setting))
     lines: list[str] = []
     for reason, values in reasons.items():
-        lines += wrapped(f"{reason}.", width, f"{option(found)} {', '.join(values)} not possible: ", "  ")
+        lines += wrapped(
+            f"{reason}.", width, f"{option(exploration)} {', '.join(values)} not possible: ", "  "
+        )
     return lines
 
 
-def exploration_picture(found: Exploration) -> Picture:
+def exploration_picture(exploration: Exploration) -> Picture:
     """A pair of bars per setting, loss above and risk below, with the knee and the limits as broken lines.
 
     A setting that was refused has a cross instead of bars.
     """
-    title = f"What {option(found)} costs, and what it gives"
-    refused = len(found.settings) - len(found.feasible)
+    title = f"What {option(exploration)} costs, and what it gives"
+    refused = len(exploration.settings) - len(exploration.feasible)
     note = f", {refused} of them not possible" if refused else ""
-    names = [f"loss ({found.loss.replace('_', ' ')})", f"risk ({found.risk})"]
+    names = [f"loss ({exploration.loss.replace('_', ' ')})", f"risk ({exploration.risk})"]
     body = [
-        *heading(title, f"{counted(len(found.settings), 'setting')} tried{note}."),
+        *heading(title, f"{counted(len(exploration.settings), 'setting')} tried{note}."),
         *legend(names, (ORIGINAL, RELEASE), top=_LEGEND),
-        *_limit_legend(found),
+        *_limit_legend(exploration),
     ]
     for measure in _PANELS:
-        body += _panel(found, measure)
-    body += [*_axis(found), *_knee_line(found)]
-    return Picture(title, _described(found), 400, tuple(body))
+        body += _panel(exploration, measure)
+    body += [*_axis(exploration), *_knee_line(exploration)]
+    return Picture(title, _described(exploration), 400, tuple(body))
 
 
-def _described(found: Exploration) -> str:
+def _described(exploration: Exploration) -> str:
     sentences = []
-    for setting in found.settings:
-        label = f"{option(found)} {value_label(setting)}"
+    for setting in exploration.settings:
+        label = f"{option(exploration)} {value_label(setting)}"
         sentences.append(
             f"{label}: not possible."
             if setting.refused is not None
             else f"{label}: loss {short_share(setting.loss)}, risk {short_share(setting.risk)}."
         )
-    return " ".join([*sentences, knee_sentence(found), *([limit_sentence(found)] if found.limited else [])])
+    return " ".join(
+        [
+            *sentences,
+            knee_sentence(exploration),
+            *([limit_sentence(exploration)] if exploration.limited else []),
+        ]
+    )
 
 
-def _limit_legend(found: Exploration) -> list[str]:
+def _limit_legend(exploration: Exploration) -> list[str]:
     limits = [
         f"{measure} {short_share(limit)}"
-        for measure, limit in (("loss", found.max_loss), ("risk", found.max_risk))
+        for measure, limit in (("loss", exploration.max_loss), ("risk", exploration.max_risk))
         if limit is not None
     ]
     return [text(WIDTH - RIGHT, _LEGEND + 10, f"- - limit: {', '.join(limits)}", "", "end")] if limits else []
@@ -248,17 +258,17 @@ def short_share(part: float) -> str:
     return percent(part) if part >= 0.001 or not part else f"{100 * part:.2g}%"
 
 
-def _panel(found: Exploration, measure: str) -> Iterator[str]:
+def _panel(exploration: Exploration, measure: str) -> Iterator[str]:
     """Lines at 0, at the top and between, bars, and the limit."""
     top, height, colour = _PANELS[measure]
-    limit = found.max_loss if measure == "loss" else found.max_risk
-    shares = [getattr(setting, measure) for setting in found.feasible]
+    limit = exploration.max_loss if measure == "loss" else exploration.max_risk
+    shares = [getattr(setting, measure) for setting in exploration.feasible]
     highest = _round_up(max([*shares, limit or 0.0]))
-    panel = Panel(LEFT, top, WIDTH - LEFT - RIGHT, height, 0.0, highest, len(found.settings))
+    panel = Panel(LEFT, top, WIDTH - LEFT - RIGHT, height, 0.0, highest, len(exploration.settings))
     marks = (0.0, highest / 2, highest)
     yield from value_axis(panel, marks, [short_share(mark) for mark in marks])
-    for place, setting in enumerate(found.settings):
-        x, width = _middle(place, found), _width(found)
+    for index, setting in enumerate(exploration.settings):
+        x, width = _middle(index, exploration), _width(exploration)
         if setting.refused is not None:
             yield text(x, panel.bottom - 6, "×", "soft", "middle")
             continue
@@ -275,20 +285,22 @@ def _panel(found: Exploration, measure: str) -> Iterator[str]:
         yield line(panel.left, panel.y(limit), panel.left + panel.width, panel.y(limit), "edge")
 
 
-def _axis(found: Exploration) -> Iterator[str]:
+def _axis(exploration: Exploration) -> Iterator[str]:
     top, height, _ = _PANELS["risk"]
-    every = max(1, round(_NUMBERED / _width(found)))
-    for place, setting in enumerate(found.settings):
-        if place % every == 0:
-            yield text(_middle(place, found), top + height + 18, value_label(setting), "soft", "middle")
-    note = " (×: not possible)" if len(found.feasible) < len(found.settings) else ""
-    yield text((LEFT + WIDTH - RIGHT) / 2, top + height + 40, f"{option(found)}{note}", "soft", "middle")
+    every = max(1, round(_NUMBERED / _width(exploration)))
+    for index, setting in enumerate(exploration.settings):
+        if index % every == 0:
+            yield text(_middle(index, exploration), top + height + 18, value_label(setting), "soft", "middle")
+    note = " (×: not possible)" if len(exploration.feasible) < len(exploration.settings) else ""
+    yield text(
+        (LEFT + WIDTH - RIGHT) / 2, top + height + 40, f"{option(exploration)}{note}", "soft", "middle"
+    )
 
 
-def _knee_line(found: Exploration) -> list[str]:
-    if found.knee is None:
+def _knee_line(exploration: Exploration) -> list[str]:
+    if exploration.knee is None:
         return []
-    x = _middle(found.settings.index(found.knee), found) - _width(found) / 2 - 4
+    x = _middle(exploration.settings.index(exploration.knee), exploration) - _width(exploration) / 2 - 4
     top, height, _ = _PANELS["risk"]
     return [line(x, _KNEE + 4, x, top + height, "edge"), text(x, _KNEE, "knee", "", "middle")]
 
@@ -302,9 +314,9 @@ def _round_up(most: float) -> float:
     return next((nice for nice in _ROUND if nice >= most), most)
 
 
-def _middle(place: int, found: Exploration) -> float:
-    return LEFT + (place + 0.5) * (WIDTH - LEFT - RIGHT) / max(len(found.settings), 1)
+def _middle(index: int, exploration: Exploration) -> float:
+    return LEFT + (index + 0.5) * (WIDTH - LEFT - RIGHT) / max(len(exploration.settings), 1)
 
 
-def _width(found: Exploration) -> float:
-    return min((WIDTH - LEFT - RIGHT) / max(len(found.settings), 1) * 0.7, _WIDEST)
+def _width(exploration: Exploration) -> float:
+    return min((WIDTH - LEFT - RIGHT) / max(len(exploration.settings), 1) * 0.7, _WIDEST)

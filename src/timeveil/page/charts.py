@@ -101,9 +101,9 @@ def column_chart(
     gap = min(2.0, wide * 0.2)
     marks = (0.0, most / 2, float(most))
     body = [*value_axis(panel, marks, [f"{mark:,.0f}" for mark in marks])]
-    for place, number in enumerate(sums.tolist()):
+    for index, number in enumerate(sums.tolist()):
         y = panel.y(number)
-        body.append(rect(panel.left + place * wide + gap / 2, y, wide - gap, panel.bottom - y, "f0"))
+        body.append(rect(panel.left + index * wide + gap / 2, y, wide - gap, panel.bottom - y, "f0"))
     body.append(text(panel.left, panel.bottom + 18, ends[0], "soft"))
     body.append(text(WIDTH - _MARGIN, panel.bottom + 18, ends[1], "soft", "end"))
     below = subtitle + ("" if size == 1 else f" Each bar adds up {size} {unit}s.")
@@ -144,20 +144,20 @@ def pair_chart(
     body += value_axis(panel, shares, [f"{share:.0%}" for share in shares])
     step = panel.width / max(len(before), 1)
     width = min(step * 0.42, _WIDEST)
-    for place, pair in enumerate(zip(before, after, strict=True)):
-        middle = panel.left + (place + 0.5) * step
+    for index, pair in enumerate(zip(before, after, strict=True)):
+        middle = panel.left + (index + 0.5) * step
         for share, x, colour in zip(pair, (middle - width, middle), (ORIGINAL, RELEASE), strict=True):
             body += _column(panel, x, width, share, colour) if share else []
-        for number, words in enumerate(below[place] if below else ()):
+        for number, words in enumerate(below[index] if below else ()):
             kind = "soft" if number else ""
             body.append(text(middle, panel.bottom + 18 + 17 * number, words, kind, "middle"))
-    for place, tick in enumerate(ticks):
-        x = panel.x(place)
+    for index, tick in enumerate(ticks):
+        x = panel.x(index)
         body.append(line(x, panel.bottom, x, panel.bottom + 5, "grid"))
         body.append(text(x, panel.bottom + 19, tick, "soft", "middle"))
     body += [text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle")] if axis else []
-    for place, mark in enumerate(marks):
-        body += _mark(panel, mark, place)
+    for index, mark in enumerate(marks):
+        body += _mark(panel, mark, index)
     return Picture(title, description, 400, tuple(body))
 
 
@@ -168,7 +168,7 @@ def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> 
         yield text(x + width / 2, y - 4, percent(share), "num", "middle")
 
 
-def _mark(panel: Panel, mark: Mark, place: int) -> list[str]:
+def _mark(panel: Panel, mark: Mark, index: int) -> list[str]:
     if mark.edge is None:
         y = panel.y(mark.share)
         right = panel.left + panel.width
@@ -176,7 +176,7 @@ def _mark(panel: Panel, mark: Mark, place: int) -> list[str]:
     x = panel.x(mark.edge)
     return [
         line(x, panel.top - 22, x, panel.bottom, "edge"),
-        text(x + 6, panel.top - 12 + 16 * place, mark.label),
+        text(x + 6, panel.top - 12 + 16 * index, mark.label),
     ]
 
 
@@ -223,9 +223,9 @@ def doubling_edges(threshold: int, largest: int) -> list[int]:
 def _bar(bar: Bar, top: float, start: float, scale: float, colour: int) -> Iterator[str]:
     kind = "strong" if bar.strong else ""
     yield text(start - 14, top + 7 * len(bar.lengths) + 4, _name(bar), kind, "end")
-    for place, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
-        y, long = top + 14 * place, max(length * scale, 1.0 if length else 0.0)
-        yield rect(start, y + 1, long, 12, f"f{colour + place}")
+    for index, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
+        y, long = top + 14 * index, max(length * scale, 1.0 if length else 0.0)
+        yield rect(start, y + 1, long, 12, f"f{colour + index}")
         yield text(start + long + 6, y + 11, label, kind or "soft")
 
 

@@ -47,8 +47,8 @@ def markdown(text: object) -> Markdown:
         parts[-2:] = ["`".join(parts[-2:])]
     return Markdown(
         "".join(
-            f"`{part}`" if place % 2 and part else _SPECIAL.sub(r"\\\1", part)
-            for place, part in enumerate(parts)
+            f"`{part}`" if index % 2 and part else _SPECIAL.sub(r"\\\1", part)
+            for index, part in enumerate(parts)
         )
     )
 
@@ -76,10 +76,10 @@ class Table:
         rows = [tuple(self.head), *(tuple(row) for row in self.rows)]
         if self.words < len(self.head):
             return aligned(rows, left=self.words)
-        taken = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1])
+        used = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1])
         lines: list[tuple[str, ...]] = []
         for *cells, last in rows:
-            first, *more = wrapped(last, max(width - taken, _NARROWEST)) or [""]
+            first, *more = wrapped(last, max(width - used, _NARROWEST)) or [""]
             lines += [(*cells, first), *((*("" for _ in cells), line) for line in more)]
         return aligned(lines, left=self.words)
 
@@ -143,11 +143,11 @@ def _parser() -> MarkdownIt:
 
 def _blocks(tokens: Sequence[Token], pictures: Sequence[Picture]) -> Iterator[Block | str]:
     """Blocks in their order; a heading is its text."""
-    place, caption = 0, ""
-    while place < len(tokens):
-        token = tokens[place]
-        end = _closing(tokens, place)
-        inside = tokens[place + 1 : end]
+    index, caption = 0, ""
+    while index < len(tokens):
+        token = tokens[index]
+        end = _closing(tokens, index)
+        inside = tokens[index + 1 : end]
         match token.type:
             case "heading_open":
                 yield _text(inside[0])
@@ -161,20 +161,20 @@ def _blocks(tokens: Sequence[Token], pictures: Sequence[Picture]) -> Iterator[Bl
                 else:
                     yield Prose("paragraphs", (_html(inside[0]),), (text,))
             case "ordered_list_open" | "bullet_list_open":
-                items = [one for one in inside if one.type == "inline"]
+                items = [token for token in inside if token.type == "inline"]
                 kind: Literal["numbered", "list"] = "numbered" if token.type[0] == "o" else "list"
                 yield Prose(kind, tuple(map(_html, items)), tuple(map(_text, items)))
             case "table_open":
                 yield _grid(inside, caption)
             case "fence" | "code_block":
                 yield Lines(tuple(token.content.rstrip("\n").split("\n")))
-        place = end + 1
+        index = end + 1
 
 
-def _closing(tokens: Sequence[Token], place: int) -> int:
+def _closing(tokens: Sequence[Token], index: int) -> int:
     """Where the block that begins at a place ends."""
     depth = 0
-    for number in range(place, len(tokens)):
+    for number in range(index, len(tokens)):
         depth += tokens[number].nesting
         if depth == 0:
             return number
@@ -262,8 +262,8 @@ def _table_html(grid: Grid) -> str:
         for side, cell in zip(sides, grid.html[0], strict=True)
     )
     rows = []
-    for first, *others in grid.html[1:]:
-        cells = "".join(f"<td{side}>{cell}</td>" for side, cell in zip(sides[1:], others, strict=True))
+    for first, *cells_after in grid.html[1:]:
+        cells = "".join(f"<td{side}>{cell}</td>" for side, cell in zip(sides[1:], cells_after, strict=True))
         rows.append(f'<tr><th scope="row"{sides[0]}>{first}</th>{cells}</tr>')
     body = "\n".join(rows)
     return (

@@ -126,9 +126,9 @@ class Panel:
         """Where the lowest value is."""
         return self.top + self.height
 
-    def x(self, place: float) -> float:
+    def x(self, index: float) -> float:
         """Where a place is, the first and last on the edges."""
-        return self.left + self.width * (0.5 if self.count == 1 else place / (self.count - 1))
+        return self.left + self.width * (0.5 if self.count == 1 else index / (self.count - 1))
 
     def y(self, value: float) -> float:
         """Where a value is."""
@@ -169,11 +169,11 @@ def place_axis(panel: Panel, names: Sequence[str]) -> Iterator[str]:
     last_anchor = "end" if len(names[last]) > 6 else "middle"
     free = room * (1.5 if last_anchor == "end" else 1.0)
     fitting = [n for n in range(0, last, every) if not n or panel.x(last) - panel.x(n) >= free]
-    for place in [*fitting, last]:
-        x = panel.x(place)
-        anchor = last_anchor if place == last and last else "middle"
+    for index in [*fitting, last]:
+        x = panel.x(index)
+        anchor = last_anchor if index == last and last else "middle"
         yield line(x, panel.bottom, x, panel.bottom + 4, "grid")
-        yield text(x, panel.bottom + 17, names[place], "soft", anchor)
+        yield text(x, panel.bottom + 17, names[index], "soft", anchor)
 
 
 def round_numbers(low: float, high: float, about: int) -> list[float]:

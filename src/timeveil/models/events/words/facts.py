@@ -163,7 +163,9 @@ class Facts:
             return "by name"
         if named is not None and len(named) == 1 and "nodes" not in self.manifest:
             return "no other"
-        finest = {name for kept in frontier for name in (kept, *self.allowed[kept]["aliases"])}
+        finest = {
+            name for finest_name in frontier for name in (finest_name, *self.allowed[finest_name]["aliases"])
+        }
         if self.granularity not in finest:
             return f"{rule}, not the finest"
         if len(self.manifest.get("nodes", frontier)) > 1:
@@ -174,10 +176,10 @@ class Facts:
     @property
     def equally_fine(self) -> dict[str, int]:
         """Other granularities that nothing finer beats, with their groups after withholding."""
-        others = [
+        rivals = [
             name for name in self.manifest["frontier"] if self.granularity not in self._with_aliases(name)
         ]
-        return {name: self.allowed[name]["groups"] - self.allowed[name]["groups_below_k"] for name in others}
+        return {name: self.allowed[name]["groups"] - self.allowed[name]["groups_below_k"] for name in rivals}
 
     @property
     def coarser(self) -> list[str]:
@@ -192,7 +194,9 @@ class Facts:
     @property
     def closest_failure(self) -> dict[str, Any] | None:
         """The granularity that fails by the fewest rows, and the `suppress` that would allow it."""
-        failed = [(one["rows_below_k"], name) for name, one in self.allowed.items() if not one["feasible"]]
+        failed = [
+            (counts["rows_below_k"], name) for name, counts in self.allowed.items() if not counts["feasible"]
+        ]
         if not failed:
             return None
         rows, name = min(failed)

@@ -136,8 +136,8 @@ def candidate_ranges(breach: Breach) -> list[CandidateRange]:
 
 def _range_shares(risk: Risk, edges: list[int]) -> list[float]:
     total = float(risk.weight.sum())
-    place = np.searchsorted(edges, risk.candidates, side="right")
-    weight = np.bincount(place, weights=risk.weight, minlength=len(edges) + 1)
+    index = np.searchsorted(edges, risk.candidates, side="right")
+    weight = np.bincount(index, weights=risk.weight, minlength=len(edges) + 1)
     return [float(part) / total if total else 0.0 for part in weight]
 
 

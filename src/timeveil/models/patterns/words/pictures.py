@@ -79,8 +79,8 @@ def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str
         f"Bands: {published.kinds} letters, from far below a series' own {published.center} to far above it."
     )
     body = _head(title, subtitle, published)
-    for place, row in enumerate(chosen):
-        left, top = 54 + step * (place % across), 100 + height * (place // across)
+    for index, row in enumerate(chosen):
+        left, top = 54 + step * (index % across), 100 + height * (index // across)
         panel = Panel(left, top, step - 62, height - 60, -_EDGE, _EDGE, len(published.instants))
         body.append(text(left - 14, top - 8, _count(row), "strong"))
         body += _shape(published, panel, row["pattern"])
@@ -121,8 +121,8 @@ def _bars(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) 
     width, left, step = 760, 24, 40
     most = max(row["support"] for row in chosen)
     body = _head(title, "Bars: how many people have all of the items.", published)
-    for place, row in enumerate(chosen):
-        y = 92 + step * place
+    for index, row in enumerate(chosen):
+        y = 92 + step * index
         long = (width - 2 * left - 190) * row["support"] / most
         body.append(text(left, y, shortened(", ".join(row["pattern"]), _LONGEST_NAME), "strong"))
         body.append(rect(left, y + 6, long, 12, "f0"))

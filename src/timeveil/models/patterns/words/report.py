@@ -80,8 +80,8 @@ def _attack_table(breach: PatternBreach) -> Table:
 def beyond_the_promise(breach: PatternBreach) -> list[str]:
     """What equations give, and bounds if all were tried or a small group was found before time was up."""
     bounds, (first, *equations) = breach.beyond, beyond(breach)
-    shown = bounds is not None and (bounds.tried == bounds.possible or bounds.pinned > 0)
-    return [first, *equations] if shown else equations
+    conclusive = bounds is not None and (bounds.tried == bounds.possible or bounds.pinned > 0)
+    return [first, *equations] if conclusive else equations
 
 
 def _command(f: Facts, ledger: Ledger) -> str:

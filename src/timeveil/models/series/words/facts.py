@@ -221,10 +221,10 @@ def _attained(records: Records) -> float:
     starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
     first = records.run[kept][starts]
     attained = total = 0
-    for place, instant in enumerate(published.values):
+    for index, instant in enumerate(published.values):
         values = records.matrix[kept, instant]
-        attained += int((np.minimum.reduceat(values, starts) == published.low[first, place]).sum())
-        attained += int((np.maximum.reduceat(values, starts) == published.high[first, place]).sum())
+        attained += int((np.minimum.reduceat(values, starts) == published.low[first, index]).sum())
+        attained += int((np.maximum.reduceat(values, starts) == published.high[first, index]).sum())
         total += 2 * len(starts)
     return attained / total if total else 0.0
 

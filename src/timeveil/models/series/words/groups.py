@@ -108,9 +108,9 @@ def fitted(shape: Numbers, low: Numbers, high: Numbers) -> Numbers:
 
 def _bounds(rows: pa.Table, series: dict[str, Any], end: str) -> Numbers:
     out = np.full(len(series["instants"]), np.nan)
-    for place, name in enumerate(series["instants"]):
+    for index, name in enumerate(series["instants"]):
         if name in series["values"]:
-            out[place] = rows[f"{name}_{end}"][0].as_py()
+            out[index] = rows[f"{name}_{end}"][0].as_py()
     return out
 
 

@@ -62,8 +62,8 @@ def _single(release: Release, groups: Sequence[Group], *, private: bool) -> Pict
         *_drawn(group, panel, release.manifest["series"]["instants"], 5),
     ]
     y = 380.0
-    for place, subgroup in enumerate(group.subgroups[:_LISTED]):
-        body.append(line(64, y - 4, 94, y - 4, f"pattern s{place % PALETTE}"))
+    for index, subgroup in enumerate(group.subgroups[:_LISTED]):
+        body.append(line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
         body.append(text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
         y += 20
     if len(group.subgroups) > _LISTED:
@@ -77,8 +77,8 @@ def _several(release: Release, groups: Sequence[Group], *, private: bool) -> Pic
     total = release.manifest["counts"]["groups"]
     title = f"{len(groups)} of {total:,} groups, from the narrowest envelope to the widest"
     body = [*_head(title, 24, private=private)]
-    for place, group in enumerate(groups):
-        left, top = 64 + step * (place % _ACROSS), 104 + height * (place // _ACROSS)
+    for index, group in enumerate(groups):
+        left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
         patterns = counted(len(group.subgroups), "pattern")
         body.append(text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong"))
         panel = _panel(group, left, top, step - 64, height - 66, private=private)
@@ -103,11 +103,11 @@ def _drawn(group: Group, panel: Panel, instants: Sequence[str], ticks: int) -> I
     yield from value_axis(panel, marks, [_number(mark) for mark in marks])
     yield from place_axis(panel, instants)
     yield from _band(group, panel)
-    for place, subgroup in enumerate(group.subgroups):
+    for index, subgroup in enumerate(group.subgroups):
         for original in subgroup.originals:
-            yield from _curve(original, panel, f"original s{place % PALETTE}")
-    for place, subgroup in enumerate(group.subgroups):
-        yield from _curve(subgroup.line, panel, f"pattern s{place % PALETTE}")
+            yield from _curve(original, panel, f"original s{index % PALETTE}")
+    for index, subgroup in enumerate(group.subgroups):
+        yield from _curve(subgroup.line, panel, f"pattern s{index % PALETTE}")
 
 
 def _band(group: Group, panel: Panel) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _curve(values: Numbers, panel: Panel, kind: str) -> Iterator[str]:
 
 def _runs(values: Numbers) -> list[list[int]]:
     """Places of known values, in runs without a gap."""
-    known = groupby(range(len(values)), key=lambda place: bool(np.isnan(values[place])))
+    known = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
     return [list(run) for missing, run in known if not missing]
 
 

@@ -73,7 +73,7 @@ def _private(f: Facts, ledger: Ledger, progress: Progress) -> dict[str, Any]:
     attempts = [_attempt(tried) for tried in breaches]
     progress("measuring", 0.6)
     loss = measure(f.evidence, queries=QUESTIONS, seed=0)
-    asked = bool(loss.query_errors)
+    questioned = bool(loss.query_errors)
     return {
         "breach": breach,
         "knowledge": breach.adversary.words,
@@ -82,8 +82,8 @@ def _private(f: Facts, ledger: Ledger, progress: Progress) -> dict[str, Any]:
         "attacks": attack_table(attempts),
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_sentences(loss),
-        "errors": error_picture(loss) if asked else None,
-        "queries": query_table(loss) if asked else None,
+        "errors": error_picture(loss) if questioned else None,
+        "queries": query_table(loss) if questioned else None,
         "exposed": exposed(breach),
         "again": Markdown(visible(_command(f, ledger))),
     }

@@ -154,8 +154,8 @@ def error_picture(loss: StreamLoss) -> Picture:
 
 def _shares(chances: Posterior, edges: list[float]) -> list[float]:
     """Share of people between two edges; a chance on an edge is to its left."""
-    place = np.searchsorted(np.array(edges[1:-1]) + 1e-9, chances.chance, side="left")
-    counts = np.bincount(place, weights=chances.weight, minlength=len(edges) - 1)
+    index = np.searchsorted(np.array(edges[1:-1]) + 1e-9, chances.chance, side="left")
+    counts = np.bincount(index, weights=chances.weight, minlength=len(edges) - 1)
     return [float(count) / chances.people if chances.people else 0.0 for count in counts]
 
 

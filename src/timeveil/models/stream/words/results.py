@@ -41,8 +41,8 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
             "A person with records on several of these lines is split between them; counts are rounded."
         )
     if breach.people < breach.everyone:
-        rest = breach.everyone - breach.people
-        sentences.append(f"{people(rest)} of {breach.everyone:,} {_NOT_TRIED[breach.adversary.knows]}.")
+        untried = breach.everyone - breach.people
+        sentences.append(f"{people(untried)} of {breach.everyone:,} {_NOT_TRIED[breach.adversary.knows]}.")
     title = f"An outsider knows {knowledge} -> what they find"
     return Summary([*sentences, *_conclusions(breach)], table, title)
 
@@ -75,7 +75,9 @@ def _conclusions(breach: StreamBreach) -> list[str]:
 
 
 def _rows(name: str, breach: StreamBreach, sizes: tuple[int, ...]) -> list[tuple[str, ...]]:
-    parts = [(f"  {_PARTS.get(part, part)}", *cells(found, sizes)) for part, found in breach.parts.items()]
+    parts = [
+        (f"  {_PARTS.get(part, part)}", *cells(chances, sizes)) for part, chances in breach.parts.items()
+    ]
     return [(name, *cells(breach.after, sizes)), *parts]
 
 
