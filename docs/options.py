@@ -1,7 +1,7 @@
 """Write the option tables of docs/reference/cli.md: `python docs/options.py`.
 
 The tables of commands that publish, profile and explore are made from the tables of parameters; a test keeps
-the page as this writes it. A table stands between `<!-- options NAME -->` and `<!-- end -->`.
+the page as this writes it. A table is between `<!-- options NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def table_of(command: str) -> str:
         lines.append(_row(declared))
         if declared.name == "drop":
             lines.append("| `--drop-rest` | Leave out every column without a role |")
-    return "\n".join(["| option | what |", "|---|---|", *lines]) + "\n"
+    return "\n".join(["| option | meaning |", "|---|---|", *lines]) + "\n"
 
 
 def _declared(command: str) -> list[Parameter]:
