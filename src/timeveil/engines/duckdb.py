@@ -45,6 +45,7 @@ class DuckDBEvents:
         self._carried = [f"p{i}" for i in range(len(relation.roles.keep) + len(relation.roles.sensitive))]
         self._counted_for: tuple[tuple[str, int], ...] | None = None
         self._database = self._connected()
+        # Every statement whose order matters says so; the order of insertion would cost memory.
         self._run("SET preserve_insertion_order = false")
         if memory_limit:
             self._run(f"SET memory_limit = {_size(memory_limit)}")
@@ -154,6 +155,7 @@ class DuckDBEvents:
 
     def _count_cells(self, levels: Levels) -> None:
         """Number the quasi-identifier combinations; per cell and person, the granule they were in before."""
+        # Tables of levels are cached by the caller, so their identity distinguishes combinations.
         key = tuple(sorted((name, id(level)) for name, level in levels.items()))
         if key == self._counted_for:
             return
@@ -163,6 +165,7 @@ class DuckDBEvents:
             "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
         )
         self._run(
+            # Summed over people, because every granularity needs only where they came from.
             "CREATE OR REPLACE TABLE steps AS SELECT quasi, granule, before, count(*) AS people, "
             "CAST(sum(rows) AS BIGINT) AS rows FROM (SELECT quasi, granule, rows, "
             "lag(granule) OVER (PARTITION BY quasi, person ORDER BY granule) AS before FROM cells) "
@@ -222,6 +225,7 @@ class DuckDBEvents:
         lookup = {"granule": timeline.granules[inside], "first": timeline.granules[firsts[inside]]}
         self._table("lookup", pa.table(lookup))
         steps = "steps"
+        # A visit in a gap is published nowhere, so the visit before must be looked for among the others.
         if not inside.all():
             steps = (
                 "(SELECT quasi, granule, 1 AS people, rows, lag(granule) OVER "

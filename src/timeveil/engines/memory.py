@@ -84,8 +84,10 @@ class MemoryEvents:
         self._ordered.clear()
         if self.rows == 0:
             return np.empty(0, np.int64)
+        # Floor division, so that times before the epoch fall into the right granule too.
         granule = (self._ticks // self._scale + base.phase) // base.width
         low, high = int(granule.min()), int(granule.max())
+        # A flag per possible granule is faster than a sort, as long as the span is not absurd.
         if high - low < DENSE_GRANULES:
             granule -= low
             occurs = np.zeros(high - low + 1, np.bool_)
@@ -106,6 +108,7 @@ class MemoryEvents:
         """Every granularity from one ordering of the rows; coarse ones from first visits per day."""
         visits = self._at(timeline, levels).visits
         whole_days = {g.name for g in granularities if _is_of_whole_days(g, timeline)}
+        # Granules of whole days contain days, so a person's later visits on a day can open none of them.
         by_day = visits.opening(timeline.firsts(DAY)) if len(whole_days) > 1 else visits
 
         def count(granularity: Granularity) -> Tally:
@@ -113,10 +116,12 @@ class MemoryEvents:
             in_gaps = int(gaps[self._position].sum()) if gaps.any() else 0
             counted = by_day if granularity.name in whole_days else visits
             if (firsts < 0).any():
+                # A visit in a gap must not hide that a later one is the person's first in its granule.
                 counted = visits.within(firsts >= 0)
             groups = counted.groups(firsts)
             return Tally.of(groups.people, groups.rows, k, in_gaps)
 
+        # Granularities do not depend on each other, and NumPy releases the lock in its array loops.
         with ThreadPoolExecutor(WORKERS) as pool:
             return list(pool.map(count, granularities))
 
@@ -127,12 +132,14 @@ class MemoryEvents:
         inside = firsts[visits.cells.position] >= 0
         groups = visits.within(firsts >= 0).groups(firsts)
         safe = groups.people >= k
+        # From groups that are published back to cells, and from cells to rows.
         number = np.where(safe, np.cumsum(safe) - 1, -1).astype(np.int32)
         group_of_cell = np.full(inside.size, -1, np.int32)
         group_of_cell[inside] = number[groups.of_cell]
         group = group_of_cell[ordered.cell_of_row]
         granules = timeline.granules_of(granularity)
         return Published(
+            # Rows are built when first read; until then only their group is stored.
             data=Deferred(lambda: self._build(group, granules, levels)),
             entries=self._entries(group),
             rows=int((group >= 0).sum()),

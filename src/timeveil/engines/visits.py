@@ -79,6 +79,7 @@ class Visits:
         cell_bits = max(len(cells.quasi) - 1, 1).bit_length()
         if int(owner.max(initial=0)).bit_length() + cell_bits > KEY_BITS:
             owner = np.unique(owner, return_inverse=True)[1].astype(np.int64)
+        # Owner and cell in one word: a plain sort of numbers instead of a sort by two keys.
         key = np.sort(owner << cell_bits | cell_of_row)
         fresh = np.ones(key.size, np.bool_)
         np.not_equal(key[1:], key[:-1], out=fresh[1:])
@@ -90,11 +91,13 @@ class Visits:
     def groups(self, firsts: Codes) -> Groups:
         """The groups under one granularity; `firsts` has the first position in the same granule."""
         first = firsts[self.cells.position]
+        # Cells are in the order of (quasi code, position), so a group is a run of them.
         begins = np.ones(first.size, np.bool_)
         begins[1:] = (first[1:] != first[:-1]) | (self.cells.quasi[1:] != self.cells.quasi[:-1])
         group_of_cell = np.cumsum(begins, dtype=np.int32) - np.int32(1)
         heads = np.flatnonzero(begins)
         rows = np.add.reduceat(self.cells.rows, heads) if heads.size else self.cells.rows
+        # Procedure 2: a person counts where no earlier visit is in the same granule.
         opening = self.cell[self.before < first[self.cell]]
         people = np.bincount(group_of_cell[opening], minlength=heads.size)
         return Groups(people, rows, group_of_cell)

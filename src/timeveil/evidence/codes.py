@@ -73,12 +73,14 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
         return _encode_dictionary(column)
     if pa.types.is_null(column.type):
         return Coded(np.zeros(len(column), dtype=np.int64), pa.nulls(1))
+    # Arrow cannot encode lists; their text distinguishes them as well.
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([pa.array([repr(v) for v in column.to_pylist()], pa.string())])
     encoded = column.dictionary_encode("encode")
     if not encoded.num_chunks:
         return Coded(np.zeros(0, dtype=np.int64), pa.array([], plain_type(column.type)))
     indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    # The dictionary of the last chunk has the values of all chunks.
     values = encoded.chunk(encoded.num_chunks - 1).dictionary
     return Coded(_int64(indices), values.cast(plain_type(values.type)))
 
@@ -94,6 +96,7 @@ def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
     if not pa.types.is_floating(kind):
         return encode(column)
     numbers = column.cast(kind)
+    # Adding 0 turns -0 into 0.
     numbers = pc.add(numbers.cast(pa.float32()) if pa.types.is_float16(kind) else numbers, 0.0)
     coded = encode(pc.if_else(pc.is_nan(numbers), pa.scalar(None, numbers.type), numbers))
     return Coded(coded.codes, coded.values.cast(kind))
@@ -156,6 +159,7 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
 def fold_both(columns: Sequence[tuple[Integers, Integers, int]]) -> tuple[Integers, Integers, int]:
     """Rows of two tables, given column by column with the number of codes, under one numbering."""
     rows = len(columns[0][0])
+    # Folded as one table, so that equal rows of either get one code.
     joint = [(np.concatenate([left, right]), size) for left, right, size in columns]
     codes, count = fold(joint, len(joint[0][0]))
     return codes[:rows], codes[rows:], count

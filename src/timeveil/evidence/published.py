@@ -106,6 +106,7 @@ def classes_of(
 
 
 def _total(counts: pa.Table, names: list[str]) -> pa.Table:
+    # Arrow cannot group by nothing: all rows are one combination, or none if there are no rows.
     if not names:
         total = pc.sum(counts["rows"]).as_py() or 0
         return pa.table({"rows": pa.array([total] if total else [], pa.int64())})
@@ -179,4 +180,5 @@ def _scalar(name: str, kind: pa.DataType, condition: object) -> pa.Scalar:
 
 def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
     return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)

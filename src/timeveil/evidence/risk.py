@@ -1,6 +1,6 @@
 """How exposed people are: the number of candidates, or the chance given to a value, for each person tried.
 
-Every entry has a `weight`, the share of a person that it stands for, so that each person counts once.
+Every entry has a `weight`, the share of a person that it represents, so that each person counts once.
 """
 
 from __future__ import annotations

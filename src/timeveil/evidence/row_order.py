@@ -42,6 +42,7 @@ def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     for batch in batches:
         if batch.num_rows:
             yield pa.Table.from_batches([*last, batch])
+            # The last row leads the next batch, so that neighbours across the border are compared too.
             last = [batch.slice(batch.num_rows - 1)]
 
 
@@ -64,6 +65,7 @@ def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tu
         for left, right in zip(_items(before.column(name)), _items(after.column(name)), strict=True):
             falls, same = _compared(_comparable(left), _comparable(right))
             wrong |= undecided & falls
+            # The next column decides only where all columns so far are equal.
             undecided &= same
     return wrong, undecided
 
@@ -95,6 +97,7 @@ def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
         zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
         # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
         same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
+        # NaN decides against nobody: neither a descent, nor equal, so later columns are not looked at.
         unordered = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
         falls &= ~unordered | null_before
         same &= ~unordered | null_before

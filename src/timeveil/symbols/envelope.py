@@ -29,10 +29,12 @@ def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbe
     sizes = np.bincount(group[order])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     low, high = np.empty((len(sizes), matrix.shape[1])), np.empty((len(sizes), matrix.shape[1]))
+    # Instant by instant: a sorted copy of the whole matrix would double its memory.
     for instant in range(matrix.shape[1]):
         values = matrix[order, instant]
         low[:, instant] = np.minimum.reduceat(values, starts)
         high[:, instant] = np.maximum.reduceat(values, starts)
+    # Adding 0.0 turns -0.0 into 0.0, so that zero is written in one way.
     return low + 0.0, high + 0.0
 
 
@@ -65,13 +67,14 @@ def _down(values: Numbers, digits: int) -> Numbers:
     nearest = np.rint(np.where(usual, values, 0.0) / up * down)
     out = nearest / down * up
     result: Numbers = np.where(out > values, (nearest - 1) / down * up, out)
+    # Rare: sizes beyond the exact powers of ten go one by one.
     for at in np.argwhere(~usual & (size > 0)):
         result[tuple(at)] = _text_down(float(values[tuple(at)]), digits)
     return result + 0.0
 
 
 def _text_down(value: float, digits: int) -> float:
-    """The same by decimals, for very small and very large values."""
+    """The number of few digits that is not above a very small or very large value, by decimals."""
     near = float(f"{value:.{digits - 1}e}")
     if near > value:
         exact = Decimal(value)

@@ -38,6 +38,7 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
     """
     rows = np.ascontiguousarray(matrix, dtype=np.float64)
     out = np.empty_like(rows)
+    # In blocks, so that the intermediate arrays stay small.
     for start in range(0, len(rows), _BLOCK):
         out[start : start + _BLOCK] = _normalised(rows[start : start + _BLOCK], center)
     return out
@@ -150,11 +151,13 @@ def above_lowest(rows: Numbers, low: Numbers, high: Numbers) -> Numbers:
 def _normalised(rows: Numbers, center: Center) -> Numbers:
     low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
     z: Numbers = above_lowest(rows, low, high)
+    # The deviation is about the mean whatever the centre is.
     mean: Any = z.mean(axis=1, keepdims=True)
     middle: Any = mean if center == "mean" else np.median(z, axis=1, keepdims=True)
     deviation = np.sqrt(np.square(z - mean).mean(axis=1, keepdims=True))
     z -= middle
     z /= np.where(deviation > 0, deviation, 1.0)
     z[np.abs(z) < SNAP] = 0.0
+    # A spread so small that its square vanishes counts as constant.
     z[np.broadcast_to((low == high) | (deviation == 0), z.shape)] = 0.0
     return z

@@ -46,6 +46,7 @@ def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
     """
     first, second = unit_shapes(matrix), unit_shapes(other)
     distance: Numbers = np.square(first - second).sum(axis=-1) / 2
+    # Exactly one of the two constant: by convention 1 apart. Two constant ones are 0 apart as they are.
     flat = ~first.any(axis=-1) ^ ~second.any(axis=-1)
     return np.where(flat, 1.0, distance)
 

@@ -141,6 +141,8 @@ def _search(counts: Counts, parameters: EventParameters, rows: int, k: int) -> C
     feasible: list[Node] = []
     for combination in counts.order.levels:
         nodes = [Node(combination, g.name) for g in counts.order.granularities]
+        # Above a success there are no more groups, unless rows are withheld: then small groups can merge
+        # into ones that are published.
         if parameters.suppress == 0 and _dominated(counts, nodes, feasible):
             continue
         feasible += [node for node in nodes if _is_feasible(counts(node), parameters.suppress, rows, k)]
@@ -150,6 +152,7 @@ def _search(counts: Counts, parameters: EventParameters, rows: int, k: int) -> C
 
 
 def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
+    # The margin lets a share such as 0.1 of 30 rows withhold 3 in spite of rounding.
     return tally.kept_groups > 0 and tally.rows_below_k <= suppress * rows + 1e-9 and k <= tally.kept_smallest
 
 
@@ -202,6 +205,7 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
         for name, tally in tallies.items()
         if not counts.plan.named or name == counts.order.representative(counts.plan.named)
     ]
+    # Reversed, so that of equally good nodes the coarsest is named.
     best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_below_k, -pair[0].smallest_group))
     best_k = max(tally.smallest_group for tally, _ in reached)
     share = best.rows_below_k / rows

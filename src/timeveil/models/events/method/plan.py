@@ -53,6 +53,7 @@ def make_plan(
     (base,) = resolve([ticks.name], axis)
     timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
     if parameters.granularities is None:
+        # Granularities below the base would cut the data no finer than it does.
         allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
     usable, skipped = _without_gaps(timeline, allowed, named, parameters.gaps)
     return Plan(timeline, usable, base, named.name if named else None, names, skipped)

@@ -91,6 +91,7 @@ class Order:
         self.granularities: list[Granularity] = []
         for granularity in ranked:
             shape = shapes[granularity.name]
+            # Equal cuts of the data are one node; as finer ones come first, it has the finest name.
             twin = next((g for g in self.granularities if shapes[g.name] == shape), None)
             if twin is None:
                 self.granularities.append(granularity)
@@ -125,7 +126,7 @@ class Order:
 
 
 def _rank(granularity: Granularity, among: Sequence[Granularity]) -> tuple[int, int]:
-    """Finer ones first, where the data at hand do not tell: how many are finer, then the length."""
+    """Finer ones first, where the data at hand do not decide: how many are finer, then the length."""
     finer = sum(is_finer_than(other, granularity) for other in among if other is not granularity)
     return finer, granularity.rule.shortest
 
@@ -150,6 +151,7 @@ class Partition:
         if self.gaps != other.gaps:
             return False
         cuts, other_cuts = (np.frombuffer(p.cuts, np.uint8) for p in (self, other))
+        # One bit per pair of neighbours: refining is being a superset of cuts.
         return not bool((other_cuts & ~cuts).any())
 
 

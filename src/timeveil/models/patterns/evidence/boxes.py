@@ -57,6 +57,7 @@ class Boxes:
         for axis in self.axes:
             items = axis.reshape(len(axis), *[1] * (sets.ndim - 1), axis.shape[1])
             sets = np.concatenate([sets[..., None], family.extended(sets[..., None], items)], axis=-1)
+        # From "has at least these" to "has exactly these", an instant at a time (Moebius inversion).
         cells = family.support[sets]
         for instant in range(1, cells.ndim):
             along = np.moveaxis(cells, instant, 0)
@@ -136,6 +137,7 @@ def _joined(parts: list[Channels]) -> Channels:
     lines = [np.zeros((0, total), dtype=np.int64)]
     for part in parts:
         line = np.full((len(part), total), NONE, dtype=np.int64)
+        # Descending, so that equal groups of different boxes become equal lines, with -1 at the end.
         line[:, : part.present.shape[1]] = -np.sort(-part.present, axis=1)
         line[:, width : width + part.absent.shape[1]] = -np.sort(-part.absent, axis=1)
         line[:, -1] = part.size
@@ -224,6 +226,7 @@ def _walk(family: Family) -> Iterator[Masks]:
     walker = _Walker(first, symbol, remainder, family.kinds)
     start = np.zeros((1, family.instants), dtype=np.uint64)
     pending = [(0, start, np.zeros(family.number, dtype=np.int64), np.arange(family.number))]
+    # A state and the symbols of an instant must fit in one word (`_closed`).
     limit = 1 << min(62 - family.kinds, 40)
     while pending:
         instant, masks, state, sets = pending.pop()
@@ -257,6 +260,7 @@ class _Walker:
         """
         begins = self.first[sets] == instant
         later_state, later = state[~begins], sets[~begins]
+        # Later sets are sorted by state and number, so a binary search finds what each beginning set leaves.
         keys = later_state * len(self.first) + later
         index = np.searchsorted(keys, state[begins] * len(self.first) + self.remainder[sets[begins]])
         symbol = self.symbol[sets[begins]]
@@ -281,6 +285,7 @@ class _Walker:
         bits = (np.uint64(1) << shift) - np.uint64(1)
         closed, fresh = single, single
         owner = (single >> shift).astype(np.int64)
+        # Intersections with single choices until nothing new appears: these are all closed choices.
         while len(fresh):
             fresh_owner = fresh >> shift
             low = np.searchsorted(owner, fresh_owner.astype(np.int64))

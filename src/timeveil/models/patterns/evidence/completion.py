@@ -45,6 +45,7 @@ def knowledge_of(family: Family, *, structural: bool) -> Knowledge:
     for length, lines in enumerate(family.levels[1:], start=1):
         numbers = np.arange(family.offsets[length], family.offsets[length + 1])
         level = _Level(lines, family.support[numbers], numbers)
+        # A derived set can complete another instant, so each length is repeated until nothing follows.
         while len(level.lines):
             derived, wrong = index.derived(level, finished[-1].support)
             if derived is None:
@@ -123,6 +124,7 @@ class _Index:
         if not len(short):
             full = counted == self.kinds
             return None, int((people[full] != shorter[base[full]]).sum())
+        # All symbols add up to a fixed sum, so the sum of the counted ones names the one that is missing.
         missing = self.kinds * (self.kinds - 1) // 2 - symbols[short]
         example, column = np.divmod(order[first[short]], length)  # a set with another symbol, and where
         lines = level.lines[example].copy()

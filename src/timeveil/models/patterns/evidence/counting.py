@@ -63,7 +63,7 @@ class Baskets:
 
 
 def bit_line(numbers: Integers, width: int) -> Bits:
-    """These numbers as bits of so many words."""
+    """These numbers as bits of `width` words."""
     flags = np.zeros(64 * width, dtype=bool)
     flags[numbers] = True
     return np.packbits(flags, bitorder="little").view(np.uint64)
@@ -129,6 +129,7 @@ def _outside(family: Family, length: int, sets: Integers, item: Integers) -> tup
     sets, item = sets[apart], item[apart]
     outside = family.extended(sets + start, item) == NONE
     sets, item = sets[outside], item[outside]
+    # Without the new item, and without the last one before it, the union was found in the family.
     for column in range(length - 1):
         inside = family.extended(family.drops[length][sets, column], item) != NONE
         sets, item = sets[inside], item[inside]
@@ -150,6 +151,7 @@ class _Count:
     def run(self) -> tuple[Integers, Integers]:
         """The rows of every set of the family, and of every one outside it."""
         self.support[0] = self.rows.rows
+        # Rows with the first item are renumbered 0, 1, ... so that lines are as short as that item is rare.
         column = np.full(self.rows.rows, NONE, dtype=np.int64)
         singles = self.family.singles
         for number, item in enumerate(singles.tolist(), start=1):
@@ -224,6 +226,7 @@ def mined(rows: Baskets, size: int, kinds: int, least: int, longest: int | None 
             patterns.append(((*items, item), count))
             if len(patterns) > MOST_PATTERNS:
                 raise _too_many(least)
+            # Nobody has two items of one instant.
             following = later[index + 1 :][later[index + 1 :] // kinds != item // kinds]
             if len(items) + 1 < (longest or size) and len(following):
                 search((*items, item), common[index], following)

@@ -58,7 +58,7 @@ class Family:
 
     @property
     def singles(self) -> Integers:
-        """The items that are sets by themselves."""
+        """The items that are sets on their own."""
         return self.levels[1][:, 0] if len(self.levels) > 1 else np.zeros(0, dtype=np.int64)
 
     def supports(self, length: int) -> Integers:
@@ -79,6 +79,7 @@ class Family:
             for column in range(length - 1):
                 above = _lookup(keys, above, level[:, column], self.size)
             parents[self.offsets[length] : self.offsets[length + 1]] = above
+            # Keys rise with the number of the set, so one sorted list serves every length.
             keys = np.concatenate([keys, above * self.size + level[:, -1]])
         return parents, keys
 
@@ -148,7 +149,7 @@ class Family:
         return out
 
     def with_support(self, support: Integers) -> Family:
-        """The same sets with other counts."""
+        """These sets with other counts."""
         return Family(self.levels, support, self.size, self.kinds)
 
     def only(self, chosen: Flags) -> Family:
@@ -218,6 +219,7 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     levels: list[Integers] = []
     supports: list[Integers] = []
     numbers: list[Integers] = []
+    # From the longest sets down: each passes its count on to the sets with one item less.
     for length in range(len(family.levels) - 1, -1, -1):
         if len(longer) * longer.shape[1] ** 2 > _MOST_CELLS:
             raise TooManySetsError
@@ -239,6 +241,7 @@ def _merged(lines: Integers, counts: Integers, size: int) -> tuple[Integers, Int
     """Each line once, in order, with the largest of its counts; and where every line went."""
     key = np.zeros(len(lines), dtype=np.int64)
     for items in lines.T:
+        # Renumbered after each column, so that keys stay small; the order of lines is kept.
         key = np.unique(key * size + items, return_inverse=True)[1].ravel()
     _, first, line = np.unique(key, return_index=True, return_inverse=True)
     people = np.full(len(first), -1, dtype=np.int64)

@@ -78,6 +78,7 @@ def _of_items(
     numbers = np.array([number[str(text)] for text in texts], dtype=np.int64)
     item = numbers[coded.codes] if len(coded.codes) else coded.codes
     size = max(len(names), 1)
+    # Sorted by owner, then item: an item that occurs twice in a row is next to itself.
     pairs = np.sort(owner * size + item)
     repeated += int((np.diff(pairs) == 0).sum())
     starts = np.searchsorted(pairs, np.arange(people + 1) * size)
@@ -109,6 +110,7 @@ def _of_series(
         matrix = series.matrix[block]
         z = (matrix if normalised else _normalised(matrix, described["center"]))[:, columns]
         symbols[block] = np.searchsorted(borders, z + ON_BORDER, side="right")
+        # On a border, by convention above it; near one, rounding could have put the value on either side.
         distance = np.abs(z[:, :, None] - borders)
         doubtful += int(((distance > ON_BORDER) & (distance < NEAR_BORDER)).any(axis=(1, 2)).sum())
     items = (symbols + kinds * np.arange(len(columns))).ravel()

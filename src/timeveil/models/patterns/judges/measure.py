@@ -231,7 +231,7 @@ def _neighbours(family: Family, items: list[int]) -> Iterator[int]:
 
 
 def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:
-    """The same counts, read off a release of series."""
+    """These counts, read off a release of series."""
     if against.manifest.get("model") != "series" or not patterns.instants:
         raise ParameterError(
             "patterns of series can only be compared with a release of series",

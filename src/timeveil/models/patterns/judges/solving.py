@@ -150,6 +150,7 @@ def _bounds(equations: Any, support: Integers, goal: Floats, seconds: float) -> 
         if not solution.success:
             return None
         ends.append(sign * solution.fun)
+    # People are whole: the bounds tighten to whole numbers, with room for the tolerance of the solver.
     return math.ceil(ends[0] - ROUNDING), math.floor(ends[1] + ROUNDING)
 
 
@@ -164,6 +165,7 @@ def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> 
     for table in (sums, signs):
         for index in range(width):
             halves = table.reshape(-1, 2, 2**index)
+            # Inclusion and exclusion in place: bit by bit, those without an item are all less those with it.
             halves[:, 0] -= halves[:, 1]
     return sums + np.minimum(signs * least, signs * most), sums + np.maximum(signs * least, signs * most)
 
@@ -256,6 +258,7 @@ def _unknown(symbols: Integers, kinds: int) -> Floats:
     for column in symbols.T:
         lines = (lines[:, :, None] * single[column][:, None, :]).reshape(len(lines), -1)
     strength, vectors = np.linalg.eigh(lines.T @ lines)
+    # Directions in which tables can change without changing any count.
     free = vectors[:, strength < CLOSE]
     return free.reshape((kinds - 1,) * symbols.shape[1] + (free.shape[1],))
 
@@ -274,6 +277,7 @@ def _table(counts: Counts, instants: Instants, kinds: int) -> Floats:
             lines.append((people[axes][None] == symbols[:, :, None]).all(axis=1))
             sums.append(support)
     holders, totals = np.concatenate(lines).astype(np.float64), np.concatenate(sums).astype(np.float64)
+    # Fewer counts than cells leave the system singular; a small ridge picks a table all the same.
     flat = CLOSE * np.eye(holders.shape[1])
     cells = np.linalg.solve(holders.T @ holders + flat, holders.T @ totals)
     return np.asarray(cells, dtype=np.float64).reshape((kinds,) * len(instants))

@@ -50,6 +50,7 @@ class _Search:
         by_instant: dict[int, list[int]] = defaultdict(list)
         for later in continuations:
             if later:
+                # The lowest bit of a continuation is its first item, so this is its first instant.
                 by_instant[((later & -later).bit_length() - 1) // kinds].append(later)
         for instant in sorted(by_instant):
             symbols: dict[int, Continuations] = defaultdict(dict)
@@ -61,6 +62,7 @@ class _Search:
             for symbol, following in symbols.items():
                 for later in following:
                     continuations[later] |= symbol
+            # Some item could be added to every box from here on: none of them is maximal.
             if _common(continuations.values()):
                 return
         self.boxes.append(box)
@@ -105,6 +107,7 @@ class _Search:
             allowed = symbols[symbol]
             if symbol & chosen or len(allowed) < len(following) or not following.keys() <= allowed.keys():
                 continue
+            # The search that takes this earlier symbol first finds the same choice.
             if index < next_index:
                 return None
             chosen |= symbol
@@ -114,6 +117,7 @@ class _Search:
 
 def _common(spares: Iterable[int]) -> int:
     """The items that are spare for all."""
+    # All bits set: the neutral element of a conjunction.
     common = -1
     for spare in spares:
         common &= spare

@@ -237,7 +237,7 @@ class _Cells:
         return cls(box, size, *sets)
 
     def numbered(self, first: int) -> _Cells:
-        """The same with boxes numbered from this one on."""
+        """These cells with their boxes numbered from this one on."""
         return _Cells(self.box + first, self.size, self.present, self.absent)
 
 

@@ -99,6 +99,7 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
     by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // family.kinds)]
     if math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
         return []
+    # Inclusion and exclusion: an item of each of some instants; an odd number of them is subtracted.
     choices = itertools.chain.from_iterable(
         itertools.product(*instants)
         for size in range(len(by_instant) + 1)

@@ -136,6 +136,7 @@ class Family:
         """Nodes without a frequent proper superset."""
         maximal = np.ones(len(self), np.bool_)
         for drops in self.links[1]:
+            # Whatever remains when an item is dropped has a superset.
             maximal[drops] = False
         return maximal
 
@@ -152,6 +153,7 @@ class Family:
         stays = np.ones(len(self), np.bool_)
         stays[nodes] = False
         for start, drops in zip(self.levels, self.links[1], strict=False):
+            # By ascending length, so that what leaves takes all its supersets with it.
             stays[start : start + len(drops)] &= stays[drops].all(axis=1)
         number = np.concatenate([[0], np.cumsum(stays)])
         levels = number[self.levels]
@@ -211,6 +213,7 @@ class Nodes:
 def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Family:
     """Mine every set of at least `least` rows and at most `longest` items; more than `most` are refused."""
     counts = np.bincount(rows.sets.items, minlength=len(rows.names))
+    # Rarest items first keeps the bit lines short; boxes of series need items in the order of instants.
     item_of = np.arange(len(counts)) if rows.structural else np.argsort(counts, kind="stable")
     nodes = Nodes.rooted(rows.rows)
     ranked = _Ranked.of(rows.sets, item_of)
@@ -282,6 +285,7 @@ def _mine_below(
     inside = line[later] >= 0
     flags = np.zeros((len(frequent), -(-rows // WORD) * WORD), np.bool_)
     flags[line[later[inside]], column[inside]] = True
+    # Depth first: what waits is bounded by the depth, where breadth would hold a whole level of bits.
     pending = [_Siblings(2, numbers, frequent, np.full(len(frequent), len(frequent)), packed(flags))]
     while pending:
         siblings, waiting = pending.pop().cut()
@@ -312,6 +316,8 @@ class _Siblings:
     def cut(self) -> tuple[_Siblings, _Siblings | None]:
         """As many as can be joined within one block, and what waits."""
         partners = self.end - np.arange(len(self.end)) - 1
+        # At least the partners of the first set, however long the lines are, so that every cut makes
+        # progress.
         room = max(BLOCK_WORDS // self.bits.shape[1], int(partners[0]))
         upto = int(np.searchsorted(np.cumsum(partners), room, "right"))
         if upto == len(self.end):
@@ -334,6 +340,7 @@ class _Siblings:
         left, rank = left[frequent], self.rank[right[frequent]]
         numbers = nodes.add(rank, counts[frequent], self.number[left], self.length + 1)
         end = np.searchsorted(left, left, "right")
+        # Sets without a sibling have no further union.
         if (end - np.searchsorted(left, left) <= 1).all():
             return None
         return _Siblings(self.length + 1, numbers, rank, end, bits[frequent])

@@ -77,6 +77,7 @@ def tight(channels: Channels, rows: Transactions, k: int) -> Virtual:
 
 def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that somebody has."""
+    # Which row of a small cell is cloned must not depend on the order of the input.
     rows = rows.sorted()
     firsts = [int(np.argmax(members)) for members in members_of(channels.groups, rows)]
     return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, rows, k)
@@ -87,6 +88,7 @@ def members_of(groups: Groups, rows: Transactions) -> Iterator[Flags]:
     holders = rows.holders()
     everybody = packed(np.ones((1, rows.rows), np.bool_))[0]
     for present, absent in zip(groups.present.each(), groups.absent.each(), strict=True):
+        # A bit per row: one conjunction per item of the group.
         bits = everybody.copy()
         for item in present:
             bits &= holders[item]
@@ -103,6 +105,7 @@ def raised(family: Family, virtual: Virtual) -> Family:
     holders = packed(virtual.sets.flags(len(family.item_of)).T)[family.item_of]
     weighing = _Weights.of(virtual.copies)
     support = family.support.copy()
+    # Virtual rows are people too: without them the total would contradict the counts that rise.
     support[0] += virtual.total
     pending = [(np.zeros(1, np.int64), packed(np.ones((1, len(virtual.copies)), np.bool_)))]
     while pending:
@@ -173,6 +176,7 @@ def _first_fit(groups: Groups, items: int, kinds: int) -> tuple[Flags, Flags]:
             against |= having[item]
         if kinds > 1:
             against |= _nothing_left(absent, lacking, kinds)
+        # The lowest bit that is 0 in `against`: an old merger that agrees, or a new one.
         home = ~against & (against + 1)
         for item in present:
             having[item] |= home
@@ -188,6 +192,7 @@ def _nothing_left(absent: list[int], lacking: list[int], kinds: int) -> int:
     """The mergers that would lack every symbol of an instant."""
     mergers_without = 0
     for instant in {item // kinds for item in absent}:
+        # A conjunction over the symbols of the instant that the group itself does not lack.
         lack_all = -1
         for item in range(instant * kinds, instant * kinds + kinds):
             if item not in absent:
@@ -217,6 +222,7 @@ def _completed_series(have: Flags, lack: Flags, family: Family) -> Flags:
         symbols = symbols[np.argsort(costs[symbols, symbols], kind="stable")]
         open_rows = np.flatnonzero(~rows[:, symbols].any(axis=1))
         cells = np.ix_(open_rows, symbols)
+        # A merger leaves a symbol at every instant, so the forbidden price never wins.
         price = np.where(lack[cells], np.iinfo(np.int64).max, row_cost[cells])
         cheapest = symbols[np.argmin(price, axis=1)]
         rows[open_rows, cheapest] = True
@@ -263,6 +269,7 @@ def _sharing(rows: Transactions, sets: Sets, items: Ints) -> Ints:
     """Number of rows that have the same of these items as each set."""
     virtual = replace(rows, sets=sets)
     projections = np.concatenate([projected(rows, items), projected(virtual, items)])
+    # Real and virtual rows are numbered together, but only real ones are counted.
     _, cell = np.unique(projections, axis=0, return_inverse=True)
     counts = np.bincount(cell[: rows.rows], minlength=len(projections))
     return counts[cell[rows.rows :]]

@@ -143,6 +143,7 @@ def _of_series(source: Any, roles: Roles, reading: Reading) -> Source:
     collection = collect(relation, reading.fill)
     refuse_rare(collection, reading.k)
     columns = _columns(reading.instants, collection.instants)
+    # Normalised over all instants first: what is left out still shapes the symbols of what is published.
     z = z_normalised(collection.matrix, reading.center)[:, columns]
     names = tuple(collection.instants[column] for column in columns)
     return Source(

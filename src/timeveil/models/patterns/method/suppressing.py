@@ -28,6 +28,7 @@ def suppress_rows(
 ) -> Suppressed:
     """Withhold the rows of small cells, count again and drop what became rare, until no channel is left."""
     counted, rounds = np.arange(rows.rows), 0
+    # Withholding rows changes every count, so new small cells may appear: again until there are none.
     while len(channels):
         rounds += 1
         remaining = rows.take(counted)
@@ -57,6 +58,7 @@ def suppress_patterns(
     while len(channels):
         rounds += 1
         completion = completed(family, most) if structural else Completed.unchanged(family)
+        # Every box with a channel must end, and unpublishing one of its patterns ends it.
         doomed = [
             _least_supported(completion, channels.one_box(box)) for box in np.unique(channels.box).tolist()
         ]
@@ -71,6 +73,7 @@ def _least_supported(completion: Completed, box: Boxes) -> int:
     family = completion.family
     nodes: Ints = np.zeros(1, np.int64)
     for column, width, _ in box.units():
+        # All ways to take one item of each instant so far; the family has every one, as this is a box.
         nodes = np.concatenate([family.child(nodes, rank) for rank in box.ranks[0, column : column + width]])
     return completion.source(int(nodes[np.argmin(family.support[nodes])]))
 

@@ -130,11 +130,12 @@ class Transactions:
         return int(np.bincount(self.sets.items).max(initial=0))
 
     def frequent(self, least: int) -> Transactions:
-        """The same rows without items that fewer than `least` have; series keep all symbols."""
+        """The rows without items that fewer than `least` have; series keep all symbols."""
         counts = np.bincount(self.sets.items, minlength=len(self.names))
         common = np.flatnonzero(counts >= least)
         if self.kinds > 1 or len(common) in (0, len(counts)):
             return self
+        # Items are numbered anew, without holes and in the same order.
         number = np.full(len(counts), -1, np.int64)
         number[common] = np.arange(len(common))
         bounds, items = self.sets.where(number[self.sets.items] >= 0)

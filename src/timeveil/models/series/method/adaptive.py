@@ -78,6 +78,7 @@ def arranged(
         seats = Seats.of(
             series.take(layout.order), positions(z_normalised(matrix[layout.order], center)), layout
         )
+        # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
         price = weight * unit * np.sqrt(matrix.shape[1])
         done = refine(
             seats,
@@ -90,6 +91,7 @@ def arranged(
         layout = replace(layout, order=layout.order[seats.row])
         refined = _with_patterns(matrix, series, layout, alphabet, center, weight, unit)
         refined.facts.update(done, objective_before=partition.facts["objective_after"])
+        # Rounds by |V| only estimate what patterns preserve, so refining can end above the start.
         if refined.facts["objective_after"] <= partition.facts["objective_after"]:
             partition = refined
     progress("done", 1.0)

@@ -41,9 +41,11 @@ def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labe
         large = pieces >= 2
         if not large.any():
             return order, np.append(segments[:1], end), segment
+        # Half of the pieces go left, with their share of the rows, so that no part ends below the minimum.
         left = np.where(large, length * (pieces // 2) // np.maximum(pieces, 1), length)
         for size in np.unique(length[large]):
             _halve(columns, order, begin[length == size], size, left[length == size][0])
+        # Each large segment becomes two: the second of them begins where the first ends.
         begin, end = np.repeat(begin, large + 1), np.repeat(end, large + 1)
         second = np.flatnonzero(large) + np.arange(1, np.count_nonzero(large) + 1)
         begin[second] += left[large]
@@ -99,6 +101,7 @@ def _halve(columns: Floats, order: Labels, begins: Labels, length: int, left: in
         rows = order[slots]
         values = columns[:, rows]
         across = np.ptp(values, axis=2).argmax(axis=0)
+        # A selection, not a sort: rows keep their order on both sides.
         front = first_smallest(values[across, np.arange(len(rows))], left)
         order[slots[:, :left]] = rows[front].reshape(-1, left)
         order[slots[:, left:]] = rows[~front].reshape(-1, length - left)
@@ -111,6 +114,7 @@ def _nearest_first(points: Floats, size: int) -> Labels:
     points = points - points.mean(axis=1, keepdims=True)  # near the origin products keep their digits
     products = points @ points.transpose(0, 2, 1)
     squares = np.einsum("sii->si", products).copy()
+    # The centre of the free points is never formed: products with their sum rank distances as well.
     free = np.ones((count, length), np.bool_)
     to_middle = np.zeros_like(squares)  # product of each point with the sum of the free ones
     groups = []
@@ -131,6 +135,7 @@ def first_smallest(keys: Floats, number: int) -> NDArray[np.bool_]:
     >>> first_smallest(np.array([[3, 1, 2, 1, 1]]), 2).tolist()
     [[False, True, False, True, False]]
     """
+    # All below the edge, and of those equal to it as many as there is room for.
     edge = np.partition(keys, number - 1, axis=1)[:, number - 1, None]
     below, equal = keys < edge, keys == edge
     room = number - np.count_nonzero(below, axis=1)

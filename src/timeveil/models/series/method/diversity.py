@@ -107,6 +107,7 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:
     """Rows to change: of a value in more than one in l rows of a cell, as many as are too many."""
+    # A random order first; the stable sort keeps it among equal values, so chance says who changes.
     order = chance.permutation(len(values))
     order = order[cell[order] >= 0]
     order = order[np.lexsort((values[order], cell[order]))]
@@ -116,6 +117,7 @@ def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.rand
     first = np.concatenate([[True], (where[1:] != where[:-1]) | (what[1:] != what[:-1])])
     starts = np.flatnonzero(first)
     earlier = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    # Of each value the first n // l rows of its cell stay.
     allowed = np.bincount(where)[where] // l
     return order[earlier >= allowed]
 
@@ -128,6 +130,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     size = int(rank[cell >= 0].max()) + 1
     sizes = np.bincount(cell[cell >= 0])
     staying = np.setdiff1d(np.flatnonzero(cell >= 0), rows)
+    # How often each value is used in each cell, by rows that stay and, later, by rows that were moved.
     used, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
     new, open_rows = np.full(len(rows), -1, np.int64), np.arange(len(rows))
     reach = max(2 * l, int(np.ceil(NEAR * size)))
@@ -137,6 +140,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
         inside = (drawn >= 0) & (drawn < size)
         key = where * size + np.where(inside, drawn, 0)
         good = inside & (
+            # Rows that draw the same value in this attempt count one after another.
             _often(used, often, key) + _equal_before(np.where(inside, key, -1)) < sizes[where] // l
         )
         new[open_rows[good]] = drawn[good]
@@ -145,6 +149,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
         open_rows = open_rows[~good]
         if len(open_rows) == 0:
             return new
+        # Widen slowly: near values are preferred as long as one of them may be free.
         reach = min(reach * 2, size) if attempt % 8 == 7 else reach
     raise InternalError(
         f"no free value was found near {counted(len(open_rows), 'value')}",
@@ -174,6 +179,7 @@ def _lenders(
     values: NDArray[np.float64], new_values: NDArray[np.float64], cell: Labels, chance: np.random.Generator
 ) -> Labels:
     """A published row that has each new value, so that it can be copied as it is written."""
+    # Any holder of the value will lend it; a random one, so that no row is copied systematically.
     order = chance.permutation(np.flatnonzero(cell >= 0))
     order = order[np.argsort(values[order], kind="stable")]
     return order[np.searchsorted(values[order], new_values)]

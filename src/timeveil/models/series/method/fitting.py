@@ -46,6 +46,8 @@ class Alphabet:
         if self.level is not None:
             every: Floats = reconstructed(np.arange(self.level), self.level).astype(low.dtype)
             return np.broadcast_to(every, (*low.shape, self.level))
+        # One column more than the highest level has symbols: in single precision a position just below 1,
+        # times the level, may round up to the level.
         meanings = np.zeros((self.max_level, self.max_level + 1), low.dtype)
         for level in range(1, self.max_level + 1):
             meanings[level - 1, :level] = reconstructed(np.arange(level), level)
@@ -110,6 +112,7 @@ def _nearest_line(choices: Floats, sums: Floats) -> tuple[Places, Floats]:
         better = fit > best
         picked[better], best[better] = nearest[better], fit[better]
         spread = square - total * total / sums.shape[1]
+        # The regression of V on the values just picked, solved for the values.
         slope = (spread / np.where(fit > 0, dot, 1)).astype(sums.dtype)
         line = sums * slope[:, None] + values.mean(axis=1, keepdims=True)
     return picked, best
@@ -118,6 +121,7 @@ def _nearest_line(choices: Floats, sums: Floats) -> tuple[Places, Floats]:
 def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floats]:
     """Change one instant at a time while the fit grows; returns the choices and their fit."""
     values = _values(choices, picked)
+    # Three sums per subgroup decide its fit; a change of one instant shifts each by a known amount.
     dot, total, square = _moments(sums, values)
     instants = sums.shape[1]
     best = _correlation(dot, total, square, instants)
@@ -136,6 +140,7 @@ def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floa
             )
             choice = fits.argmax(axis=1)
             fit = fits[np.arange(len(rows)), choice]
+            # A gain within rounding is none: else two choices could alternate for ever.
             better = fit > best[rows] * (1 + ROUNDING)
             improved, choice = rows[better], choice[better]
             picked[improved, instant] = choice
@@ -143,6 +148,7 @@ def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floa
             dot[improved], total[improved], square[improved] = _moments(sums[improved], values[improved])
             best[improved] = fit[better]
             changed[improved] = True
+        # Only subgroups that a sweep changed can gain from another one.
         rows = np.flatnonzero(changed)
     return picked, best
 

@@ -61,10 +61,12 @@ def kapra(
     progress("forming groups", 0.6)
     rows, bounds = runs_of(subgroup)
     group_of = form_groups(*run_ranges(values[rows], bounds), np.diff(bounds), k)
+    # Any member shows the pattern of its subgroup, so the first one does.
     first = rows[bounds[:-1]]
     levels = np.repeat(leaves.level[leaves.of[first], None], matrix.shape[1], axis=1)
     progress("done", 1.0)
     return Partition(
+        # Suppressed series have subgroup -1, which reads the -1 appended.
         np.append(group_of, -1)[subgroup],
         subgroup,
         symbols_at(u[first], levels),
@@ -110,6 +112,7 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
         ways.append(group)
     group = ways[int(np.argmin(losses))]
     _, first, label = np.unique(group, return_index=True, return_inverse=True)
+    # Groups numbered by their first subgroup.
     return np.argsort(np.argsort(first))[label]
 
 
@@ -143,10 +146,12 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
         count[which, into] += size[which, at]
         group[which, at] = into
 
+    # A subgroup of k or more series is a group of its own.
     large = size >= k
     which, at = np.nonzero(large)
     join(np.cumsum(large, axis=1)[which, at] - 1, which, at)
     finished += large.sum(axis=1)
+    # In all buckets at once: one more subgroup for the group that grows in each.
     growing = bucket[(size * ~large).sum(axis=1) >= k]
     while len(growing):
         current = finished[growing]

@@ -76,15 +76,18 @@ def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -
     bad = bad[np.lexsort((size[bad], group[bad]))]
     good = good[np.argsort(group[good], kind="stable")]
     begin, end = (np.searchsorted(group[good], group[bad], side=side) for side in ("left", "right"))
+    # The rank of each undersized leaf in its group: leaves of equal rank are of different groups.
     turn = np.arange(len(bad)) - np.searchsorted(group[bad], group[bad])
     for number in range(int(turn.max(initial=-1)) + 1):
         current = np.flatnonzero(turn == number)
         lengths = end[current] - begin[current]
         starts = np.cumsum(lengths) - lengths
         pair = np.repeat(np.arange(len(current)), lengths)
+        # All pairs of an undersized leaf and a good one of its group, flattened.
         candidate = good[np.arange(lengths.sum()) - np.repeat(starts - begin[current], lengths)]
         far = pattern_distance(shapes[bad[current]][pair], shapes[candidate])
         nearest = far <= np.minimum.reduceat(far, starts)[pair] + EQUALLY_FAR
+        # By pair, nearest first, then smallest: the winner of each pair is at its start.
         order = np.lexsort((size[candidate], ~nearest, pair))
         joins[bad[current]] = candidate[order[starts]]
         size[joins[bad[current]]] += size[bad[current]]

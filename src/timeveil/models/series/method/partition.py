@@ -41,7 +41,7 @@ class Partition:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def back_from(self, order: Labels) -> Partition:
-        """The same for series before they were brought into this order."""
+        """The partition of the series as they were before this order."""
         group, subgroup = np.empty_like(self.group), np.empty_like(self.subgroup)
         group[order], subgroup[order] = self.group, self.subgroup
         return replace(self, group=group, subgroup=subgroup)
@@ -70,6 +70,7 @@ def runs_of(labels: Labels) -> tuple[Labels, Labels]:
     ([1, 0, 3], [0, 1, 3])
     """
     order = np.argsort(labels, kind="stable")
+    # Sorted labels have every -1 in front.
     order = order[np.searchsorted(labels[order], 0) :]
     return order, np.append(0, np.cumsum(np.bincount(labels[order], minlength=0)))
 
@@ -108,9 +109,11 @@ def by_values(rows: Matrix) -> tuple[Labels, Labels]:
     """
     order = np.argsort(rows[:, 0])
     runs = _equal_runs(rows[order, :1])
+    # The first column settles nearly all; only rows that tie there are sorted by every column.
     tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
     if len(tied) == 0:
         return order, runs
+    # In the order of the input, so that the stable sort leaves equal rows in it.
     unsettled = np.sort(order[tied])
     order[tied] = unsettled[np.lexsort(rows[unsettled].T[::-1])]
     return order, _equal_runs(rows[order])
@@ -128,6 +131,7 @@ def _by_turns(runs: Labels, attributes: pa.Table, sensitive: tuple[str, ...]) ->
     order = np.lexsort((content, secret, runs))
     steps = np.diff(runs[order]).astype(bool) | np.diff(secret[order]).astype(bool)
     starts = np.append(0, np.flatnonzero(steps) + 1)
+    # The position of each row in its run of one sensitive value: its turn.
     turn = np.empty(len(order), np.int64)
     turn[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return np.lexsort((content, turn, runs))

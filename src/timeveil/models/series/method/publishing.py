@@ -86,6 +86,7 @@ def anonymize_series(
     _require_free_names(collection.instants, relation.roles)
     if parameters.l is not None:
         check_numbers(collection.attributes, sensitive, parameters.l)
+    # Methods settle ties by row, so they see rows sorted by content and never in the order of the input.
     order = settled_order(collection.matrix, collection.attributes, sensitive)
     partition = partitioned(
         collection.matrix[order],

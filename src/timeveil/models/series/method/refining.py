@@ -111,6 +111,7 @@ def refine(
 def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
     """Seats of near series, leaves of one length together, in pieces of bounded work."""
     width = seats.features.shape[1]
+    # A random rotation keeps distances and moves the borders of the leaves.
     turn = np.linalg.qr(draw.standard_normal((width, width)))[0].astype(np.float32)
     order, bounds, _ = balanced_cut(seats.features @ turn, np.array([0, len(seats.row)]), LEAF)
     lengths = np.diff(bounds)
@@ -136,6 +137,7 @@ def _best_swaps(
     if scores.alphabet:
         change = scores.exact_change(first, second)
     if heat:
+        # Accepting a loss d when d < heat * Exp(1) is accepting it with probability exp(-d / heat).
         change = change - heat * draw.standard_exponential(len(change))
     order = np.argsort(change, kind="stable")
     order = order[change[order] < -scores.least_gain]
@@ -149,6 +151,7 @@ def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
     chosen, waiting = [np.empty(0, np.int64)], np.arange(len(first))
     free = np.ones(groups, np.bool_)
     while len(waiting):
+        # Pairs are numbered best first. One that is the best of both its groups wins; the losers try again.
         best = np.full(groups, len(first))
         np.minimum.at(best, first[waiting], waiting)
         np.minimum.at(best, second[waiting], waiting)
@@ -243,6 +246,7 @@ def _without_each(values: Floats, bounds: Labels, run: Labels) -> tuple[Floats, 
 
 
 def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
+    # The lowest of the others is that of the run, except for the one row that alone attains it.
     lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
     reached = values == lowest
     alone = (np.add.reduceat(reached, bounds[:-1], dtype=np.int32) == 1)[run]

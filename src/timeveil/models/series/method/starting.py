@@ -89,9 +89,11 @@ def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> 
         progress("forming groups", 0.1 + 0.8 * number / (len(LEANS) + 1))
         candidate = _arranged(sample, sample_axes, lean, k, p)
         width, loss = _losses(sample, candidate)
+        # The first lean is 0: its width is the unit in which all others are measured.
         unit = unit or width or 1.0
         if layout is None or width / unit + weight / 3 * loss < best:
             best, best_lean, layout = width / unit + weight / 3 * loss, lean, candidate
+    # A layout of a sample only chose the lean; all rows are arranged by it now.
     if layout is None or sample is not series:
         layout = _arranged(series, axes, best_lean, k, p)
     return layout, unit
@@ -146,6 +148,7 @@ class Axes:
         ]
         joint = np.concatenate(pooled, axis=1)
         joint -= joint.mean(axis=0)
+        # Second moments of values and shapes together: any lean only rescales them, so rows are read once.
         self._moments = joint.T @ joint
 
     def features(self, series: Series, lean: float) -> Floats:
@@ -158,7 +161,7 @@ class Axes:
         return features
 
     def of_shapes(self, shapes: Floats) -> Floats:
-        """The same of the shapes alone."""
+        """Each row on the axes of the most variance of the shapes alone."""
         pools = len(self._lengths)
         features: Floats = shapes @ self._spread(_principal(self._moments[pools:, pools:]))
         return features

@@ -63,6 +63,7 @@ class _Growing:
         """All leaves, numbered by their first series."""
         inside = np.flatnonzero(self.leaf >= 0)
         _, first, label = np.unique(self.leaf[inside], return_index=True, return_inverse=True)
+        # Sorting twice turns first positions into ranks.
         rank = np.argsort(np.argsort(first))
         of = np.full(len(self.leaf), -1, np.int64)
         of[inside] = rank[label]
@@ -86,6 +87,7 @@ def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
         if level == max_level:
             growing.add(rows[size >= p], node[size >= p], level)
             break
+        # Too small to split in two of p: a leaf now, at a higher level later if its series agree there.
         medium = (p <= size) & (size < 2 * p)
         growing.add(rows[medium], node[medium], level)
         to_maximise.append(rows[medium])
@@ -116,6 +118,7 @@ def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
     growing.level[good] = level_of[leaves.of[good]]
     waiting = np.flatnonzero(alone)
     level = int(leaves.level[leaves.undersized].max(initial=0))
+    # At level 1 all patterns agree, so this ends there at the latest.
     while len(waiting) >= p:
         label = same_pattern(u[waiting], level, np.zeros(len(waiting), np.int64))
         large = np.bincount(label)[label] >= p
@@ -124,6 +127,7 @@ def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
         level -= 1
     inside = growing.leaf >= 0
     levels = growing.level[inside]
+    # The level as the node: only leaves of one level and one pattern merge.
     growing.leaf[inside] = same_pattern(u[inside], levels, levels)
     return growing.leaves()
 
@@ -145,6 +149,7 @@ def same_pattern(u: Matrix, level: int | Labels, node: Labels) -> Labels:
     base = int(np.max(level, initial=1))
     label = node
     for instant in range(u.shape[1]):
+        # Before a packed number could overflow, labels are numbered anew: at most one per series.
         if (int(label.max(initial=0)) + 1) * base > ROOM:
             label = np.unique(label, return_inverse=True)[1]
         label = label * base + symbols_at(u[:, instant], level)

@@ -72,6 +72,7 @@ class Slots:
         """Dates have four digits for the year; a slot after the last of them has no label."""
         if self.granularity is None or self.axis.kind == "relative":
             return
+        # Slots rise with time, so the slot of the last second bounds all that have a label.
         end = int(self.granularity.index(np.array([END_OF_TIME]))[0])
         if end != GAP and last > end:
             raise InputError(
@@ -135,6 +136,7 @@ def arrivals(table: Any, settings: Settings) -> Arrivals:
 
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
     """The code of every sensitive value; new values are numbered in the order of the column."""
+    # Only the different values become Python objects, not every row's.
     encoded = plain(column).combine_chunks().dictionary_encode()
     codes = values.codes(encoded.dictionary.to_pylist())
     return codes[encoded.indices.to_numpy()] if len(codes) else codes
@@ -213,6 +215,7 @@ def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = Non
     """Sorted slots must not leave out more than `most` slots in a row, and never a million of them."""
     if len(slot) == 0:
         return
+    # The first slot of a stream has nothing before it: with its own number as the start, no gap.
     begin = slot[:1] if after is None else np.array([after])
     widest = int(np.diff(slot, prepend=begin).max(initial=0)) - 1
     if widest >= WIDEST_GAP:

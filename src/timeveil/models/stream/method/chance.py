@@ -48,11 +48,13 @@ class Chance:
 
     def below(self, slot: int, purpose: bytes, count: int, bound: int) -> Ints:
         """Whole numbers from 0 to less than `bound`, at most 2**32."""
+        # Multiply and shift: 32 random bits times a bound of at most 2**32 fit in a word, and no modulo is
+        # needed.
         scaled = (self.words(slot, purpose, count) >> np.uint64(32)) * np.uint64(bound)
         return (scaled >> np.uint64(32)).astype(np.int64)
 
     def order(self, slot: int, purpose: bytes, group: Ints) -> Ints:
-        """Places sorted by group number and, inside a group, at random."""
+        """Positions sorted by group number and, inside a group, at random."""
         # One sort: the group in the upper bits of a word, random bits in all others.
         bits = max(int(group.max(initial=0)).bit_length(), 1)
         keys = self.words(slot, purpose, len(group)) >> np.uint64(bits)
@@ -75,9 +77,11 @@ class Draws:
     def below(self, bound: int) -> int:
         """A whole number from 0 to less than `bound`."""
         if not self._unused:
+            # Numbered blocks, so that single draws depend on nothing but how many came before them.
             purpose = self._purpose + self._block.to_bytes(8, "big")
             self._unused = self._chance.words(self._slot, purpose, BLOCK).tolist()
             self._block += 1
+        # Python's whole numbers do not overflow: all 64 bits decide.
         return self._unused.pop() * bound >> 64
 
     def shuffle(self, items: MutableSequence[Any]) -> None:

@@ -100,6 +100,7 @@ def costs_from(move_cost: MoveCost, withhold_cost: WithholdCost, window: int, ji
     return Costs(
         name,
         tuple(move),
+        # The default must equal mu(w) in units exactly, whatever rounding made of mu.
         move[window] if usual == moves[window] else round(usual / unit),
         {value: round(cost / unit) for value, cost in by_value.items()},
         unit,

@@ -34,6 +34,8 @@ def solve_window(
         for value in sorted(counts)
         for slot in range(origin, len(snapshots))
     ]
+    # A published record costs its move and saves its withholding: minus a constant, this is the loss of eq.
+    # 1.
     amounts = _solve(flows, snapshots, l, [move[j - t] - withhold(v) for v, t, j in flows]) if flows else []
     origins: dict[int, list[int]] = {}
     targets: dict[int, list[int]] = {}
@@ -43,6 +45,7 @@ def solve_window(
     published: dict[int, Published] = {first + slot: {} for slot in range(len(snapshots))}
     withheld = {first + slot: dict(counts) for slot, counts in enumerate(snapshots)}
     for value in sorted(origins):
+        # The i-th origin goes to the i-th slot: in order of time, at no greater cost (Theorem 1).
         for origin, slot in zip(sorted(origins[value]), sorted(targets[value]), strict=True):
             cell = published[first + slot].setdefault(value, {})
             cell[first + origin] = cell.get(first + origin, 0) + 1
@@ -74,6 +77,8 @@ def _solve(
     rows, columns, factors = zip(*entries, strict=True)
     matrix = coo_matrix((factors, (rows, columns)), shape=(len(high), len(flows))).tocsr()
     solution = milp(
+        # Costs are whole multiples of a small unit and can be huge; the solver's tolerances suit numbers near
+        # 1.
         np.asarray(costs, float) / max(1, *map(abs, costs)),
         constraints=LinearConstraint(matrix, -np.inf, high),
         integrality=np.ones(len(flows)),
@@ -86,4 +91,5 @@ def _solve(
             hint='use {first_window="grow"}, which needs no program',
             code="engine-failed",
         )
+    # Whole numbers up to the tolerance of the solver.
     return [round(amount) for amount in solution.x]

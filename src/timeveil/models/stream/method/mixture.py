@@ -43,6 +43,7 @@ class Tally:
         self.size = 0
         self.highest = 0
         self.counts: dict[int, int] = {}
+        # _having[n] is the set of values that n records have; so the commonest are found without a search.
         self._having: list[set[int]] = [set()]
         self.add(values)
 
@@ -78,7 +79,7 @@ class Tally:
         return l * self.highest - self.size
 
     def lack_with(self, values: Sequence[int], l: int) -> int:
-        """The same with a packet of these values added."""
+        """How many records are missing for l-eligibility once a packet of these values is added."""
         most = max(self.highest, *(self.counts.get(value, 0) + 1 for value in values))
         return l * most - self.size - len(values)
 
@@ -125,6 +126,7 @@ class Core:
     def pick(self, number: int, draws: Draws, barred: Collection[int] = ()) -> list[int] | None:
         """Different values, none of them barred, drawn by their counts; None if there are fewer."""
         counts = self.tally.counts
+        # In the order of the shuffle: codes of values must not decide which value a ticket hits.
         weights = {value: counts[value] for value in self.records if counts[value] and value not in barred}
         if len(weights) < number:
             return None
@@ -134,6 +136,7 @@ class Core:
             ends = zip(weights, accumulate(weights.values()), strict=True)
             chosen = next(value for value, end in ends if ticket < end)
             picked.append(chosen)
+            # Without replacement: the values of a packet are different.
             total -= weights.pop(chosen)
         return picked
 
@@ -166,6 +169,7 @@ class Mixture:
 
     def welcome(self, packet: Packet) -> None:
         """Add a guest."""
+        # Numbers rise with origin, so the first guest is the one whose window ends first.
         insort(self.guests, packet, key=lambda guest: guest.number)
         self.tally.add(packet.values)
 

@@ -80,11 +80,12 @@ class Waiting:
         self, slot: int, records: Sequence[int], values: Sequence[int], people: People | None = None
     ) -> Outcome:
         """Take the next slot with all its records."""
+        # A secret shuffle, so that positions in the input decide nothing from here on.
         order = self.chance.words(slot, CELLS, len(records)).argsort().tolist()
         return self.take(slot, ((records[at], values[at]) for at in order), people)
 
     def take(self, slot: int, shuffled: Iterable[tuple[int, int]], people: People | None = None) -> Outcome:
-        """The same with records, and their values, that are in random order already."""
+        """Take the next slot with records, and their values, that are in random order already."""
         step = SlotStep(self, slot, Core(shuffled), people or {})
         step.hold()
         step.fill()
@@ -117,6 +118,7 @@ class SlotStep:
         self.called: set[int] = set()
         self.fillers: list[Packet] = []
         self.skewed = not core.is_eligible(self.rules.l)
+        # h records of the commonest value need h packets, so not all can have more than n // h values.
         self.least = min(self.rules.size, core.tally.size // core.tally.highest) if core.records else 0
         self.present: set[Hashable] = set()
         if people:
@@ -147,6 +149,7 @@ class SlotStep:
     def fill(self) -> None:
         """FILL: let packets without the commonest values wait, where the slot can spare them."""
         waiting = sum(packet.filler for packet in self.waiting.packets)
+        # A slot that had to hold packets has none to spare for others.
         while not self.skewed and waiting < self.rules.fillers and self._can_spare():
             values = self.core.pick(self.rules.size, self.draws, barred=self.core.tally.at_highest())
             if values is None:
@@ -157,6 +160,7 @@ class SlotStep:
     def mix(self) -> None:
         """MIX: bring the packets that are due together with others, until l-eligible or put off."""
         mixture, rules = self.mixture, self.rules
+        # An empty slot that must stay empty takes no guests: they wait on.
         closed = not self.core.records and not rules.fill_empty
         waiting = self.waiting.packets
         self.fillers = [packet for packet in waiting if packet.filler and packet.origin < self.slot]
@@ -208,6 +212,7 @@ class SlotStep:
             self._dissolve(packet)
             return False
         self._join_mixture(packet)
+        # The core may be l-eligible no longer: its commonest values are held once more.
         self.hold()
         return True
 
@@ -225,6 +230,7 @@ class SlotStep:
         for group in self.mixture.split(self.rules.l):
             groups.append(group)
             self.gone.update(packet.number for packet in group)
+        # Buckets of the core come first in the list; shuffled numbers hide that.
         numbers = list(range(len(groups)))
         self.draws.shuffle(numbers)
         for number, group in zip(numbers, groups, strict=True):
@@ -292,6 +298,7 @@ class SlotStep:
         self.mixed.difference_update(self._people(packet))
         self._dissolve(packet)
         if not self.core.is_eligible(self.rules.l):
+            # The last record of each value is the one just put back, so this takes the packet off as it was.
             for value in reversed(packet.values):
                 self.core.take(value)
             self._wait(packet, filler=True)

@@ -96,6 +96,7 @@ class Placement:
         chosen: Cells = {}
         guests: dict[int, list[int]] = {}
         present: set[Hashable] = set()
+        # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
         for origin in sorted(origins, reverse=True):
             for value in sorted(slot.published):
                 count = slot.published[value].get(origin, 0)
@@ -117,6 +118,7 @@ class Placement:
             first = cell[:count]
             del cell[:count]
             return first
+        # Sorting is stable, so within awaited people and within others the secret order of the cell decides.
         awaited = self._awaited(origin, value, people, window)
         first = []
         for record in sorted(cell, key=lambda record: people[record] not in awaited):
@@ -145,6 +147,7 @@ class Placement:
                 origin = next((origin for origin in guests if record in guests[origin]), number)
                 if origin != number:
                     guests[origin].remove(record)
+                # Back at the head of its cell: it is the first to be taken for a later slot.
                 self.unplaced[origin][value].insert(0, record)
 
     def _mixed(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> Placed:
@@ -152,6 +155,7 @@ class Placement:
         counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
         records = np.array([record for value in counts for record in chosen[value]], np.int64)
         if any(guests.values()):
+            # Else guests would come last of their value, and dealing would tie them to some buckets.
             group = np.repeat(np.arange(len(counts)), list(counts.values()))
             records = records[self.chance.order(number, MIXING, group)]
         return Placed(records, counts, guests)

@@ -110,6 +110,7 @@ class StreamPublisher:
             return dump(Loaded(self._stream, None, None, None, self._closed))
         waiting = [record for _, records, _ in self._stream.unpublished() for record in records]
         rows, order = self._rows.take(np.array(waiting, np.int64), layout.schema.names)
+        # `take` returns rows block by block; the inverse order restores that of `unpublished`.
         rows = rows.take(pa.array(np.argsort(order)))
         return dump(Loaded(self._stream, layout.slots, rows, self._held_back, self._closed))
 
@@ -165,6 +166,7 @@ class StreamPublisher:
         tally["read"] += arrived.relation.rows
         tally["incomplete"] += arrived.incomplete
         tally["withheld"] += arrived.incomplete
+        # Records that were held back counted as late when they first came.
         tally["late"] += late - (0 if self._held_back is None else len(self._held_back[1]))
         self._held_back = None
         if late and late == len(slot):  # nothing but late records: the next slot is still open
@@ -219,6 +221,7 @@ class StreamPublisher:
             )
         if rows.schema.equals(layout.schema):
             return rows
+        # Column by column, so that the error names the one that does not fit.
         for field, expected in zip(rows.schema, layout.schema, strict=True):
             try:
                 rows.column(field.name).cast(expected.type)
@@ -268,6 +271,7 @@ class StreamPublisher:
         slots = [self._published(final) for final in finals]
         if self._stream.emitted is not None:
             settings = self._settings
+            # A record comes at most window - 1 + jitter slots late: older blocks can hold nothing to publish.
             self._rows.drop(self._stream.emitted - settings.window - settings.options.jitter + 1)
         return slots
 
@@ -317,6 +321,7 @@ class RowStore:
 
     def take(self, records: Ints, columns: list[str]) -> tuple[pa.Table, Ints]:
         """Columns of the rows of records, and the order of the records that they are in."""
+        # Blocks are numbered in order, so a binary search finds the block of each record.
         firsts = np.array([first for first, _, _ in self._blocks])
         block = firsts.searchsorted(records, side="right") - 1
         order = np.argsort(block, kind="stable")
@@ -328,5 +333,6 @@ class RowStore:
 
     def drop(self, slot: int) -> None:
         """Forget blocks up to a slot."""
+        # One block always stays: `take` reads the schema from it, even for no records.
         while self._blocks and self._blocks[0][1] <= slot and len(self._blocks) > 1:
             self._blocks.pop(0)

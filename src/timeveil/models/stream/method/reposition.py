@@ -51,6 +51,7 @@ def largest_level(counts: Collection[int], l: int) -> int:
     """
     outside = sum(counts)
     most = max(counts, default=0)
+    # The usual case: all counts are l-eligible as they are.
     if l * most <= outside:
         return most
     for k, count in enumerate(sorted(counts, reverse=True)[: l - 1]):
@@ -68,6 +69,7 @@ def fill_level(window: Window) -> None:
     """Strategy I, LP-Reposition: relay what gains without raising the level (§V.A)."""
     slot = window.slots[window.last]
     most = level(slot)
+    # A copy, because relaying the last waiting record of a value removes its entry.
     for value in list(window.waiting):
         while slot.counts.get(value, 0) < most:
             relay = window.relay(value)
@@ -80,6 +82,7 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
     """Strategy II, LL-Reposition: raise the level by one if that gains, else change nothing (§V.A)."""
     slot = window.slots[window.last]
     most = level(slot)
+    # Figure 4, line 4: a level of `most` + 1 needs l times as many records in the slot.
     needed = max(1, (most + 1) * l - slot.size)
     spare = filler == "always" or (filler == "last_chance" and _oldest_waits(window))
     if not spare and _room(window, slot, most) < needed:
@@ -93,6 +96,7 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
         relays.append(best)
     if len(relays) == needed and sum(relay.gain for relay in relays) > 0:
         return True
+    # Later relays start from what earlier ones left, so they are undone first.
     for relay in reversed(relays):
         window.undo(relay)
     return False

@@ -40,7 +40,7 @@ MAGIC = b"timeveil stream state 2\n"
 VERSION_1 = b"timeveil stream state 1\n"
 DIGEST = 32
 BOOKKEEPING = ("arrived", "came_from", "standing")
-"""Columns beside those of a record: the slot it arrived in, its true slot, and what it waits for."""
+"""Columns added to those of a record: the slot it arrived in, its true slot, and what it waits for."""
 
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException)
 """What reading damaged content raises."""
@@ -75,6 +75,7 @@ def dump(content: Loaded) -> bytes:
     body = len(text).to_bytes(8, "big") + text
     if content.rows is not None:
         body += b"".join(map(_framed, _tables(content, content.rows)))
+    # The digest covers all that follows it, so that a damaged state is refused before it is parsed.
     return MAGIC + hashlib.sha256(body).digest() + body
 
 
@@ -114,6 +115,7 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
         rows = pa.concat_tables([rows, content.held_back[0]])
         bookkeeping += [(0, slot, HELD_BACK) for slot in content.held_back[1].tolist()]
     numbers = np.array(bookkeeping, np.int64).reshape(-1, len(BOOKKEEPING))
+    # Columns are named by position, since a column of the input may have the name of one of ours.
     names = [*map(str, range(rows.num_columns)), *BOOKKEEPING]
     columns = [*rows.combine_chunks().columns, *(pa.array(column) for column in numbers.T)]
     yield pa.table(columns, names=names)
@@ -144,6 +146,7 @@ def parameters(settings: Settings) -> dict[str, Any]:
         "unit": options.unit,
         "roles": [roles.respondent, roles.time, [*roles.quasi_columns], roles.sensitive[0], [*roles.keep]],
     }
+    # Through JSON and back, so that tuples equal the lists of a state that was read.
     plain: dict[str, Any] = json.loads(json.dumps(remembered))
     return plain
 
@@ -234,10 +237,14 @@ def _put_back(stream: Stream, rows: pa.Table, bookkeeping: Sequence[Ints], *, in
         if standing[records[0]] == DELAYED:
             stream.delayed[slot] = [(records, codes[records])]
             continue
+        # Records come in order of arrival and draws depend on seed and slot only: the secret order is the
+        # same.
         snapshot = snapshot_of(slot, records, codes[records], stream.chance)
         if stream.emitted is None or slot > stream.emitted:
             stream.placement.snapshots[slot] = snapshot
         elif in_order:
+            # Some records of a final slot are gone, so the secret order cannot be drawn anew: it is the rows'
+            # order.
             cells = stream.placement.unplaced[slot] = {}
             for record, code in zip(records.tolist(), codes[records].tolist(), strict=True):
                 cells.setdefault(code, []).append(record)

@@ -106,6 +106,7 @@ class Stream:
         finals: list[Final] = []
         if self.first is None or self.last is None:
             self.first, self.last, self.emitted = slot, slot - 1, slot - 1
+        # Empty slots take every step too: withheld records may fill them, and each makes a slot final.
         while self.last + 1 < slot:
             finals += self._step(self.last + 1)
         self.expect(slot, arrival)
@@ -152,9 +153,11 @@ class Stream:
         self.window.arrive(slot, published, withheld)
         final = slot - settings.window + 1
         if not self.solved:
+            # The first window is complete; until then slots only gather.
             if final == self.first:
                 self._solve()
         elif self.window.waiting and (counts or settings.options.fill_empty):
+            # One random word per value: codes show in which order values first came, so they must not decide.
             ties = self.chance.words(slot, TIES, len(self.values.names)).tolist()
             reposition(self.window, settings.l, settings.options.filler, ties)
         return [self._emit(final)] if self.first is not None and final >= self.first else []
@@ -185,10 +188,12 @@ class Stream:
     def _emit(self, number: int) -> Final:
         """Choose the records of a final slot and their buckets."""
         settings, slot = self.settings, self.window.slots[number]
+        # All slots that its withheld records could enter have arrived, so none of them waits any longer.
         self.window.leave(number)
         placed = self.placement.place(slot, self.window, self.people)
         self.emitted = number
         self._count(slot.size, number, placed)
+        # Records move by at most window - 1 slots: this was the last slot for that origin.
         self._give_up(number - settings.window + 1)
         codes = np.repeat(np.fromiter(placed.counts, np.int64), list(placed.counts.values()))
         buckets = None
@@ -284,6 +289,7 @@ class PacketStream:
             for packet, bucket in outcome.published
             for record, value in zip(packet.records, packet.values, strict=True)
         ]
+        # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
         return Final(slot, numbers, values, buckets, packets, self._withhold(outcome.withheld))
 

@@ -181,6 +181,7 @@ class SortedValues:
         names = pa.array(values, kind)
         order = pc.array_sort_indices(names)
         self.sorted = names.take(order)
+        # The inverse of the sorting order: where the value of each code is in `sorted`.
         self.rank = np.empty(len(names), np.int64)
         self.rank[order.to_numpy()] = np.arange(len(names))
 

@@ -126,6 +126,7 @@ def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
     roles, slot, order = arrived.relation.roles, arrived.slot, np.arange(len(arrived.slot))
     values = arrived.rows([roles.sensitive[0]]).column(0)
     if np.any(np.diff(slot) < 0):
+        # Stable: within a slot, records stay in the order in which pushing would number them.
         order = np.argsort(slot, kind="stable")
         slot, values = slot[order], values.take(pa.array(order))
     refuse_wide_gap(slot)
@@ -148,6 +149,7 @@ def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
 def _fates(rows: int, records: Records, stream: Stream | PacketStream) -> Fates:
     """Run every slot, and collect the result by input row."""
     finals = list(_arrive(records, stream))
+    # Packets that were given up, and those that still wait; collected now, because `end` forgets them.
     pairs = [pair for final in finals for pair in final.withheld]
     if isinstance(stream, PacketStream):
         pairs += [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
@@ -159,6 +161,7 @@ def _fates(rows: int, records: Records, stream: Stream | PacketStream) -> Fates:
     numbers = joined(final.records for final in finals)
     published = records.rows[numbers]
     slots = np.repeat([final.slot for final in finals], [len(final.records) for final in finals])
+    # From records in order of arrival to rows in order of the input.
     slot, bucket, packet = (np.full(rows, -1, np.int64) for _ in range(3))
     slot[published] = slots
     buckets = [final.buckets for final in finals if final.buckets is not None]
@@ -184,6 +187,7 @@ def _arrive(records: Records, stream: Stream | PacketStream) -> Iterator[Final]:
     """Let slot after slot arrive, as the publisher does."""
     slot, codes, people = records.slot, records.codes, records.people
     numbers = np.arange(len(slot))
+    # Where the slot changes, both ends included; no rows have no heads.
     heads = np.flatnonzero(np.diff(slot, prepend=slot[:1] - 1, append=slot[-1:] + 1)).tolist()
     for begin, end in pairwise(heads):
         arrival = Arrival(numbers[begin:end], codes[begin:end], None, people and people[begin:end])
@@ -213,6 +217,7 @@ def _release(arrived: Arrivals, layout: Layout, stream: Stream | PacketStream, f
 def _entries(slots: Slots, records: Records, fates: Fates) -> pa.Table:
     """The ledger's table: where each input row came from, and where it went."""
     rows = len(fates.slot)
+    # Withheld until published, incomplete until it turns up among the records.
     withheld, incomplete = np.ones(rows, np.bool_), np.ones(rows, np.bool_)
     withheld[fates.published], incomplete[records.rows] = False, False
     origin = np.zeros(rows, np.int64)

@@ -82,12 +82,14 @@ class Window:
 
     def place(self, number: int, published: Published, withheld: dict[int, int]) -> None:
         """Add the next slot as planned, records moved into it included."""
+        # At most `width` slots, so no withheld record can end further than width - 1 slots from its origin.
         self.leave(number - self.width)
         counts = {value: sum(cell.values()) for value, cell in published.items()}
         self.slots[number] = Slot(number, published, withheld, counts, sum(counts.values()))
         self.last = number
         for value, count in withheld.items():
             _add(self.waiting, value, count)
+        # Every plan ended in the slot that was the last until now.
         self._planned.clear()
 
     def leave(self, number: int) -> None:
@@ -128,8 +130,10 @@ class Window:
         carried, at, cost = origin, begin, 0
         for number in range(begin + 1, last + 1):
             cell = self.slots[number].published.get(value)
+            # Where the value has no record, nobody can hand over: the carried record passes through.
             if cell is None and number < last:
                 continue
+            # Only fillers can come this far; a withheld record starts inside the window.
             if number - carried >= width:
                 return None
             cost += move[number - carried] - move[at - carried]
@@ -145,6 +149,7 @@ class Window:
         for origin, left, entered in relay.moves:
             self._change(relay.value, origin, left, -1)
             self._change(relay.value, origin, entered, 1)
+        # A relay changes counts of one value only: the plans of all others stay valid.
         self._planned.pop(relay.value, None)
 
     def undo(self, relay: Relay) -> None:
