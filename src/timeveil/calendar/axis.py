@@ -101,6 +101,7 @@ def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.A
     if relative:
         return pa.array(seconds // unit_of(axis)[1], pa.int64(), mask=outside)
     if pa.types.is_date32(axis.type):
+        # Negating twice rounds up, for negative numbers too.
         days = -(-seconds // DAY) if round_up else seconds // DAY
         return pa.array(days.astype(np.int32), pa.int32(), mask=outside).cast(pa.date32())
     return pa.array(seconds * _PER_SECOND[axis.type.unit], pa.int64(), mask=outside).cast(axis.type)
@@ -169,6 +170,7 @@ class Offsets:
         of time even where the clocks go back across its beginning.
         """
         segment = self.segment(instants)
+        # What clocks had shown before this segment: `reached` of the one before, nothing before the first.
         before = np.concatenate(([BEFORE], self.reached[:-1]))
         latest: Ints = np.maximum(instants + self.seconds[segment], before[segment] - 1)
         return latest
@@ -198,12 +200,14 @@ def offsets(zone: str, low: int, high: int) -> Offsets:
     array([3600, 7200])
     """
     check_zone(zone)
+    # Two days around, since civil time is at most a day from UTC.
     low, high = max(low, FIRST) - 2 * DAY, min(high, LAST) + 2 * DAY
     first_year, last_year = (month_of_days(as_ints([low // DAY, high // DAY])) // 12).tolist()
     changes = [change for year in range(first_year, last_year + 1) for change in _changes(zone, year)]
     inside = [(at, offset) for at, offset in changes if low < at <= high]
     begins = as_ints([BEFORE, *(at for at, _ in inside)])
     seconds = as_ints([_offset(zone, low), *(offset for _, offset in inside)])
+    # A running maximum, because a clock that was put back reaches nothing new for a while.
     return Offsets(begins, seconds, np.maximum.accumulate(np.append(begins[1:], AFTER) + seconds))
 
 

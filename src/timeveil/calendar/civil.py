@@ -61,6 +61,7 @@ def month_of_days(days: Ints) -> Ints:
     >>> month_of_days(as_ints([0])) // 12
     array([1970])
     """
+    # NumPy counts months from January 1970 and rounds down before it.
     months: Ints = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     return months + _MONTHS_TO_1970
 

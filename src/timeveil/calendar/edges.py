@@ -58,6 +58,7 @@ class Edges:
     @cached_property
     def grain(self) -> int:
         """A number that divides every boundary; 0 if there is none."""
+        # Edges at infinity are boundaries of nothing.
         bounded = [edge for edge in (*self.starts.tolist(), *self.ends.tolist()) if BEFORE < edge < AFTER]
         return gcd(self.period, *bounded)
 
@@ -197,6 +198,7 @@ class Rule:
 
     def index(self, instants: Ints) -> Ints:
         """The granule of each instant, `GAP` where there is none."""
+        # `index` and `following` differ in gaps only: there the first one has no granule.
         return self._by_cells(self.edges.index, instants)
 
     def following(self, instants: Ints) -> Ints:
@@ -209,6 +211,7 @@ class Rule:
 
     def end(self, indices: Ints) -> Ints:
         """First instant after each granule."""
+        # The last granule of a group is the one before the first of the next group.
         return self.edges.end(self.first(indices + 1) - 1)
 
     def stretches(self, low: int, high: int) -> tuple[Ints, Ints, Ints]:
@@ -234,5 +237,6 @@ class Rule:
     def _groups(self, numbers: Ints) -> Ints:
         if not self.has_gaps:
             return self.group(numbers)
+        # GAP is the least int64: group arithmetic on it would overflow, so 0 takes its place.
         in_gap = numbers == GAP
         return np.where(in_gap, GAP, self.group(np.where(in_gap, 0, numbers)))

@@ -134,6 +134,7 @@ def rule_from(described: Any) -> Rule:
         f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
         "see docs/reference/granularities.md for the keys of each kind",
     )
+    # Keys become keyword arguments: one missing, too many or of a wrong type ends in one of these.
     with raising(error, on=(TypeError, ValueError, AttributeError, OverflowError)):
         return _READERS[kind](**values)
 

@@ -88,6 +88,7 @@ class Order:
             [[g is not h and is_finer_than(g, h) for h in self.granularities] for g in self.granularities],
             dtype=np.bool_,
         ).reshape(len(self.granularities), -1)
+        # The upper triangle breaks ties between equals by position, so that the order has no cycle.
         below: npt.NDArray[np.bool_] = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
         return below
 
@@ -138,6 +139,7 @@ def _inside(starts: Ints, ends: Ints, granules: Ints, h: Rule) -> bool:
     # A gap of h may be inside a stretch whose ends are in one granule.
     h_starts, h_ends, _ = h.stretches(int(starts[0]), int(ends[-1]))
     gaps = h_ends[:-1] < h_starts[1:]
+    # A gap at the end of time, so that every stretch has a next one.
     gap_starts, gap_ends = np.append(h_ends[:-1][gaps], AFTER), np.append(h_starts[1:][gaps], AFTER)
     next_gap = np.searchsorted(gap_ends, starts, side="right")
     return bool(np.all(gap_starts[next_gap] >= ends))

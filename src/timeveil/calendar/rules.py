@@ -90,6 +90,7 @@ class Everything(Rule):
 @cache
 def _calendar_months() -> Edges:
     """The 4,800 months of a Gregorian cycle; January of year 0 is number 0."""
+    # One boundary more than there are months: the last one ends December of year 399.
     firsts = civil.days_of_month(np.arange(CYCLE_YEARS * 12 + 1)) * DAY
     return Edges(firsts[:-1], firsts[1:], CYCLE)
 
@@ -162,6 +163,7 @@ class DayParts(Rule):
     def edges(self) -> Edges:
         """The parts of one day."""
         starts = as_ints([second for _, second in self.parts])
+        # The last part ends where the first one of the next day begins, so there is no gap around midnight.
         return Edges(starts, np.append(starts[1:], starts[0] + DAY), DAY)
 
     def label(self, indices: Ints) -> list[str]:
@@ -353,4 +355,5 @@ class Groups(Rule):
 
     def first(self, indices: Ints) -> Ints:
         """The first granule of the first granule of the other rule."""
+        # Two steps down: to the granule of the other rule, then to the boundary where that one begins.
         return self.of.first(indices * self.count + self.anchor)

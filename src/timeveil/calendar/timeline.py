@@ -167,6 +167,7 @@ class Timeline:
         beyond_start, beyond_end = start < FIRST, end > LAST
         if self._zone is not None:
             zone = self._zone_over(start[~beyond_start], end[~beyond_end])
+            # The zone was looked up inside those years only: bounds beyond stay civil, to become null.
             start = np.where(beyond_start, start, zone.first_instant(start))
             end = np.where(beyond_end, end, zone.first_instant(end))
         return Granules(code, index, h.label(index), *self._bounds(start, end))
@@ -181,6 +182,7 @@ class Timeline:
         """The first position of each observed granule, and each position's granule or -1."""
         # Granules of whole days are worked out per day and repeated for its positions.
         if self._by_day(h):
+            # Positions are sorted, so those of a day are neighbours.
             firsts, counts = self._days
             heads, code = _runs(self._index(h, self._civil[firsts]), None)
             return firsts[heads], np.repeat(code, counts)
@@ -195,6 +197,7 @@ class Timeline:
 
     def _past_skipped(self, h: Granularity, index: Ints) -> Ints:
         """Move on from granules that no clock of the zone ever showed, such as an hour skipped in spring."""
+        # Each distinct granule once: few are skipped, and many positions share one.
         granules, inverse = np.unique(index, return_inverse=True)
         while True:
             inside = np.flatnonzero(granules != GAP)
@@ -218,6 +221,7 @@ class Timeline:
         segment = zone.segment(instants)
         offset = zone.seconds[segment]
         index = h.index(instants + offset)
+        # A granule cut by a change of the clocks begins or ends at the change.
         start = np.maximum(h.start(index) - offset, zone.begins[segment])
         end = np.minimum(h.end(index) - offset, zone.ends()[segment])
         label = [f"{text} {_offset_text(o)}" for text, o in zip(h.label(index), offset.tolist(), strict=True)]
@@ -246,7 +250,7 @@ class Timeline:
 
     @cached_property
     def _civil(self) -> Ints:
-        """The same, never going back."""
+        """The latest time that the clocks have shown at each position: it never goes back."""
         return self._instants if self._zone is None else self._zone.settled(self._instants)
 
     @cached_property
@@ -263,6 +267,7 @@ def _runs(index: Ints, split: Ints | None) -> tuple[Positions, Positions]:
     """
     inside = np.flatnonzero(index != GAP)
     gapless = len(inside) == len(index)
+    # Without gaps nothing is copied, which is the usual case.
     granules = index if gapless else index[inside]
     begins = np.ones(len(granules), dtype=bool)
     np.not_equal(granules[1:], granules[:-1], out=begins[1:])
@@ -288,6 +293,7 @@ def _phase(zone: Offsets, width: int, low: int, high: int) -> int | None:
     """The phase under which clocks change only between base granules."""
     near = (zone.ends() > low - width) & (zone.begins <= high + width)
     phases = set((zone.seconds[near] % width).tolist())
+    # Offsets that are not equal modulo the width need different phases: this width cannot serve.
     if len(phases) != 1:
         return None
     phase = int(phases.pop())

@@ -63,7 +63,7 @@ def _written(filed: Report, out: str) -> str:
 
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:
-    """A report lies outside of the release that it is about, and a private one outside of every release."""
+    """A report is written outside of the release that it is about, and a private one outside of every release."""
     from timeveil.folder.new_files import refuse_taken
 
     if path.resolve().is_relative_to(folder.resolve()):

@@ -63,7 +63,7 @@ _HEAD = ("stream", "published", "in window", "lag", "last slot", "rows", "waitin
 
 
 def shortened(name: str) -> str:
-    """A name that leaves room for the numbers beside it.
+    """A name that leaves room for the numbers next to it.
 
     >>> shortened("a" * 60), shortened("Anna")
     ('aaaaaaaaaaaaaaaaaa...aaaaaaaaa', 'Anna')

@@ -1,6 +1,6 @@
-"""stdout and stderr: a reader who left is no reason to stop, a disk that is full is told.
+"""stdout and stderr: a reader who left is no reason to stop, a full disk is reported.
 
-What a command has written to disk is noted here, so that whatever happens afterwards can be told truly.
+What a command has written to disk is noted here, so that a later message can state it truly.
 """
 
 from __future__ import annotations

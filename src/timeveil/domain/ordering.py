@@ -65,7 +65,7 @@ def _all_ranks(column: pa.ChunkedArray) -> Iterator[tuple[Ints, int]]:
 
 
 def _dense(key: Ints) -> tuple[Ints, int]:
-    """The same order in the smallest numbers."""
+    """Keys in the same order as the smallest numbers from 0 on, and how many there are."""
     order = np.argsort(key)
     steps = np.concatenate([[0], np.cumsum(np.diff(key[order]) != 0)])
     dense = np.empty_like(key)

@@ -59,7 +59,7 @@ class Range(NamedTuple):
     below: float | None = None
 
     def includes(self, number: float) -> bool:
-        """Whether the number lies within the bounds."""
+        """Whether the number is within the bounds."""
         return (
             (self.at_least is None or number >= self.at_least)
             and (self.at_most is None or number <= self.at_most)

@@ -161,7 +161,7 @@ class Run:
         return shlex.join(["timeveil", self.table.command, self.source, *words])
 
     def python(self) -> str:
-        """The same as a Python program."""
+        """The run as a Python program."""
         arguments = [f"{p.name}={_expression(p, value)}" for p, value in self.changed()]
         lines = ["import timeveil as tv", ""]
         if any("tomllib" in argument for argument in arguments):

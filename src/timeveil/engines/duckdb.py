@@ -53,7 +53,7 @@ class DuckDBEvents:
         self.rows, self.people = self._row("SELECT count(*), count(DISTINCT person) FROM source")
 
     def extent(self) -> Extent:
-        """Where the events lie in time."""
+        """First and last instant, and the widest tick that divides them all."""
         if self.rows == 0:
             return Extent(0, 0, 1)
         widths = [width for width, _ in candidates(self._relation.clock)]

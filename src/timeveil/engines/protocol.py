@@ -93,7 +93,7 @@ class Events(Protocol):
         """How many different people they are about."""
 
     def extent(self) -> Extent:
-        """Where the events lie in time."""
+        """First and last instant, and the widest tick that divides them all."""
 
     def observe(self, base: Ticks) -> npt.NDArray[np.int64]:
         """Fix the base granularity; return the base granules that occur, in order."""

@@ -2,7 +2,7 @@
 
 A *cell* is a pair (quasi code, position in time) that occurs. A *visit* is a person in a cell. Visits are
 sorted by quasi code, person and position, and each remembers the position of the visit before it. A visit
-is the first of its person in a granule exactly when the one before lies ahead of the granule's first
+is the first of its person in a granule exactly when the one before is ahead of the granule's first
 position. So a distinct count is a sum, and one sort serves every granularity.
 
 Cost: one sort of the rows, then two look-ups per visit and granularity; eight bytes a visit.

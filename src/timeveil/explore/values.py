@@ -30,7 +30,7 @@ def is_many(setting: Any) -> bool:
 
 
 def settings_of(name: str, typed: Any) -> tuple[float, ...]:
-    """The settings that a list, a range or its text stands for, each once, from small to large.
+    """The settings that a list, a range or its text names, each once, from small to large.
 
     >>> settings_of("k", "2..50")
     (2, 3, 5, 7, 10, 15, 20, 30, 50)

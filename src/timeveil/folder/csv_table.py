@@ -120,6 +120,7 @@ def lists_of(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     items = pc.list_flatten(pc.split_pattern(present.filter(pa.array(~empty)), " ")).cast(kind.value_type)
     counts = np.where(empty, 0, pc.count_substring(present, " ").to_numpy(zero_copy_only=False) + 1)
     ends = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+    # Splitting an empty text gives one empty item, so empty lists are left out above and restored by offsets.
     return pa.ListArray.from_arrays(ends, items, mask=pc.is_null(texts)).cast(kind)
 
 
@@ -130,6 +131,7 @@ def _as_json(items: list[str | None]) -> str:
 def _from_json(text: str) -> list[str | None]:
     try:
         items = json.loads(text)
+    # Brackets nested thousands deep are no list of ours; the error must not escape as a crash.
     except RecursionError:
         items = None
     if not isinstance(items, list):
@@ -179,6 +181,7 @@ def _with_offset(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Clock readings with their offset, or in UTC where an old offset includes seconds."""
     local = column.cast(pa.string())
     universal = column.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.string())
+    # The text shows no seconds of an offset: where it does not read back exactly, UTC is written.
     return pc.if_else(pc.equal(local.cast(column.type), column), local, universal)
 
 

@@ -68,6 +68,7 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
             sync(file)
         yield rename
     finally:
+        # After a link this removes the second name; after a failure, the file itself.
         hidden.unlink(missing_ok=True)
         with suppress(OSError):  # it was flushed if it is complete
             file.close()
@@ -91,6 +92,7 @@ def refuse_public(path: Path, *, is_folder: bool = False) -> None:
             hint="name a file for it, outside the release folder, such as visits.ledger.parquet",
             code="ledger-in-release",
         )
+    # As written and as resolved: a link may lead into a release folder.
     for parent in (*path.absolute().parents, *path.resolve().parents):
         if (parent / MANIFEST).exists():
             raise PrivateArtifactError(
@@ -162,6 +164,7 @@ def _write(ledger: Ledger, file: Any) -> None:
         ],
         metadata={KEY: json.dumps(_description(ledger))},
     )
+    # Both cut at the same rows, so that neither needs to be in memory as a whole.
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for left, right in zip(*pieces, strict=True):

@@ -123,6 +123,7 @@ def _elsewhere(folder: Path) -> str:
 
 
 def _depth_exceeds(value: Any, most: int) -> bool:
+    # Level by level instead of recursively: the depth is what may be hostile.
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most + 1):
         inner = [item.values() if isinstance(item, dict) else item for item in level]

@@ -77,6 +77,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 def sync(file: BinaryIO) -> None:
     """Make the content of a file safe against loss of power."""
+    # First out of Python's buffer, then out of the system's.
     file.flush()
     os.fsync(file.fileno())
 

@@ -110,6 +110,7 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
             require_matching_ledger(release, ledger)  # else it is the user's mistake; the release is sound
             passes_in_public = True
     except BundleError as error:
+        # A folder that cannot be read fails its check; any other error is about the call and passes on.
         if error.code != "folder-damaged":
             raise
         violations = (*violations, Violation("file-unreadable", error.message))

@@ -41,6 +41,7 @@ def folder_name(text: str | int) -> str:
         name = f"%2E{name[1:]}"
     if len(name) > _LONGEST_NAME:
         digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+        # A percent sign at the end never comes from quoting, so no short name can equal this one.
         return f"{name[:_LONGEST_NAME]}%{digest[:32]}%"
     return name or _EMPTY_NAME
 

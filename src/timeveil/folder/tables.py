@@ -78,6 +78,7 @@ class Table(Stored):
         for batch in raising_each(batches, damaged(self.path.name, "cannot be read"), on=FAILURES):
             count += batch.num_rows
             yield batch if columns is None else batch.select(columns)
+        # Only after the last batch: a reader who stops early learns nothing about the others.
         if count != self.num_rows:
             raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
 
@@ -147,6 +148,8 @@ class Sum:
 
     def hexdigest(self) -> str:
         """The checksum of all rows so far."""
+        # Validity, lengths and values have a hash each, so that no byte can move from one to another
+        # unnoticed.
         parts = [(name, *(part.hexdigest() for part in sums)) for name, sums in self._sums.items()]
         return hashlib.sha256(repr((self.rows, parts)).encode()).hexdigest()
 

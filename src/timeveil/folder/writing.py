@@ -64,6 +64,7 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
         return write_ledger(thing, path)
     folder = Path(path)
     with translate_os_errors(folder.name), _checked(thing, folder, format) as partial:
+        # The one step that publishes. Everything in the folder is checked and on the disk by now.
         partial.rename(folder)
         sync_folder(folder.parent)
     return folder
@@ -79,6 +80,7 @@ def write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form:
     ):
         is_named = False
         try:
+            # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
             rename_ledger()
             is_named = True
             partial.rename(folder)
@@ -115,15 +117,18 @@ def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
         manifest, sums = fill(release, partial, form)
         with own_files():
             _check(partial, manifest, sums)
+        # Once more, because writing and checking may have taken hours.
         refuse_taken(folder)
         yield partial
 
 
 @contextmanager
 def _hidden_folder(folder: Path) -> Iterator[Path]:
-    """A folder with the rights of the final one, in a hidden one beside it that only its owner may enter."""
+    """A folder with the rights of the final one, in a hidden one next to it that only its owner may enter."""
+    # What killed runs left behind goes; folders whose lock is held belong to runs that are alive.
     sweep(folder.parent, f".{folder.name}.partial-")
     lock = None
+    # Another run may sweep the new folder before its lock is held: then try again under another name.
     while lock is None:
         hidden = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
         hidden.mkdir(mode=0o700)
@@ -146,6 +151,7 @@ def fill(release: Release, folder: Path, form: Format) -> tuple[dict[str, Any], 
         path = folder / f"{name}.{form}"
         with new_file(path) as file:
             sums[name] = write_table(release.batches(name), schema, file, form)
+            # On the disk before its digest is stated.
             sync(file)
         stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
         manifest[columns_key(name)] = [

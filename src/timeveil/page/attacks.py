@@ -61,7 +61,7 @@ class Risks(Protocol):
 
     @property
     def weight(self) -> Any:
-        """How much of a person each stands for."""
+        """How much of a person each represents."""
 
     @property
     def pinned(self) -> float:

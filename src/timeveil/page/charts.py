@@ -93,6 +93,7 @@ def column_chart(
 ) -> Picture:
     """Numbers at their places from left to right; neighbours are added up where there are too many."""
     first = int(places.min())
+    # Columns by place, not by rank: places without a number leave a gap.
     size = math.ceil((int(places.max()) - first + 1) / _COLUMNS)
     sums = np.bincount((places - first) // size, weights=numbers).astype(np.int64)
     most = int(sums.max(initial=1))
@@ -136,6 +137,7 @@ def pair_chart(
 ) -> Picture:
     """Pairs of columns of shares, before and after, with `ticks` on the edges or text `below` each."""
     most = max([*before, *after], default=0.0)
+    # A share of 1 may exceed it by rounding.
     top = next(nice for nice in (0.25, 0.5, 0.75, 1.0) if nice >= most - 1e-9)
     panel = Panel(LEFT, _PAIR_TOP, WIDTH - LEFT - RIGHT, _PAIR_BOTTOM - _PAIR_TOP, 0.0, top, len(before) + 1)
     shares = [part * top / 5 for part in range(6)]
@@ -162,6 +164,7 @@ def pair_chart(
 
 
 def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> Iterator[str]:
+    # At least one unit high: a small share is not nothing.
     y = min(panel.y(share), panel.bottom - 1.0)
     yield rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
     if width >= _NUMBERED:
@@ -197,8 +200,10 @@ def size_bars(sizes: Integers, least: int, singular: str, plural: str) -> list[B
         edges.append(edges[-1] * 2)
     if low < edges[0]:
         edges.insert(0, low)
+    # Ranges below the smallest size would be empty bars.
     while edges[1] <= low:
         del edges[0]
+    # The last bin of a histogram includes its end; half a unit less keeps whole sizes apart.
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
     bars = []
     for (start, end), count in zip(pairwise(edges), counts.tolist(), strict=True):

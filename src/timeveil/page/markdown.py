@@ -76,6 +76,7 @@ class Table:
         rows = [tuple(self.head), *(tuple(row) for row in self.rows)]
         if self.words < len(self.head):
             return aligned(rows, left=self.words)
+        # The last column gets what the others leave of the width.
         used = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1])
         lines: list[tuple[str, ...]] = []
         for *cells, last in rows:
@@ -138,6 +139,7 @@ def sections_of(source: str, pictures: Sequence[Picture]) -> tuple[Section, ...]
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 (not needed to import timeveil)
 
+    # Without HTML, a tag in a name is text like any other.
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -175,6 +177,7 @@ def _closing(tokens: Sequence[Token], index: int) -> int:
     """Where the block that begins at a place ends."""
     depth = 0
     for number in range(index, len(tokens)):
+        # Opening tokens count 1, closing ones -1, all others 0.
         depth += tokens[number].nesting
         if depth == 0:
             return number

@@ -102,6 +102,7 @@ def stylesheet() -> str:
 
 def _themed(theme: str, palette: Sequence[str]) -> str:
     rules = "\n".join(f".tv {rule}" for rule in _RULES.splitlines())
+    # In reverse order, so that no name is replaced inside a longer one.
     for name, colour in sorted(_COLOURS[theme].items(), reverse=True):
         rules = rules.replace(name, colour)
     fills = [f".tv .f{n}{{fill:{colour}}}" for n, colour in enumerate(palette)]
@@ -165,6 +166,7 @@ def value_axis(panel: Panel, values: Sequence[float], labels: Sequence[str]) -> 
 def place_axis(panel: Panel, names: Sequence[str]) -> Iterator[str]:
     """Names of the places below the panel, as many as fit; the first and the last always."""
     room = max(text_width(name) for name in names) + 14
+    # Every n-th name, so that neighbours have room; the last needs more where it ends at the edge.
     every, last = max(1, math.ceil(len(names) * room / panel.width)), len(names) - 1
     last_anchor = "end" if len(names[last]) > 6 else "middle"
     free = room * (1.5 if last_anchor == "end" else 1.0)
@@ -184,7 +186,9 @@ def round_numbers(low: float, high: float, about: int) -> list[float]:
     """
     rough = (high - low) / about
     size = 10.0 ** math.floor(math.log10(rough))
+    # A step somewhat below the rough one is fine: a few more lines are better than too few.
     step = next(size * part for part in (1, 2, 5, 10) if size * part >= rough * 0.8)
+    # Twelve digits remove what multiplication adds, such as the end of 0.30000000000000004.
     return [float(f"{n * step:.12g}") for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

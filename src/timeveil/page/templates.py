@@ -1,4 +1,4 @@
-"""Words are templates: text files beside the code that knows the numbers, filled in by Jinja.
+"""Words are templates: text files next to the code that knows the numbers, filled in by Jinja.
 
 The sentences of a run and the limits of a release are items that begin with `* `; an item may be wrapped
 freely and is joined to one line. Numbers get their separators and names their visible form here, so that no

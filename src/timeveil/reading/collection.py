@@ -160,6 +160,7 @@ def _long(relation: Relation, fill: Fill | None) -> Collection:
     who, respondents = encoded(table[person])
     when, times = encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
+    # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
     repeated = len(cell) - len(np.unique(cell))
     if repeated:
@@ -170,6 +171,7 @@ def _long(relation: Relation, fill: Fill | None) -> Collection:
             code="person-twice",
             facts={"count": repeated},
         )
+    # Before the matrix is allocated: people times instants may be far more than rows.
     _refuse_sparse(len(respondents), len(times), len(who), fill)
     matrix = np.zeros((len(respondents), len(times)))
     missing = np.ones(matrix.shape, dtype=bool)
@@ -186,6 +188,7 @@ def _without_gaps(collection: Collection, missing: NDArray[np.bool_], fill: Fill
         return collection
     if fill is None or (fill != "drop" and missing.all(axis=1).any()):
         raise _gaps(missing, fill)
+    # Counted before anything is filled in: a filled value is no reading.
     c, readings = collection, np.count_nonzero(~missing, axis=0)
     if fill != "drop":
         c.matrix[lacking] = _filled(c.matrix[lacking], ~missing[lacking], fill)
@@ -218,6 +221,7 @@ def _filled(rows: NDArray[np.float64], present: NDArray[np.bool_], fill: Fill) -
     steps = np.arange(rows.shape[1])
     before = np.maximum.accumulate(np.where(present, steps, -1), axis=1)
     after = np.minimum.accumulate(np.where(present, steps, len(steps))[:, ::-1], axis=1)[:, ::-1]
+    # At an end both are the one neighbour there is; rows without any value do not come here.
     before, after = np.where(before < 0, after, before), np.where(after == len(steps), before, after)
     low = np.take_along_axis(rows, before, axis=1)
     if fill == "forward":
@@ -247,6 +251,7 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     """One row per person, if all rows of a person are equal."""
     names = [*roles.sensitive, *roles.keep]
     first = np.zeros(people, np.int64)
+    # Written backwards, so that the first row of a person is the one that stays.
     first[who[::-1]] = np.arange(len(who) - 1, -1, -1)
     for name in names:
         codes = table[name].combine_chunks()

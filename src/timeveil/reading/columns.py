@@ -178,6 +178,7 @@ def _with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return plain(_decoded(column))
     column = column.unify_dictionaries()
     dictionary = column.chunk(0).dictionary
+    # Codes must be values one to one; a dictionary with a null or a repeated entry is not that.
     if dictionary.null_count or len(pc.unique(dictionary)) != len(dictionary):
         return _decoded(column)
     used = np.zeros(len(dictionary), dtype=bool)
@@ -226,6 +227,7 @@ class Spellings:
             for texts in _texts(column)
         ]
         plainly_spelt = pa.concat_arrays(matches).unique() if matches else keys[:0]
+        # Each key is one person; every spelling beyond one per key is one too many.
         extra = len(odd) + len(plainly_spelt) - len(keys)
         if extra:
             raise InputError(
@@ -247,6 +249,8 @@ def plain_spelling(texts: pa.Array) -> pa.Array:
     """
     trimmed = pc.utf8_trim_whitespace(texts)
     odd = pc.invert(pc.match_substring_regex(trimmed, _PLAIN_TEXT))
+    # Blanks first, since tabs and line breaks are invisible characters too; and once more after NFKC,
+    # which turns some letters into blanks.
     folded = pc.replace_substring_regex(trimmed.filter(odd), r"[\pZ\t\n\v\f\r]+", " ")
     folded = pc.replace_substring_regex(folded, r"[\p{Cc}\p{Cf}]", "")
     folded = pc.replace_substring_regex(pc.utf8_normalize(folded, form="NFKC"), r"\pZ+", " ")
@@ -272,6 +276,7 @@ def _is_plain_ascii(texts: pa.Array) -> bool:
         return not len(marks) or bool(marks.max() <= _LAST_ASCII)
     if marks.min() < _BLANK or marks.max() > _LAST_ASCII:
         return False
+    # Two blanks that touch belong to one cell, or the first ends and the second begins a cell: both are odd.
     blank, filled = marks == _BLANK, ends[1:] > ends[:-1]
     first, last = (ends[:-1] - ends[0])[filled], (ends[1:] - ends[0] - 1)[filled]
     return not (blank[first].any() or blank[last].any() or (blank[1:] & blank[:-1]).any())

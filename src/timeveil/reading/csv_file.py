@@ -55,6 +55,7 @@ class CsvFile:
         yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
         if self._is_empty:
             return
+        # Counted while reading, because a gzip file may state a smaller size than it has.
         left, has_line_breaks = self._allowance(), False
         with self._open() as stream:
             with raising(self._refusal, on=_FAILURES):
@@ -79,6 +80,7 @@ class CsvFile:
 
     def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether nothing follows it."""
+        # Line breaks stay as written: a name in quotes may contain one.
         lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=self._delimiter)
         with raising(self._bad_header, on=csv.Error):
@@ -87,6 +89,7 @@ class CsvFile:
             raise self._refused(f"`{self.name}` is empty", "name the columns in the first line")
         refuse_columns(self._path.name, len(names))
         remainder = lines.read()
+        # The header used all that was read, so it may go on.
         if self._is_cut and not remainder:
             raise self._long_header(HEADER_BYTES)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
@@ -136,6 +139,7 @@ class CsvFile:
                 continue
             ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
             marks = np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]]
+            # One pass decides nearly always: zero bytes and line breaks are below all printable characters.
             lowest = marks.min(initial=255)
             if lowest == 0:
                 raise self._zero_bytes()
@@ -147,6 +151,7 @@ class CsvFile:
         """Read once more, slowly, if the quotes do not pair up: rows may have gone into a cell."""
         with self._open() as stream:
             quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK_BYTES), b""))
+        # Every quoted cell has an even number of quotes, doubled ones included.
         if quotes % 2 == 0:
             return
         row = 0

@@ -37,6 +37,7 @@ def encode(column: pa.ChunkedArray) -> Coded:
     codes = encoded.indices
     values = encoded.dictionary
     if codes.null_count:
+        # Null gets the last code, so that rows without a value are a group like any other.
         codes = pc.fill_null(codes, len(values))
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
     return Coded(codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), values)
@@ -46,6 +47,7 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
     """Codes of respondents and a bound on them. Dense whole numbers need no hashing."""
     if pa.types.is_integer(column.type) and len(column):
         low, high = pc.min(column).as_py(), pc.max(column).as_py()
+        # Numbers are their own codes where a table over their range is no larger than a few columns.
         if high - low < min(4 * len(column) + 1_000_000, CODE_ROOM) and high <= np.iinfo(np.int64).max:
             numbers = whole(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
             return (numbers - low).astype(np.int32), high - low + 1
@@ -62,6 +64,7 @@ def combine(parts: list[tuple[Codes, int]], rows: int) -> tuple[Codes, int]:
     for codes, count in parts:
         if size * count > CODE_ROOM:
             code, size = _compact(code)
+        # After compacting, at most rows times count combinations: that fits in 64 bits, if not in 32.
         code = code.astype(np.int64 if size * count > CODE_ROOM else np.int32, copy=False)
         code = codes if size == 1 else code * code.dtype.type(count) + codes
         size *= count

@@ -76,6 +76,7 @@ class ParquetRows:
         try:
             self._choose(columns, expected)
             self._check_claims()
+        # Whatever happens, an interrupt included, the file must not stay open.
         except BaseException:
             self._file.close()
             raise
@@ -130,6 +131,7 @@ class ParquetRows:
         lists = [field.name for field in self.schema if pa.types.is_nested(field.type)]
         items = _list_items(self._path, lists) if lists else 0
         widths = sum(_width(field.type) for field in self.schema)
+        # From the footer alone, before any page is read; how long texts become is examined below.
         claimed = sum(sizes) + metadata.num_rows * widths + 8 * items
         if claimed > self._allowed:
             raise self._too_large(f"would take {claimed:,} bytes")
@@ -205,6 +207,7 @@ def _list_items(path: Path, columns: list[str]) -> int:
     try:
         with duckdb.connect() as database:
             chunks = database.execute(question, [glob.escape(str(path.absolute()))]).fetchall()
+    # Raised below and not here: the text of the cause may quote data, and a chained error would show it.
     except duckdb.Error:
         chunks = None
     if chunks is None:

@@ -187,6 +187,7 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
                 for rows in _cut(source.batches(reader.columns)):
                     sink.write(reader.complete(reader.push(rows), reader.settled))
             axis = reader.close(_stored_rows(draft))
+            # The type of the time was known from the first row: the draft is final as it is.
             if reader.settled is not None or axis is None:
                 draft.rename(final)
             else:
@@ -261,6 +262,7 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
     values = derive(name, civil(axis, instants(axis, times.drop_null() if times.null_count else times)))
     if times.null_count == 0:
         return values
+    # Values exist for times that are not null; the n-th such time takes the n-th value.
     positions = pc.subtract(pc.cumulative_sum(pc.cast(pc.is_valid(times), pa.int64())), 1)
     return values.take(pc.if_else(pc.is_valid(times), positions, None).combine_chunks())
 

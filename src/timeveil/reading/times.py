@@ -67,6 +67,8 @@ class TimeColumn:
         column = _unwrapped(column)
         is_text = _is_text(column.type)
         if not is_text and self.settled is None:
+            # A typed column is settled by its type; text only after the last row, when all its kinds are
+            # known.
             self.settled = self._settle(_kind_of(self.column, column.type), column.type)
         chunks, row = [], rows_before
         for chunk in column.chunks:
@@ -208,12 +210,14 @@ class TimeColumn:
         values = chunk.to_numpy(zero_copy_only=False)
         missing = np.isnan(values)
         with np.errstate(invalid="ignore"):
+            # Above 2**53 doubles skip whole numbers, so the number meant is not certain.
             bad = ~missing & ((np.floor(values) != values) | (np.abs(values) > min(self._limit, 2**53)))
         self._note("bad", bad, row)
         return pa.array(np.where(missing | bad, 0, values).astype(np.int64), mask=missing | bad)
 
     @property
     def _limit(self) -> int:
+        # Numbers times their unit stay far inside 64 bits, whatever is added to them later.
         return int(2**59 // _UNIT_SIZE[self._unit or "second"])
 
     def _note(self, kind: Kind, mask: Any, row: int) -> None:
@@ -251,6 +255,7 @@ def _bounds(zone: str | None) -> tuple[int, int]:
     if zone is None:
         return FIRST_MS, LIMIT_MS
     clocks = zoneinfo.ZoneInfo(zone)
+    # A day inside the range, so that subtracting the offset stays in it.
     begin = clocks.utcoffset(datetime(1, 1, 2))  # noqa: DTZ001 (a clock reading)
     end = clocks.utcoffset(datetime(9999, 12, 30))  # noqa: DTZ001 (a clock reading)
     shift = [0 if offset is None else int(offset.total_seconds()) * 1000 for offset in (begin, end)]
@@ -260,6 +265,7 @@ def _bounds(zone: str | None) -> tuple[int, int]:
 def _floored(chunk: pa.Array, by: int) -> pa.Array:
     whole = chunk.view(pa.int64())
     missing = pc.is_null(whole).to_numpy(zero_copy_only=False)
+    # NumPy's division rounds down, Arrow's towards zero: times before 1970 would move forward.
     return pa.array(pc.fill_null(whole, 0).to_numpy(zero_copy_only=False) // by, mask=missing)
 
 

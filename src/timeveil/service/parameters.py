@@ -43,7 +43,7 @@ class Parameters:
 
     @cached_property
     def settings(self) -> Settings:
-        """The same, checked; without the seed."""
+        """The parameters, checked; without the seed."""
         return settings_from(self.roles, StreamParameters(**self.options, seed=0))
 
     def as_dict(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Tally:
         return not (self.quarantined or self.changed or self.held)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as data."""
+        """The numbers by name."""
         return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
 
     def is_news(self, text: str) -> bool:
@@ -86,6 +86,7 @@ class Service:
         parameters.check()
         _refuse_public(inbox, out, state)
         state = state.resolve()
+        # Looked at once before anything is made: an inbox that cannot be read stops here.
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._max_gap = max(USUAL_GAP, parameters.settings.window) if max_gap is None else max_gap
@@ -93,6 +94,7 @@ class Service:
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally = Tally()
+        # Before the state file is opened or made: two publishers must never work on one.
         self._lock = Lock(state)
         try:
             self._state, self._seed = self._opened(state, seed)
@@ -214,6 +216,7 @@ class Service:
             )
             return self._put_aside(arrival, replace(record, name=arrival.printable), error)
         earlier = self._state.file(arrival.name)
+        # A bad file was moved away; one of the same name is a new attempt.
         if earlier is not None and earlier.outcome != "bad":
             untouched = (earlier.size, earlier.changed_at) == (arrival.size, arrival.changed_at)
             if untouched or earlier.outcome != "copy" or arrival.holds(earlier.sha256):
@@ -222,6 +225,7 @@ class Service:
             record = replace(record, sha256=arrival.digest())
         except InputError as error:
             return self._put_aside(arrival, record, error)
+        # Taking the same records twice would count people twice, whatever the file is called.
         twin = self._state.name_of_content(record.sha256)
         if twin is None:
             return self._take(arrival, record)
@@ -265,14 +269,17 @@ class Service:
                 slots = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
                 final.append((name, slots))
         except (InputError, RolesError, ParameterError) as error:
+            # Publishers may have taken part of the file: the next use restores what was committed.
             self._forget()
             return self._put_aside(arrival, record, error)
+        # Checked after reading and before committing: what was read may be half of a file.
         if arrival.touched(record.sha256):
             self._forget()
             self.tally.left += 1
             self._say(f"`{arrival.printable}` changed while it was read: it waits for the next look.")
             return False
         boundary()
+        # State, final slots and the file's record together: a crash repeats all of it or none.
         with self._state.transaction():
             for name, slots in final:
                 self._keep(name, slots)
@@ -296,6 +303,7 @@ class Service:
         with self._state.transaction():
             self._state.put_file(replace(record, outcome="bad", note=error.code))
         boundary()
+        # After the record, so that a crash in between leaves a file that is known to be bad.
         target = quarantine(arrival, record.sha256, error)
         boundary()
         self.tally.quarantined += 1
@@ -331,11 +339,13 @@ class Service:
 
     def _publish(self) -> None:
         """Write every stored slot to its folder, in order, and mark it; until l values came, hold all."""
+        # With fewer than l values so far every slot is empty, which may be a wrong column: hold them.
         least = 0 if self._state.meta("closed") else self._parameters.settings.l
         while (pending := self._state.pending(least)) is not None:
             boundary()
             with raising(damaged(self._state.path.name), on=(KeyError, OSError, ValueError)):
                 release = release_of(pending)
+            # Folder first, mark second. A crash in between finds the folder and only marks it.
             new = self._sink.publish(pending, release)
             boundary()
             with self._state.transaction():

@@ -87,6 +87,7 @@ class StateFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
+        # By device and inode: the same path may later be another file, such as a restored copy.
         self._file = self._identity()
         with sqlite_errors(path.name):
             self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
@@ -106,6 +107,7 @@ class StateFile:
             self._base.close()
             raise damaged(self.path.name)
         self._version = version
+        # Readers do not block the writer, every commit is on the disk, and deleted records are overwritten.
         for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
             self._base.execute(f"pragma {pragma}")
 
@@ -130,6 +132,7 @@ class StateFile:
     def transaction(self) -> Iterator[None]:
         """All or nothing, and on the disk when it ends."""
         with sqlite_errors(self.path.name):
+            # The write lock at once: a later upgrade could fail after half of the work.
             self._base.execute("begin immediate")
             try:
                 # What is in memory follows from what was committed last, by this process only.
@@ -140,6 +143,7 @@ class StateFile:
                         code="state-locked",
                     )
                 yield
+                # In the same transaction as the change, so that both or neither are on the disk.
                 self.set_meta("revision", self._revision + 1)
                 if self._version != VERSION:
                     self._base.execute(f"pragma user_version = {VERSION}")
@@ -172,6 +176,7 @@ class StateFile:
         try:
             with self.transaction():
                 self.set_meta("last_error", note)
+        # The error that is being noted matters more than a failure to note it.
         except BundleError:
             return
 
@@ -296,10 +301,12 @@ def make_state_file(path: Path, parameters: dict[str, Any], seed: int) -> None:
             for key, value in meta.items():
                 base.execute("insert into meta values (?, ?)", (key, json.dumps(value)))
             base.execute(f"pragma user_version = {VERSION}")
+            # Last: a file without it was not finished, and `StateFile` refuses it.
             base.execute(f"pragma application_id = {APPLICATION}")
         finally:
             base.close()
     with os_errors(path.name):
+        # The name appears when the file is complete; then the folder is synced, so that the name lasts.
         hidden.rename(path)
         sync_folder(path.absolute().parent)
 
@@ -312,8 +319,8 @@ def now() -> str:
 class Lock:
     """One publisher at a time for each state file, from its making to `close` or the death of the process.
 
-    It is a file of its own beside the state file, because closing any handle of a file that SQLite has open
-    would release SQLite's own locks. It is beside the file that a symbolic link leads to, so that one state
+    It is a file of its own next to the state file, because closing any handle of a file that SQLite has open
+    would release SQLite's own locks. It is next to the file that a symbolic link leads to, so that one
     file has one lock.
     """
 
@@ -325,6 +332,7 @@ class Lock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            # The error is raised below, outside of the handler, so that no cause is chained to it.
             os.close(self._handle)
         else:
             return

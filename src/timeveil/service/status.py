@@ -77,7 +77,7 @@ class Status:
         return warnings
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as data."""
+        """The status as plain values, the share withheld of each stream included."""
         streams = [{**asdict(stream), "withheld_share": stream.withheld_share} for stream in self.streams]
         return {**asdict(self), "streams": streams}
 
@@ -98,7 +98,7 @@ def status(state: Path) -> Status:
 
 
 def status_of(file: StateFile) -> Status:
-    """The same of an open state file."""
+    """The status of the stream in an open state file."""
     parameters, outcomes = file.meta("parameters"), file.outcomes()
     several = parameters["stream_by"] is not None
     waiting, records = file.pending_by_stream(), file.streams()

@@ -187,6 +187,7 @@ class Evidence:
             raise mismatch("the series of the ledger's original do not have the instants of the release")
         group, subgroup = (self.noted(name)[series.row] for name in (GROUP, "subgroup"))
         numbers, run = np.unique(subgroup, return_inverse=True)
+        # ABSENT sorts first, so its number 0 becomes -1 and runs begin at 0.
         run = run.ravel() - int(bool(len(numbers)) and numbers[0] == ABSENT)
         inside, count = run >= 0, len(published.rows)
         same = int(run.max(initial=-1)) + 1 == count
@@ -229,6 +230,7 @@ def _read(release: Release) -> Published:
     empty = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(pattern)), np.int16)
     parts: list[_Run] = [(empty[0], empty[0], empty[1], empty[1], empty[2], empty[2])]
     parts += [_batch_runs(batch, names, len(pattern)) for batch in release.batches()]
+    # Once more over all batches: a run may continue from one to the next.
     group, rows, low, high, symbols, levels = _runs(*map(np.concatenate, zip(*parts, strict=True)))
     # Columns are published in any order of instants; here they are in the order of time.
     by_value, by_symbol = np.argsort(values), np.argsort(pattern)

@@ -228,6 +228,7 @@ class _Scene:
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
     case = np.flatnonzero(np.isin(scene.person, targets))
+    # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
     weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
     before = scene.original.in_each(*scene.in_original(case))
     after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
@@ -258,6 +259,7 @@ def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generato
     order = np.lexsort((rng.random(len(scene.person)), scene.person))
     begins = np.searchsorted(scene.person[order], targets, side="left")
     ends = np.searchsorted(scene.person[order], targets, side="right")
+    # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.
     step = np.minimum(np.arange(number)[None, :], (ends - begins - 1)[:, None])
     visits: Integers = order[begins[:, None] + step]
     return visits

@@ -131,6 +131,7 @@ def draw_windows(evidence: Evidence, windows: int, rng: np.random.Generator) -> 
     complete = np.flatnonzero(people.complete)
     moments = people.moment[complete]
     extent = int(moments.max() - moments.min()) // tick + 1
+    # Lengths are even on a logarithmic scale: hours are asked for as often as months.
     steps = np.exp(rng.uniform(0.0, np.log(extent), windows)).astype(np.int64)
     low = moments[rng.integers(0, len(moments), windows)] - steps // 2 * tick
     column = rng.integers(0, columns, windows) if columns else np.full(windows, -1)

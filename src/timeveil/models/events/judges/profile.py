@@ -113,6 +113,7 @@ def _levels(rows: _Rows, people: People, levels: tuple[Granularity, ...]) -> Ite
     base, index = np.unique(ticks.granule(moment), return_inverse=True)
     timeline = Timeline(people.axis, ticks, base, gaps="skip")
     for level in at_least(levels, ticks):
+        # The first position of a granule serves as its number.
         first = timeline.firsts(level).astype(np.int64)
         yield rows.risk(level.name, first[index.ravel()], len(base))
 

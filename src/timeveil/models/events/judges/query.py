@@ -35,6 +35,7 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
     rows = np.asarray(counts["rows"])[np.lexsort((end, start))]
     parts = shares(granules_of(release, start, end), low, high)
     expected, certain, possible = (float(part @ rows) for part in parts)
+    # An empty window contains no row, withheld or not.
     withheld = release.manifest["counts"]["withheld"] if low < high else 0
     return Estimate(expected, low=certain, high=possible + withheld)
 

@@ -8,7 +8,7 @@
 | gen_m | `timeveil.engines.protocol.Tally.smallest_group` | Definition 5 | people in the smallest group |
 | gen_s | `timeveil.engines.protocol.Tally.group_total` | Definition 6 | people per group, summed over groups |
 | gen_c, ≤_c | `timeveil.models.events.method.search.generality` | Definition 7 | smallest group first, then the total, larger first |
-| G ⪯ H | `timeveil.calendar.order.is_finer_than` | Appendix A | every granule of G lies in one of H |
+| G ⪯ H | `timeveil.calendar.order.is_finer_than` | Appendix A | every granule of G is inside one of H |
 | ⌈i⌉_G^H | `timeveil.calendar.order.up` | Appendix A | the granule of H that holds G's granule i |
 | 𝒢 with its edges | `timeveil.models.events.method.search.Order` | §4.2 | the granularities and which is directly coarser |
 | leastGeneralization | `timeveil.models.events.method.search.least_generalization` | Algorithm 1 | the least general granularity that is safe |

@@ -157,7 +157,7 @@ def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
 
 
 def _dominated(counts: Counts, nodes: Sequence[Node], feasible: Sequence[Node]) -> bool:
-    """Whether each of some nodes lies above one that already keeps the promise (Property 1)."""
+    """Whether each of some nodes is above one that already keeps the promise (Property 1)."""
     minimal = counts.order.minimal(feasible)
     return all(any(counts.order.is_finer(finer, node) for finer in minimal) for node in nodes)
 

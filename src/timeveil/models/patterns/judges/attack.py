@@ -221,8 +221,10 @@ def _smallest_group(channels: Channels, lines: Bits, people: int) -> tuple[Integ
     smallest: Integers = np.zeros(people, dtype=np.int64)
     width = lines.shape[1]
     items = max(1, channels.present.shape[1] + channels.absent.shape[1])
+    # Smallest groups first: where there are too many for the time, the most revealing are looked up.
     order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * width * items))]
     step = max(1, BLOCK_WORDS // width)
+    # Bits past the last person are cut off where lines are unpacked.
     everybody = np.full(width, 2**64 - 1, dtype=np.uint64)
     for start in range(0, len(order), step):
         block = order[start : start + step]

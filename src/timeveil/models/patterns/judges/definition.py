@@ -75,6 +75,7 @@ def _check_people(ledger: Ledger, original: Original, method: str, findings: Fin
     noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), NONE)).astype(np.int64)
     inside = original.row_of >= 0
     number = np.full(original.rows.rows, NONE, dtype=np.int64)
+    # One note per person; rows of a person that disagree show up as a split.
     number[original.row_of[inside]] = noted[inside]
     split = (noted[inside] != number[original.row_of[inside]]).any() or (noted[~inside] != NONE).any()
     counted: Flags = number != NONE
@@ -137,5 +138,6 @@ def _check_supports(
 def _lost(family: Family, rows: Baskets, least: int, longest: int | None) -> int:
     """Number of patterns just outside the published ones that enough rows have."""
     counts = np.bincount(rows.items[rows.items >= 0], minlength=family.size)
+    # Single items that are not published; `missed` looks at combinations of those that are.
     counts[family.singles] = 0
     return int((counts >= least).sum()) + missed(family, rows, least, longest or len(family.levels))

@@ -132,6 +132,7 @@ def _support(patterns: Patterns, items: Sequence[str]) -> Estimate:
 def _bounds(patterns: Patterns, support: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of true supports of published patterns."""
     if patterns.method in ADDING:
+        # The empty pattern counts everybody, so its true support is known exactly.
         real = support - patterns.virtual
         low = np.where(lengths > 0, np.maximum(real, patterns.least), real)
         return low.astype(float), np.where(lengths > 0, support, real).astype(float)

@@ -235,7 +235,7 @@ def top_lines(top: pa.Table, published: Patterns) -> list[str]:
 
 
 def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
-    """The values that each symbol stands for, which are the same at every instant."""
+    """The values that each symbol covers, which are the same at every instant."""
     if not published.instants or not items:
         return []
     spans = {item.rpartition("=")[2]: published.range_of(item) for item in items}

@@ -234,6 +234,7 @@ def _targets(
 
 def _by_person(person: Integers) -> tuple[Integers, Integers]:
     """The people of some pairs, and where the pairs of each begin."""
+    # All pairs of a person are neighbours, as `overlapping_pairs` promises.
     begins = np.flatnonzero(np.diff(person, prepend=-1))
     return person[begins], begins
 
@@ -288,6 +289,7 @@ class _SensitiveColumn:
         run, value, count = distinct_pairs(
             np.repeat(np.arange(runs), published.rows), after.codes, self._size
         )
+        # An entry more, which a search past the last key reads.
         self._keys, self._counts = run * self._size + value, np.append(count, 0)
         self._least = np.full(runs, self._size, dtype=np.int64)
         self._most = np.full(runs, -1, dtype=np.int64)
@@ -318,6 +320,7 @@ def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.Chu
     """Changed numbers as an adversary reads them: each the nearest number of the original."""
     try:
         values, numbers = floats_of(released), floats_of(original)
+    # Only numbers are moved for l; anything else is compared as it is.
     except (InputError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return released
     order = np.argsort(numbers, kind="stable")

@@ -84,6 +84,7 @@ def _exact_matches(rows: Floats) -> ExactMatches:
     number: Integers = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         codes = np.unique(column, return_inverse=True)[1].ravel()
+        # Renumbered after each column, so that numbers never grow beyond the number of rows.
         number = np.unique(number * (codes.max() + 1) + codes, return_inverse=True)[1].ravel()
     return ExactMatches(number)
 
@@ -139,6 +140,7 @@ def _kinds(mask: Mask) -> Integers:
     """A number for each person, the same for those of whom the same sides are known."""
     kind: Integers = np.zeros(len(mask), dtype=np.int64)
     for byte in np.packbits(mask, axis=1).T:
+        # Eight sides at a time; a byte that is the same for all distinguishes nobody.
         if (byte != byte[:1]).any():
             kind = np.unique(kind * 256 + byte, return_inverse=True)[1].ravel()
     return kind
@@ -168,6 +170,7 @@ class _Search:
                 boxes = boxes[meets]
             if len(people) > 1 and len(people) * len(boxes) > _PAIRS_AT_ONCE:
                 middle = len(people) // 2
+                # The widest side is the last one: halving there separates people best.
                 if len(sides):
                     people = people[np.argpartition(known_low[sides[-1]], middle)]
                 waiting += [(people[:middle], boxes), (people[middle:], boxes)]

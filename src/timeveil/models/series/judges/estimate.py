@@ -183,6 +183,7 @@ def _narrowed(
 ) -> tuple[Scaling, Floats, Floats]:
     """The scaling of each run and its values, from one to the other and back, a few times."""
     scale = _scaled(low, high, below, above, center)
+    # Ranges only ever narrow and always contain the truth, so any number of rounds is safe.
     for _ in range(_ROUNDS):
         for instant in range(low.shape[1]):
             lowest, highest = scale.between(below[:, instant], above[:, instant])
@@ -235,6 +236,7 @@ def _others(part: Floats) -> Floats:
     total = np.where(finite, part, 0.0).sum(axis=1, keepdims=True)
     elsewhere = endless.sum(axis=1, keepdims=True) - endless
     sums: Floats = total - np.where(finite, part, 0.0)
+    # An infinite sum bounds nothing, and `fmin` and `fmax` pass over nan.
     return np.where(elsewhere > 0, np.nan, sums)
 
 

@@ -1,7 +1,7 @@
 """Groups of a series release as they are drawn: the envelope, and the pattern of each subgroup inside it.
 
-A pattern says how a series runs, not how high. From what is public only its height and depth inside the
-envelope can be told: of all that fit, the middle is taken.
+A pattern says how a series runs, not how high. What is public leaves its height and depth inside the
+envelope open: of all that fit, the middle is taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEPS = 257
 
 @dataclass(frozen=True, slots=True)
 class Subgroup:
-    """Series that share a pattern: how many, its letters, and where it runs; NaN where it is not told."""
+    """Series that share a pattern: how many, its letters, and where it runs; NaN where it is not published."""
 
     size: int
     letters: str
@@ -38,7 +38,7 @@ class Subgroup:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """An envelope over all instants, NaN where it is not told, and the patterns in it."""
+    """An envelope over all instants, NaN where it is not published, and the patterns in it."""
 
     number: int
     size: int

@@ -70,6 +70,7 @@ def largest_level(often: Integers, l: int) -> int:
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
     (2, 0)
     """
+    # A level L needs l * L records, and no level above the commonest value changes anything.
     low, high = 0, min(int(often.sum()) // l, int(often.max(initial=0)))
     while low < high:
         middle = (low + high + 1) // 2
@@ -214,6 +215,7 @@ def _estimate(published: Publication, windows: Windows, case: int, near: slice) 
     group, holds = published.group[near], published.value[near] == value
     if not len(group) or group[0] < 0:
         return float(fits[holds].sum())
+    # The range holds whole slots, and with them whole buckets: shares can be counted inside it.
     bucket = group - group.min()
     share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
     return float((fits * share[bucket]).sum())
