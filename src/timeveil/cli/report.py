@@ -63,7 +63,7 @@ def _written(filed: Report, out: str) -> str:
 
 
 def _refuse(path: Path, folder: Path, *, private: bool) -> None:
-    """A report is written outside of the release that it is about, and a private one outside of every release."""
+    """Refuse a report inside of the release that it is about, and a private one inside of any release."""
     from timeveil.folder.new_files import refuse_taken
 
     if path.resolve().is_relative_to(folder.resolve()):

@@ -28,7 +28,7 @@ STEPS = 257
 
 @dataclass(frozen=True, slots=True)
 class Subgroup:
-    """Series that share a pattern: how many, its letters, and where it runs; NaN where it is not published."""
+    """Series that share a pattern: how many, its letters, and where it runs; NaN where nothing is public."""
 
     size: int
     letters: str
