@@ -326,7 +326,7 @@ for _step in (-1, 1):
         lambda r, s=_step: (counts(r, buckets=s), f"; the manifest states {len(_sizes(r)) + s}"),
     )
 entry(
-    "a first slot that is none",
+    "a first slot that does not exist",
     "stream",
     "recipient",
     "slot",
@@ -620,7 +620,7 @@ def a_value_twice_in_a_packet(release, ledger, chance):
 
 
 def _exchanged(code: str, column: str) -> Any:
-    """A record told to be of a packet that differs from its own in a column of the ledger."""
+    """A record assigned to a packet that differs from its own in a column of the ledger."""
 
     def change(release, ledger, chance):
         table, found = ledger.table.to_pylist(), _packets(ledger)
@@ -633,7 +633,7 @@ def _exchanged(code: str, column: str) -> Any:
         row, other = chance.choice(pairs)
         return Tampered(release, noted(ledger, packet={row: other}), "1 packet with records ")
 
-    change.__name__ = f"a_record_told_to_be_of_a_packet_of_another_{column}"
+    change.__name__ = f"a_record_assigned_to_a_packet_of_another_{column}"
     return sabotage("stream packets", "custodian", code)(change)
 
 
