@@ -84,7 +84,7 @@ def value_label(setting: Setting) -> str:
 
 
 def knee_sentence(exploration: Exploration) -> str:
-    """The knee and the rule that exploration it."""
+    """The knee and the rule that chose it."""
     if exploration.knee is None:
         settings = counted(len(exploration.feasible), "setting")
         return f"No knee: {settings} gave a release, and a knee takes three."
