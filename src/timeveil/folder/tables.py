@@ -148,8 +148,7 @@ class Sum:
 
     def hexdigest(self) -> str:
         """The checksum of all rows so far."""
-        # Validity, lengths and values have a hash each, so that no byte can move from one to another
-        # unnoticed.
+        # A hash each for validity, lengths and values, so that no byte can pass from one to another.
         parts = [(name, *(part.hexdigest() for part in sums)) for name, sums in self._sums.items()]
         return hashlib.sha256(repr((self.rows, parts)).encode()).hexdigest()
 

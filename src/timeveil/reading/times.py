@@ -67,8 +67,7 @@ class TimeColumn:
         column = _unwrapped(column)
         is_text = _is_text(column.type)
         if not is_text and self.settled is None:
-            # A typed column is settled by its type; text only after the last row, when all its kinds are
-            # known.
+            # The type settles a typed column; text stays open until the last row, when its kinds are known.
             self.settled = self._settle(_kind_of(self.column, column.type), column.type)
         chunks, row = [], rows_before
         for chunk in column.chunks:

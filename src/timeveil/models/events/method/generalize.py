@@ -152,7 +152,7 @@ def _search(counts: Counts, parameters: EventParameters, rows: int, k: int) -> C
 
 
 def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
-    # The margin lets a share such as 0.1 of 30 rows withhold 3 in spite of rounding.
+    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
     return tally.kept_groups > 0 and tally.rows_below_k <= suppress * rows + 1e-9 and k <= tally.kept_smallest
 
 

@@ -316,8 +316,7 @@ class _Siblings:
     def cut(self) -> tuple[_Siblings, _Siblings | None]:
         """As many as can be joined within one block, and what waits."""
         partners = self.end - np.arange(len(self.end)) - 1
-        # At least the partners of the first set, however long the lines are, so that every cut makes
-        # progress.
+        # At least the partners of the first set, however long lines are: every cut makes progress.
         room = max(BLOCK_WORDS // self.bits.shape[1], int(partners[0]))
         upto = int(np.searchsorted(np.cumsum(partners), room, "right"))
         if upto == len(self.end):

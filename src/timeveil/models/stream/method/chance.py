@@ -48,8 +48,7 @@ class Chance:
 
     def below(self, slot: int, purpose: bytes, count: int, bound: int) -> Ints:
         """Whole numbers from 0 to less than `bound`, at most 2**32."""
-        # Multiply and shift: 32 random bits times a bound of at most 2**32 fit in a word, and no modulo is
-        # needed.
+        # Multiply and shift instead of a modulo: 32 random bits times a bound of at most 2**32 fit in a word.
         scaled = (self.words(slot, purpose, count) >> np.uint64(32)) * np.uint64(bound)
         return (scaled >> np.uint64(32)).astype(np.int64)
 

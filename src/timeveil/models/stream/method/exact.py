@@ -34,8 +34,7 @@ def solve_window(
         for value in sorted(counts)
         for slot in range(origin, len(snapshots))
     ]
-    # A published record costs its move and saves its withholding: minus a constant, this is the loss of eq.
-    # 1.
+    # A published record costs its move and saves its withholding: the loss of eq. 1, less a constant.
     amounts = _solve(flows, snapshots, l, [move[j - t] - withhold(v) for v, t, j in flows]) if flows else []
     origins: dict[int, list[int]] = {}
     targets: dict[int, list[int]] = {}
@@ -77,8 +76,7 @@ def _solve(
     rows, columns, factors = zip(*entries, strict=True)
     matrix = coo_matrix((factors, (rows, columns)), shape=(len(high), len(flows))).tocsr()
     solution = milp(
-        # Costs are whole multiples of a small unit and can be huge; the solver's tolerances suit numbers near
-        # 1.
+        # Costs count a small unit and can be huge; the solver's tolerances suit numbers near 1.
         np.asarray(costs, float) / max(1, *map(abs, costs)),
         constraints=LinearConstraint(matrix, -np.inf, high),
         integrality=np.ones(len(flows)),

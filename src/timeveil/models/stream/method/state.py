@@ -237,14 +237,12 @@ def _put_back(stream: Stream, rows: pa.Table, bookkeeping: Sequence[Ints], *, in
         if standing[records[0]] == DELAYED:
             stream.delayed[slot] = [(records, codes[records])]
             continue
-        # Records come in order of arrival and draws depend on seed and slot only: the secret order is the
-        # same.
+        # Records come in order of arrival, and draws depend on seed and slot only: same secret order.
         snapshot = snapshot_of(slot, records, codes[records], stream.chance)
         if stream.emitted is None or slot > stream.emitted:
             stream.placement.snapshots[slot] = snapshot
         elif in_order:
-            # Some records of a final slot are gone, so the secret order cannot be drawn anew: it is the rows'
-            # order.
+            # Some records of a final slot are gone, so its order cannot be drawn anew: the rows have it.
             cells = stream.placement.unplaced[slot] = {}
             for record, code in zip(records.tolist(), codes[records].tolist(), strict=True):
                 cells.setdefault(code, []).append(record)
