@@ -35,17 +35,17 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         4. `week` would leave 3 rows in 1 group below 3 people (`--suppress 0.25` would allow it).
         5. Other quasi-identifiers: `zip` is published unchanged.
         6. Removed `who`, which identifies people. No row was withheld.
-        7. Times carry no time zone; they are used as written.
+        7. The times have no time zone and are used as written.
         8. Verified with the ledger, by code that shares nothing with the method: {checks}
 
         What it does not protect:
         One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random
         from that group belongs to that person with a chance above 1 in 3.
         In the worst group, 83.3 % of the rows have the same `result`.
-        Not covered either: several visits, other columns, missing combinations, more than one release,
+        Nor does it cover: several visits, other columns, missing combinations, more than one release,
         membership and other kinds of privacy. README.txt explains each.
 
-        To do it again:
+        To repeat this run:
           $ timeveil generalize-time {command} --granularity week --granularity month --ledger ledger
         or in Python:
           import timeveil as tv

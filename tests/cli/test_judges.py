@@ -30,7 +30,7 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.out == dedent(
         """\
-        holds: `out`, as far as a recipient can see; people cannot be counted from the outside
+        holds: `out`, as far as can be checked without the ledger (people were not counted)
         1. every file exists, tables have their stated hash, and there is no other file
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
@@ -48,7 +48,9 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
 def test_verify_with_the_ledger_counts_people(cli: Cli, published: str) -> None:
     said = cli(f"verify {published}")
     assert said.code == 0
-    assert said.out.startswith("holds: `out`, by counting the people of every group, with the ledger\n")
+    assert said.out.startswith(
+        "holds: `out`, checked with the ledger (the people of every group were counted)\n"
+    )
     assert "every published value is shared by at least 2 different people\n" in said.out
     assert "class" not in said.out
 

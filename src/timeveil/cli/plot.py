@@ -39,7 +39,7 @@ def plot(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Draw a release of series, envelopes with the patterns in them, or of patterns, the strongest.
+    """Draw a release: the envelopes and patterns of series, or the strongest patterns.
 
     Example: timeveil plot published --group 7 --out picture.svg
     """

@@ -33,7 +33,7 @@ def report(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Write the report to file with a release: what, under which guarantee, at what cost, with which limits.
+    """Write a report to keep with a release: what was published and guaranteed, its cost and its limits.
 
     Without a ledger it is public. Exits with 1 if the guarantee is violated; the report is written all the
     same, and says so.

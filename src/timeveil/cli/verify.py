@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from timeveil.domain.verdict import Verdict
 
 _SCOPES = {
-    ("time", "recipient"): "as far as a recipient can see; people cannot be counted from the outside",
-    ("time", "with ledger"): "by counting the people of every group, with the ledger",
+    ("time", "recipient"): "as far as can be checked without the ledger (people were not counted)",
+    ("time", "with ledger"): "checked with the ledger (the people of every group were counted)",
     ("stream", "recipient"): "as far as a recipient can see",
     ("stream", "with ledger"): "by following every record, with the ledger",
     ("series", "recipient"): "as far as a recipient can see",
@@ -30,7 +30,10 @@ def verify(
     folder: given.Folder,
     ledger: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="With it, people are counted: --ledger visits.ledger"),
+        typer.Option(
+            metavar="PATH",
+            help="Private ledger; with it, people are counted, not only rows: --ledger visits.ledger",
+        ),
     ] = None,
     rewrite: Annotated[
         str | None,
@@ -42,9 +45,10 @@ def verify(
     as_json: given.Json = False,
     quiet: given.Quiet = False,
 ) -> int:
-    """Check that a release is as it was written and keeps its promise; exit 0 if so, 1 if not.
+    """Check the tables and the promise of a release, with the ledger in full; exit 0 if it holds, 1 if not.
 
-    Tables are judged by their cells, their names and the manifest; --rewrite leaves anything else behind.
+    Cells, column names and the manifest (release.json) are checked. A file can hide other data; --rewrite
+    writes a copy without it.
 
     Example: timeveil verify published
     """

@@ -17,7 +17,7 @@ class KAnonymity:
     Mascetti et al. 2006, Definition 3: people are counted, not rows.
 
     >>> KAnonymity(5).sentence
-    'every (quasi-identifiers, time) value is shared by at least 5 different people'
+    'every combination of quasi-identifiers and time is shared by at least 5 different people'
     """
 
     model: ClassVar[str] = "time"
@@ -30,7 +30,9 @@ class KAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        return f"every (quasi-identifiers, time) value is shared by at least {self.k} different people"
+        return (
+            f"every combination of quasi-identifiers and time is shared by at least {self.k} different people"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as `release.json` states it."""

@@ -50,7 +50,10 @@ class Columns(Parameters):
         metavar="NAME",
     )
     sensitive: tuple[str, ...] = parameter(
-        "Column whose value must stay secret.", default=(), example=["result"], metavar="C"
+        "Column whose value outsiders should not learn about a person; it is published.",
+        default=(),
+        example=["result"],
+        metavar="C",
     )
     keep: tuple[str, ...] = parameter(
         "Further column to publish as it is.", default=(), example=["exam"], metavar="C"
@@ -66,7 +69,7 @@ class Files(Parameters):
         "Format of the release's tables.", default="parquet", example="csv"
     )
     ledger: str | None = parameter(
-        "New file for the private ledger, readable by you only.",
+        "New file for the private ledger, readable by you only; without it no ledger is kept.",
         default=None,
         example="private.ledger",
         metavar="PATH",
@@ -140,7 +143,7 @@ class Run:
         """What to say before the command."""
         notes = self.table.repeating
         note = next((n for name, n in notes.items() if self.values.get(name) is not None), notes.get(""))
-        return f"To do it again ({note}):" if note else "To do it again:"
+        return f"To repeat this run ({note}):" if note else "To repeat this run:"
 
     def unused(self) -> Iterator[str]:
         """What was set and changes nothing, and why."""

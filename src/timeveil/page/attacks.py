@@ -87,8 +87,8 @@ def risk_table(before: Risks, after: Risks, what: str) -> Table:
     """What is found in the original and in the release; `what` is named, such as a person."""
     shares = (
         ("people with a single candidate", before.pinned, after.pinned),
-        (f"chance of naming {what}, worst", before.worst, after.worst),
-        (f"chance of naming {what}, mean", before.mean, after.mean),
+        (f"highest chance of naming {what}", before.worst, after.worst),
+        (f"mean chance of naming {what}", before.mean, after.mean),
         ("people out of reach", before.out_of_reach, after.out_of_reach),
     )
     rows = [(label, share(first), share(second)) for label, first, second in shares]

@@ -48,5 +48,5 @@ def for_a_run(limits: Sequence[Limit]) -> tuple[str, ...]:
     urgent = [limit.text for limit in limits if limit.urgent]
     return (
         *urgent,
-        *([f"Not covered either: {joined(titles)}. README.txt explains each."] if titles else []),
+        *([f"Nor does it cover: {joined(titles)}. README.txt explains each."] if titles else []),
     )

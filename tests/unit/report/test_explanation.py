@@ -49,7 +49,7 @@ def test_the_whole() -> None:
         "3 people (`--suppress 0.1` would allow it).",
         "Other quasi-identifiers: `zip` is published unchanged.",
         "Removed `who`, which identifies people, and `name`. No row was withheld.",
-        "Times carry no time zone; they are used as written.",
+        "The times have no time zone and are used as written.",
     )
 
 
@@ -155,7 +155,7 @@ def test_what_is_not_protected() -> None:
         "In the worst group, 100 % of the rows have the same `result`, so it is known of everyone in that "
         "group.",
     )
-    assert explain(*pair).limits[2].startswith("Not covered either: several visits, other columns,")
+    assert explain(*pair).limits[2].startswith("Nor does it cover: several visits, other columns,")
 
 
 def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_a_value_that_is_too_common() -> None:
 @pytest.mark.parametrize(
     ("times", "options", "sentence"),
     [
-        (["2024-01-01"] * 4 + ["2024-01-02"] * 5, {}, "Times carry no time zone; they are used as written."),
+        (["2024-01-01"] * 4 + ["2024-01-02"] * 5, {}, "The times have no time zone and are used as written."),
         (["2024-01-01T10:00+01:00"] * 9, {"zone": "UTC"}, "Times were read in the time zone UTC."),
         (
             [1] * 9,

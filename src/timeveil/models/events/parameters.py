@@ -17,7 +17,8 @@ class EventParameters(Parameters):
     roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
 
     k: int = parameter(
-        "Number of different people who must share every published value.", at_least=2, example=5
+        "Number of different people who must share every combination of quasi-identifiers and time.",
+        at_least=2, example=5
     )
     granularities: list[Any] | None = parameter(
         "Granularities that may be chosen; all that fit the data if none is named.",

@@ -1,8 +1,8 @@
 """k-anonymous timestamped tables: the whole method (Mascetti et al. 2006).
 
 A table holds several rows per person, each with a time. Replace the time by the granule of the least
-general calendar granularity under which every (quasi-identifiers, time) value is shared by at least k
-different people, then leave the person out. Other quasi-identifiers may be generalised along value
+general calendar granularity under which every combination of quasi-identifiers and time is shared by at
+least k different people, then leave the person out. Other quasi-identifiers may be generalised along value
 hierarchies in the same search.
 
 Where we depart from the print
@@ -38,6 +38,9 @@ from timeveil.models.events.method.search import Counts, Ladder, Node, least_gen
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
 from timeveil.recoding.hierarchy import Hierarchy, hierarchy_from
+
+LARGEST_SHARE_TO_WITHHOLD = 0.25
+"""Above this share of the rows, withholding is not offered as a way out."""
 
 
 def generalize_time(
@@ -185,12 +188,12 @@ def _choose(
 def _too_few_people(people: int, k: int) -> InfeasibleError:
     who = "one person" if people == 1 else f"{people:,} different people"
     enough = (
-        f"choose k of at most {people}"
+        "choose a much smaller k, such as 5 or 10: every group must have that many people"
         if people > 1
         else "a single person cannot be hidden; wait for more people"
     )
     return InfeasibleError(
-        f"the table is about {who}, so no value can be shared by {k}",
+        f"the table is about {who}, so no group can have {k:,} people",
         hint=enough,
         code="too-few-people",
         facts={"people": people, "k": k, "best_k": people},
@@ -222,7 +225,7 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
     }
     return InfeasibleError(
         f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
-        f"{best.rows_below_k} of {rows} rows, in {best.groups_below_k} of {best.groups} groups, "
+        f"{best.rows_below_k:,} of {rows:,} rows, in {best.groups_below_k:,} of {best.groups:,} groups, "
         "prevent it",
         hint=_what_to_try(best, share),
         code="no-granularity",
@@ -233,8 +236,8 @@ def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
 def _what_to_try(best: Tally, share: float) -> str:
     if best.kept_groups:
         rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
-        return (
-            f"withhold those {best.rows_below_k} rows with {{suppress={rounded:g}}}, "
-            "or make a quasi-identifier coarser with a hierarchy, or drop one"
-        )
+        coarser = "make a quasi-identifier coarser with a hierarchy, or drop one"
+        if share > LARGEST_SHARE_TO_WITHHOLD:
+            return coarser
+        return f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {coarser}"
     return "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"

@@ -29,8 +29,10 @@ def attack_summary(breach: Breach, release: Release) -> Summary:
     sentences.append(
         f"In the release, {share(above)} of the people can be named with a chance above 1 in {breach.k}."
         if above
-        else f"In the release, nobody can be named with a chance above 1 in {breach.k} by a blind guess."
+        else "In the release, a blind guess among the candidates names nobody with a chance above "
+        f"1 in {breach.k}."
     )
+    sentences.append("Shares of people are means over each person's visits.")
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
     return Summary(sentences, risk_table(breach.before, breach.after, "a person"), title, exposed(breach))
 
@@ -113,7 +115,8 @@ def profile_lines(profile: Profile, granularities: frozenset[str] | None = None)
                 f"{level.groups:,}",
             )
         )
-    return aligned([*head, *rows])
+    legend = "! counting rows instead of people would overstate the smallest group"
+    return [*aligned([*head, *rows]), *([legend] if any("!" in row[5] for row in rows) else [])]
 
 
 @dataclass(frozen=True, slots=True)
