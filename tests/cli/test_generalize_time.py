@@ -28,15 +28,15 @@ def test_a_run_explains_itself(cli: Cli) -> None:
     assert said.out == dedent(
         f"""\
         visits.csv -> 3-anonymous by time, in `out`
-        1. Read 12 rows about 6 people, with times by `day`.
+        1. Read 12 rows about 6 people, with times to the `day`.
         2. Considered 2 granularities and tried 2.
         3. Chose `month`: 2 groups, the smallest with 3 people. It is the only allowed granularity that
            keeps the promise.
         4. `week` would leave 3 rows in 1 group below 3 people (`--suppress 0.25` would allow it).
-        5. Other quasi-identifiers: `zip` is published unchanged.
+        5. Quasi-identifiers besides the time: `zip` is published unchanged.
         6. Removed `who`, which identifies people. No row was withheld.
         7. The times have no time zone and are used as written.
-        8. Verified with the ledger, by code that shares nothing with the method: {checks}
+        8. Verified with the ledger, by code that shares no counting with the method: {checks}
 
         What it does not protect:
         One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random

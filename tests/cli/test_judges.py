@@ -167,16 +167,17 @@ def test_attack(cli: Cli, published: str) -> None:
         """\
         An outsider knows `zip` and the time of 1 visit -> what they find
 
-                                          original  release
-        people with a single candidate       100 %      0 %
-        chance of naming a person, worst     100 %     50 %
-        chance of naming a person, mean      100 %   36.6 %
-        people out of reach                    0 %      0 %
-        candidates, fewest                       1        2
-        candidates, median                       1        3
-        candidates, most                         1        3
+                                           original  release
+        people with a single candidate        100 %      0 %
+        highest chance of naming a person     100 %     50 %
+        mean chance of naming a person        100 %   36.6 %
+        people out of reach                     0 %      0 %
+        candidates, fewest                        1        2
+        candidates, median                        1        3
+        candidates, most                          1        3
 
-        In the release, nobody can be named with a chance above 1 in 2 by a blind guess.
+        In the release, a blind guess among the candidates names nobody with a chance above 1 in 2.
+        Shares of people are means over each person's visits.
 
         What it does not protect:
         One person has up to 66.7 % of the rows of a group.
@@ -276,8 +277,8 @@ def test_profile(cli: Cli) -> None:
     assert said.code == 1
     assert said.out == dedent(
         """\
-        visits.csv -> what `zip` and `day` tell an outsider
-        12 rows of 6 people: 2 rows to a person in the median, 3 at most.
+        visits.csv -> what `zip` and `day` reveal to an outsider
+        12 rows of 6 people: a median of 2 rows per person, 3 at most.
 
                       people   people     of  smallest  by counting
         time by        alone  below 2    all     group         rows  groups

@@ -97,7 +97,7 @@ def _risk(run: Run) -> str:
     alone = numbers.as_it_stands.people_unique
     lines = [
         "A clinic wants to publish a year of exams:",
-        f"{numbers.rows:,} rows of {people(numbers.people)}, all made up. Even without names, someone who knows",
+        f"{numbers.rows:,} rows of {people(numbers.people)}, all made up. Without names, someone who knows",
         f"a zip code and the time of a visit still finds {alone:,} of them. How coarse must time be?",
         "",
         *(f"  {line}" for line in profile_lines(numbers, SHOWN)),

@@ -83,10 +83,10 @@ def described(found: Profile, source: str, known: list[str], width: int) -> list
         f"{people(found.people)} are in a group of fewer than {k}."
     )
     return [
-        *wrapped(f"{source} -> what {quoted(known)} tell an outsider", width),
+        *wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width),
         *wrapped(
             f"{counted(found.rows, 'row')} of {people(found.people)}: "
-            f"{counted(round(spread['median']), 'row')} to a person in the median, "
+            f"a median of {counted(round(spread['median']), 'row')} per person, "
             f"{spread['max']:,.0f} at most.{incomplete}",
             width,
         ),

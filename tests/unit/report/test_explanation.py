@@ -41,13 +41,13 @@ def sentence(explanation: Explanation, part: str) -> str:
 
 def test_the_whole() -> None:
     assert said(granularities=["day", "week", "month", "year"]).sentences == (
-        "Read 10 rows about 3 people, with times by `day`.",
+        "Read 10 rows about 3 people, with times to the `day`.",
         "Considered 4 granularities and tried 4.",
         "Chose `month`: 2 groups, the smallest with 3 people. It is the finest allowed granularity that "
         "keeps the promise.",
         "`year` would also work but is coarser than needed. `week` would leave 1 row in 1 group below "
         "3 people (`--suppress 0.1` would allow it).",
-        "Other quasi-identifiers: `zip` is published unchanged.",
+        "Quasi-identifiers besides the time: `zip` is published unchanged.",
         "Removed `who`, which identifies people, and `name`. No row was withheld.",
         "The times have no time zone and are used as written.",
     )
@@ -88,7 +88,7 @@ def test_granularities_left_out_are_told() -> None:
     assert "finer than the data" not in sentence(said(), "tried")
     text = sentence(said(visits(day=[f"2024-01-{day:02} 00:00" for day in range(1, 11)])), "tried")
     assert "`hour` and `6-hours` are finer than the data" in text
-    assert "group the data exactly as another granularity does" in text
+    assert "group the data like another granularity" in text
     skipped = said(granularities=["business-day", "month"], table=visits(), gaps="skip")
     assert "skipped" not in sentence(skipped, "tried")
     weekend = visits(day=["2024-01-06"] * 9 + ["2024-01-08"])
@@ -106,7 +106,7 @@ def test_rows_in_gaps_that_moved_on() -> None:
 def test_generalised_quasi_identifiers() -> None:
     table = visits(zip=["10", "11"] * 5)
     explanation = said(table, hierarchies={"zip": "prefixes:1"}, granularities=["month"])
-    assert sentence(explanation, "quasi-") == "Other quasi-identifiers: `zip` is generalised to `first 1`."
+    assert sentence(explanation, "quasi-") == "Quasi-identifiers besides the time: `zip` is generalised to `first 1`."
     assert "each with 3 combinations of levels" in sentence(explanation, "tried")
     every = visits(zip=[f"{n}" for n in range(10)])
     assert "`zip` is generalised to a single value" in sentence(
@@ -138,7 +138,7 @@ def test_a_verdict_is_told_as_it_is() -> None:
     pair = generalize_time(visits(), ROLES, 3)
     good = explain(*pair, verdict=Verdict("with ledger", ("a", "b")))
     assert good.sentences[-1] == (
-        "Verified with the ledger, by code that shares nothing with the method: 2 checks passed."
+        "Verified with the ledger, by code that shares no counting with the method: 2 checks passed."
     )
     bad = explain(*pair, verdict=Verdict("recipient", ("a",), (Violation("x", "y"),)))
     assert bad.sentences[-1].startswith("Verified as a recipient can")
@@ -162,7 +162,7 @@ def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(facts_module, "CHEAP_ROWS", 9)
     pair = generalize_time(visits(), ROLES, 3)
     assert exposure(Evidence(*pair)) is None
-    assert explain(*pair).limits[0].startswith("Being one of 3 people does not mean a chance of 1 in 3.")
+    assert explain(*pair).limits[0].startswith("The chance of 1 in 3 is for a guess among people.")
     assert explain(*pair).limits[0].endswith("`timeveil attack` has the numbers.")
 
 
