@@ -284,6 +284,7 @@ def test_profile(cli: Cli) -> None:
         time by        alone  below 2    all     group         rows  groups
         as it stands       6        6  100 %         1            1      12
         week               0        0    0 %         2          3 !       4
+        ! counting rows instead of people would overstate the smallest group
 
         violated: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
         """

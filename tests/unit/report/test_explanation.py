@@ -106,11 +106,13 @@ def test_rows_in_gaps_that_moved_on() -> None:
 def test_generalised_quasi_identifiers() -> None:
     table = visits(zip=["10", "11"] * 5)
     explanation = said(table, hierarchies={"zip": "prefixes:1"}, granularities=["month"])
-    assert sentence(explanation, "quasi-") == "Quasi-identifiers besides the time: `zip` is generalised to `first 1`."
+    assert sentence(explanation, "Quasi-") == (
+        "Quasi-identifiers besides the time: `zip` is generalised to `first 1`."
+    )
     assert "each with 3 combinations of levels" in sentence(explanation, "tried")
     every = visits(zip=[f"{n}" for n in range(10)])
     assert "`zip` is generalised to a single value" in sentence(
-        said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "quasi-"
+        said(every, hierarchies={"zip": "suppression"}, granularities=["month"]), "Quasi-"
     )
 
 
