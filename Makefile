@@ -17,7 +17,6 @@ demo: setup
 	@$(BIN)/timeveil demo
 
 test: lint types
-	$(BIN)/python -m tests.warm
 	$(BIN)/python -m pytest
 
 thorough: lint types
