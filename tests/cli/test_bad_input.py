@@ -147,7 +147,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "k of -3": (csv, f"{RUN} --k -3", 2, "got -3", "different people"),
     "k of a": (csv, f"{RUN} --k a", 2, "`--k` is not a whole number", "--k 5"),
     "no k": (csv, RUN, 2, "`--k` is missing", "--k 5"),
-    "k above the people": (csv, f"{RUN} --k 9", 3, "about 8 different people", "at most 8"),
+    "k above the people": (csv, f"{RUN} --k 9", 3, "about 8 different people", "well below 8"),
     "unknown granularity": (
         csv,
         f"{RUN} --k 2 --granularity weeek",

@@ -237,7 +237,7 @@ def test_the_letter_says_what_the_recipient_needs(tmp_path):
         "zip",
         "day_start",
         "timeveil verify",
-        "not mean",
+        "guess among people",
     ):
         assert phrase in letter
     assert "01234" not in letter

@@ -188,7 +188,7 @@ def _choose(
 def _too_few_people(people: int, k: int) -> InfeasibleError:
     who = "one person" if people == 1 else f"{people:,} different people"
     enough = (
-        "choose a much smaller k, such as 5 or 10: every group must have that many people"
+        f"choose a {{k}} well below {people:,}: every group must have that many people"
         if people > 1
         else "a single person cannot be hidden; wait for more people"
     )
