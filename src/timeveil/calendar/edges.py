@@ -11,6 +11,7 @@ one table lookup where instants outnumber the cells between boundaries.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -135,7 +136,7 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(ABC):
     """A kind of calendar: its boundaries and labels, and what follows from them for every kind.
 
     Two rules are equal if their definitions are. A rule that takes several granules of `edges` together
@@ -145,14 +146,14 @@ class Rule:
 
     kind: ClassVar[str]
 
-    @cached_property
+    @property
+    @abstractmethod
     def edges(self) -> Edges:
         """The boundaries, before grouping."""
-        raise NotImplementedError
 
+    @abstractmethod
     def label(self, indices: Ints) -> list[str]:
         """A name for each granule, unique within the granularity."""
-        raise NotImplementedError
 
     def as_dict(self) -> dict[str, Any]:
         """The definition as plain values, beginning with its kind."""

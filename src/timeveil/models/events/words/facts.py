@@ -21,6 +21,7 @@ from timeveil.models.events.judges.exposure import (
     similar_ids,
     tying_columns,
 )
+from timeveil.page.facts import ReleaseFacts
 
 CHEAP_ROWS = 1_000_000
 """Above this many rows, a run does not look into every group."""
@@ -72,15 +73,12 @@ def exposure(evidence: Evidence) -> Exposure | None:
     )
 
 
-class Facts:
+class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
+        super().__init__(evidence.release, evidence.ledger)
         self.evidence = evidence
-        self.release, self.ledger = evidence.release, evidence.ledger
-        self.manifest: Mapping[str, Any] = self.release.manifest
-        self.counts: Mapping[str, Any] = self.manifest["counts"]
-        self.parameters: Mapping[str, Any] = self.manifest["parameters"]
         self.granularity: str = self.manifest["granularity"]
         self.k: int = self.release.guarantee.as_dict()["k"]
         self.hierarchies = tuple(hierarchies)
@@ -88,8 +86,7 @@ class Facts:
     @property
     def title(self) -> str:
         """What the run made of its source."""
-        source = None if self.ledger is None else self.ledger.original.source
-        return f"{source or 'the table'} -> {self.k}-anonymous by time"
+        return f"{self.source} -> {self.k}-anonymous by time"
 
     @cached_property
     def exposure(self) -> Exposure | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from timeveil.models.patterns.evidence import Evidence
+from timeveil.page.facts import ReleaseFacts
 from timeveil.page.wording import counted, share
 
 NARROW = 5
@@ -20,15 +21,12 @@ SMALL_K = 5
 MOST_EXAMPLES = 5
 
 
-class Facts:
+class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
     def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence.release, evidence.ledger)
         self.evidence = evidence
-        self.release, self.ledger = evidence.release, evidence.ledger
-        self.manifest: Mapping[str, Any] = self.release.manifest
-        self.counts: Mapping[str, Any] = self.manifest["counts"]
-        self.parameters: Mapping[str, Any] = self.manifest["parameters"]
         self.patterns: Mapping[str, Any] = self.manifest["patterns"]
         self.k: int = self.release.guarantee.as_dict()["k"]
         self.exposure = None
@@ -36,21 +34,7 @@ class Facts:
     @property
     def title(self) -> str:
         """What the run made of its source."""
-        source = None if self.ledger is None else self.ledger.original.source
-        return f"{source or 'the table'} -> pattern counts that reveal no group below {self.k}"
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """What the ledger noted about the run."""
-        return {} if self.ledger is None else self.ledger.facts
-
-    @property
-    def removed(self) -> list[str]:
-        """Columns that were not published."""
-        if self.ledger is None:
-            return []
-        person = self.ledger.original.roles.respondent
-        return [*([] if person is None else [person]), *self.ledger.original.dropped]
+        return f"{self.source} -> pattern counts that reveal no group below {self.k}"
 
     @property
     def warnings(self) -> list[str]:

@@ -16,6 +16,7 @@ from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Evidence, Records
 from timeveil.models.series.judges.measure import SeriesLoss, measure
 from timeveil.models.series.original import Floats
+from timeveil.page.facts import ReleaseFacts
 from timeveil.page.wording import counted, name, quoted, share
 
 SMALL_K, SMALL_P = 5, 3
@@ -57,15 +58,12 @@ class Measured:
         }
 
 
-class Facts:
+class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
     def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence.release, evidence.ledger)
         self.evidence = evidence
-        self.release, self.ledger = evidence.release, evidence.ledger
-        self.manifest: Mapping[str, Any] = self.release.manifest
-        self.counts: Mapping[str, Any] = self.manifest["counts"]
-        self.parameters: Mapping[str, Any] = self.manifest["parameters"]
         self.series: Mapping[str, Any] = self.manifest["series"]
         promise = self.release.guarantee.as_dict()
         self.k: int = promise["k"]
@@ -75,13 +73,7 @@ class Facts:
     @property
     def title(self) -> str:
         """What the run made of its source."""
-        source = None if self.ledger is None else self.ledger.original.source
-        return f"{source or 'the table'} -> {self.k} share every envelope, {self.p} every pattern"
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """What the ledger noted about the run."""
-        return {} if self.ledger is None else self.ledger.facts
+        return f"{self.source} -> {self.k} share every envelope, {self.p} every pattern"
 
     @cached_property
     def measured(self) -> Measured | None:
@@ -92,14 +84,6 @@ class Facts:
     def exposure(self) -> Measured | None:
         """What stays visible inside groups, with the ledger."""
         return self.measured
-
-    @property
-    def removed(self) -> list[str]:
-        """Columns that were not published."""
-        if self.ledger is None:
-            return []
-        person = self.ledger.original.roles.respondent
-        return [*([] if person is None else [person]), *self.ledger.original.dropped]
 
     @property
     def partly(self) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from timeveil.models.stream.evidence import Evidence, least_packet_sizes
 from timeveil.models.stream.judges.alternatives import Snapshots
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
+from timeveil.page.facts import ReleaseFacts
 from timeveil.page.wording import counted, share
 
 CHEAP_ROWS = 200_000
@@ -37,15 +38,12 @@ class SlotCounts:
     weaker_slots: int = 0
 
 
-class Facts:
+class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
     def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence.release, evidence.ledger)
         self.evidence = evidence
-        self.release, self.ledger = evidence.release, evidence.ledger
-        self.manifest: Mapping[str, Any] = self.release.manifest
-        self.counts: Mapping[str, Any] = self.manifest["counts"]
-        self.parameters: Mapping[str, Any] = self.manifest["parameters"]
         self.time: Mapping[str, Any] = self.manifest["time"]
         self.l: int = self.release.guarantee.as_dict()["l"]
         self.true_slot: int | None = evidence.true_slot
@@ -55,13 +53,7 @@ class Facts:
     @property
     def title(self) -> str:
         """What the run made of its source."""
-        source = None if self.ledger is None else self.ledger.original.source
-        return f"{source or 'the table'} -> every slot {self.l}-diverse"
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """What the ledger noted about the run."""
-        return {} if self.ledger is None else self.ledger.facts
+        return f"{self.source} -> every slot {self.l}-diverse"
 
     @cached_property
     def slots(self) -> SlotCounts:
@@ -94,14 +86,6 @@ class Facts:
             return None
         parts = {fate: self.breach.parts[fate] for fate in ("moved", "missing") if fate in self.breach.parts}
         return {fate: part.mean for fate, part in parts.items() if len(part.chance)}
-
-    @property
-    def removed(self) -> list[str]:
-        """Columns that were not published."""
-        if self.ledger is None:
-            return []
-        person = self.ledger.original.roles.respondent
-        return [*([] if person is None else [person]), *self.ledger.original.dropped]
 
     @property
     def withheld(self) -> list[tuple[int, str]]:
