@@ -7,13 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import (
-    endless,
-    patterns,
-    series,
-    stream,
-    whole_catalogue,
-)
+from benchmarks.speed import endless, patterns, series, stream, whole_catalogue
 
 NAMES = ("catalogue", "stream", "endless", "series", "patterns")
 

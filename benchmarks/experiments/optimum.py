@@ -54,9 +54,7 @@ def offline(snapshots: Counts, l: int, window: int, seconds: float = 20.0) -> Op
 
 
 def _constraints(
-    snapshots: Counts,
-    flows: Sequence[tuple[int, int, int]],
-    l: int,
+    snapshots: Counts, flows: Sequence[tuple[int, int, int]], l: int
 ) -> tuple[coo_matrix, list[int]]:
     """Nobody goes twice, and l times a value is never more than all."""
     entries: list[tuple[int, int, float]] = []

@@ -25,11 +25,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "packets.json"
 RECORDS = 40_000
 SEED = 1
 QUIET = {"window": 14, "spread": 6, "fillers": 8}
-PLAIN: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "filler": {"filler": "always"},
-    "jitter": {"jitter": 2},
-}
+PLAIN: dict[str, dict[str, Any]] = {"plain": {}, "filler": {"filler": "always"}, "jitter": {"jitter": 2}}
 FIFTY = Setting(records=50, values=50, exponent=1.0)
 SETTINGS = {
     "50 records": (4, 7, "50 records a slot, 50 values", FIFTY),

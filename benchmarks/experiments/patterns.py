@@ -177,9 +177,7 @@ def excluding(source: Source, least: int, ratio: int) -> dict[str, Any]:
     for part in ("patterns", "parameters"):
         manifest[part] = {**manifest[part], "structural": True}
     breach = tv.attack(
-        tv.Release(release.guarantee, manifest, release.parts),
-        ledger,
-        tv.PatternAdversary(bounds=False),
+        tv.Release(release.guarantee, manifest, release.parts), ledger, tv.PatternAdversary(bounds=False)
     )
     assert isinstance(breach, tv.PatternBreach)
     return {"ratio": ratio, "before": breach.channels_before, "left": breach.channels_after}

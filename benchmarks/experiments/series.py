@@ -51,13 +51,7 @@ def main() -> None:
 
 
 def run(
-    sources: list[Source],
-    sample: int,
-    questions: int,
-    results: Path,
-    draws: int = 3,
-    *,
-    short: bool = False,
+    sources: list[Source], sample: int, questions: int, results: Path, draws: int = 3, *, short: bool = False
 ) -> None:
     """All experiments; what is found is written after each data set, over what was there."""
     begin = time.process_time()

@@ -78,12 +78,7 @@ def tuning(sets: dict[str, Any], varied: str, names: Sequence[str]) -> str:
             )
     letter, other = ("P", "k = 10") if varied == "p" else ("k", "P = 5")
     note = " Motion is by channel, moving." if "Motion by channel, moving" in names else ""
-    words = Words(
-        f"Losses by {letter}",
-        f"{other}. Means per published series.{note}",
-        letter,
-        _told(plots),
-    )
+    words = Words(f"Losses by {letter}", f"{other}. Means per published series.{note}", letter, _told(plots))
     return panels(words, plots, len(plots) // 2)
 
 

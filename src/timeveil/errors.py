@@ -139,7 +139,7 @@ def _option(name: str, value: str | None, options: Mapping[str, str]) -> str:
 class TimeveilError(Exception):
     """The root: one `except` catches all that timeveil raises on purpose.
 
-    >>> raise ParameterError("k is 1", hint="give k of at least 2", code="bad-parameter")
+    >>> raise ParameterError("k is 1", hint="give k of at least 2")
     Traceback (most recent call last):
     ...
     timeveil.errors.ParameterError: k is 1
@@ -148,40 +148,59 @@ class TimeveilError(Exception):
     """
 
     exit_code: ClassVar[int] = 2
+    usual_code: ClassVar[ErrorCode] = "internal"
+    """The code of an error that names none."""
 
     def __init__(
-        self, message: str, *, hint: str, code: ErrorCode, facts: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        *,
+        hint: str,
+        code: ErrorCode | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         self.message = message
         self.template = hint
         self.hint = spell(hint)
         super().__init__(f"{message}\n\nhint: {self.hint}")
-        self.code: ErrorCode = code
+        self.code: ErrorCode = code or self.usual_code
         self.facts: dict[str, Any] = dict(facts or {})
 
 
 class RolesError(TimeveilError):
     """A column and its role do not fit the table."""
 
+    usual_code = "bad-parameter"
+
 
 class ParameterError(TimeveilError):
     """A parameter is out of its range."""
+
+    usual_code = "bad-parameter"
 
 
 class InputError(TimeveilError):
     """The data cannot be read, or a column cannot be typed."""
 
+    usual_code = "unsupported-input"
+
 
 class BundleError(TimeveilError):
     """A release folder is missing, in the way, or not as it was written."""
+
+    usual_code = "folder-damaged"
 
 
 class PrivateArtifactError(TimeveilError):
     """A ledger identifies people; it was about to be written where a release goes."""
 
+    usual_code = "ledger-in-release"
+
 
 class EngineError(TimeveilError):
     """The engine could not finish: disk, memory or rights."""
+
+    usual_code = "engine-failed"
 
 
 class InfeasibleError(TimeveilError):

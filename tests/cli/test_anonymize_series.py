@@ -239,13 +239,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "no p": (wide, f"{BAD_WIDE} --k 4", 2, "`--p` is missing", "--p 5"),
     "k above the series": (wide, f"{BAD_WIDE} --k 11 --p 2", 2, "10", "k"),
     "l above p": (wide, f"{BAD_WIDE} {SOME} --l 3", 2, "l is 3 and p is 2", "lower --l to 2"),
-    "l of 1": (
-        wide,
-        f"{BAD_WIDE} {SOME} --l 1",
-        2,
-        "`l` must be a whole number of at least 2",
-        "--l 3",
-    ),
+    "l of 1": (wide, f"{BAD_WIDE} {SOME} --l 1", 2, "`l` must be a whole number of at least 2", "--l 3"),
     "l of text": (lambda: wide(s=[MARK] * 10), f"{BAD_WIDE} {SOME} --l 2", 2, "`s`", ""),
     "l without sensitive": (
         wide,
@@ -393,20 +387,8 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     ),
     "no such instant": (wide, f"{BAD_WIDE} {SOME} --publish-values q9", 2, "q9", ""),
     "no such pattern": (wide, f"{BAD_WIDE} {SOME} --publish-pattern q1,s", 2, "`s`", ""),
-    "disjoint": (
-        wide,
-        f"{BAD_WIDE} {SOME} --publish-values q1,q2 --publish-pattern q3,q4",
-        2,
-        "",
-        "",
-    ),
-    "folder exists": (
-        taken,
-        f"{BAD_WIDE} {SOME}",
-        2,
-        "`out` exists",
-        "another name",
-    ),
+    "disjoint": (wide, f"{BAD_WIDE} {SOME} --publish-values q1,q2 --publish-pattern q3,q4", 2, "", ""),
+    "folder exists": (taken, f"{BAD_WIDE} {SOME}", 2, "`out` exists", "another name"),
     "ledger in the release": (wide, f"{BAD_WIDE} {SOME} --ledger out/l", 2, "identifies people", "outside"),
     "no such format": (
         wide,
@@ -507,10 +489,7 @@ WARNED = {
     "kept columns": ("--keep tariff --drop household --series h00..h05", "`tariff` is published unchanged"),
     "k small": ("--k 3 --p 2", "k"),
     "effort of kapra": ("--method kapra --effort 2", "`effort` changes nothing: the method kapra"),
-    "effort of naive": (
-        "--method naive --effort 3",
-        "`effort` changes nothing: the method naive",
-    ),
+    "effort of naive": ("--method naive --effort 3", "`effort` changes nothing: the method naive"),
     "clocks of a wide table": ("--method naive --zone Europe/Berlin", "`zone` changes nothing: a wide table"),
 }
 

@@ -88,13 +88,7 @@ PARQUET = RUN.replace("in.csv", "in.parquet")
 # what is made, the command line, exit code, what the message says, what the hint says
 CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "missing file": (lambda: None, f"{RUN} --k 2", 2, "there is no file `in.csv`", "spelling"),
-    "truncated Parquet": (
-        truncated,
-        f"{PARQUET} --k 2",
-        2,
-        "not a Parquet file, or is incomplete",
-        "again",
-    ),
+    "truncated Parquet": (truncated, f"{PARQUET} --k 2", 2, "not a Parquet file, or is incomplete", "again"),
     "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` contains zero bytes", "UTF-8"),
     "junk as Parquet": (junk_parquet, f"{PARQUET} --k 2", 2, "not a Parquet file", "again"),
     "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
@@ -175,13 +169,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "ledger in the release": (csv, f"{RUN} --k 2 --ledger out/ledger", 2, "identifies people", "outside"),
     "ledger exists": (csv, f"{RUN} --k 2 --ledger in.csv", 2, "`in.csv` exists already", "another name"),
     "no such format": (csv, f"{RUN} --k 2 --format xlsx", 2, "`format` must be one of", "--format"),
-    "no such engine": (
-        csv,
-        f"{RUN} --k 2 --engine spark",
-        2,
-        "`engine` must be one of",
-        "duckdb",
-    ),
+    "no such engine": (csv, f"{RUN} --k 2 --engine spark", 2, "`engine` must be one of", "duckdb"),
     "memory limit without DuckDB": (
         csv,
         f"{RUN} --k 2 --memory-limit 1GB",
@@ -189,13 +177,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "`memory_limit` applies to the engine duckdb only",
         "--engine duckdb",
     ),
-    "suppress of 2": (
-        csv,
-        f"{RUN} --k 2 --suppress 2",
-        2,
-        "`suppress` must be a number",
-        "0.01",
-    ),
+    "suppress of 2": (csv, f"{RUN} --k 2 --suppress 2", 2, "`suppress` must be a number", "0.01"),
     "no such cycle": (csv, f"{RUN} --k 2 --cyclic tide", 2, "`tide` cannot be derived", "weekday"),
     "hierarchy without a column": (csv, f"{RUN} --k 2 --hierarchy x", 2, "needs COLUMN=HOW", "age="),
     "hierarchy of another": (csv, f"{RUN} --k 2 --hierarchy x=suppression", 2, "`x`", "quasi"),

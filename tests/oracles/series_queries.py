@@ -244,9 +244,6 @@ def estimated_range(row, size, center, domain=(-math.inf, math.inf)):
     middle = statistics.median if center == "median" else statistics.fmean
     sides = [[*low, middle(low)], [*high, middle(high)], [*below, 0.0], [*above, 0.0]]
     return [
-        (
-            max(extreme(*sides, below[place], -1), domain[0]),
-            min(extreme(*sides, above[place], 1), domain[1]),
-        )
+        (max(extreme(*sides, below[place], -1), domain[0]), min(extreme(*sides, above[place], 1), domain[1]))
         for place in range(size)
     ]

@@ -46,10 +46,9 @@ def family_from(sets, symbols):
 def found_by_us(family, names, k, structural):
     found = channels_of(family, k, structural=structural)
     return {
-        (
-            frozenset(names[i] for i in present if i >= 0),
-            frozenset(names[i] for i in absent if i >= 0),
-        ): int(size)
+        (frozenset(names[i] for i in present if i >= 0), frozenset(names[i] for i in absent if i >= 0)): int(
+            size
+        )
         for present, absent, size in zip(found.present, found.absent, found.size, strict=True)
     }
 

@@ -181,10 +181,7 @@ def test_restored_in_the_middle_or_undisturbed(
     st.randoms(use_true_random=False),
 )
 def test_undo_of_a_relay_leaves_all_as_it_was(
-    slots: list[list[int]],
-    l: int,
-    width: int,
-    chance: Any,
+    slots: list[list[int]], l: int, width: int, chance: Any
 ) -> None:
     window = Window(width, [d * d for d in range(2 * width)], lambda value: 3 + value)
     for slot, values in enumerate(slots):
@@ -207,11 +204,7 @@ def test_undo_of_a_relay_leaves_all_as_it_was(
 
 
 def standing(window: Window) -> Any:
-    return (
-        copy.deepcopy(window.slots),
-        dict(window.waiting),
-        window.loss(),
-    )
+    return (copy.deepcopy(window.slots), dict(window.waiting), window.loss())
 
 
 @settings(max_examples=some(60))

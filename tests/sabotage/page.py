@@ -9,12 +9,7 @@ from tests.sabotage.folders import DAMAGES
 from tests.sabotage.tampering import CATALOGUE
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "sabotage.md"
-_HEADS = {
-    "time": "Time tables",
-    "stream": "Streams",
-    "series": "Series",
-    "patterns": "Patterns",
-}
+_HEADS = {"time": "Time tables", "stream": "Streams", "series": "Series", "patterns": "Patterns"}
 
 
 def tables() -> str:

@@ -493,10 +493,7 @@ entry(
     "patterns",
     "recipient",
     "columns",
-    lambda r: (
-        with_role(r, "support", "pattern"),
-        "does not state the columns pattern and support alone",
-    ),
+    lambda r: (with_role(r, "support", "pattern"), "does not state the columns pattern and support alone"),
 )
 entry(
     "a column more than stated",

@@ -647,10 +647,7 @@ entry(
     "series",
     "recipient",
     "columns",
-    lambda r: (
-        with_role(r, columns_of(r, "low")[0], "keep"),
-        "the first columns are not group, bounds",
-    ),
+    lambda r: (with_role(r, columns_of(r, "low")[0], "keep"), "the first columns are not group, bounds"),
 )
 entry(
     "columns in another order",

@@ -133,9 +133,7 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
             codes = np.mod(month_of_days(days), 12)
         case _:
             raise ParameterError(
-                f"`{name}` cannot be derived from a time",
-                hint=f"use one of {', '.join(CYCLIC)}",
-                code="bad-parameter",
+                f"`{name}` cannot be derived from a time", hint=f"use one of {', '.join(CYCLIC)}"
             )
     return pa.array(CYCLIC[name]).take(pa.array(codes))
 
@@ -216,7 +214,6 @@ def check_zone(zone: str | None) -> None:
     error = ParameterError(
         "the zone is not in the time zone database",
         hint="use a name such as Europe/Rome, America/New_York or UTC",
-        code="bad-parameter",
     )
     if not zone:
         raise error

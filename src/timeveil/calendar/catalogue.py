@@ -182,9 +182,7 @@ def resolve(
     requested = _listed([names] if isinstance(names, str) else names, "granularities", Granularity, str)
     if not requested:
         raise ParameterError(
-            "no granularity was named",
-            hint="name at least one, or leave out {granularities}",
-            code="bad-parameter",
+            "no granularity was named", hint="name at least one, or leave out {granularities}"
         )
     by_name = available(axis, defined)
     chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
@@ -210,16 +208,11 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
         raise ParameterError(
             f"granularity `{granularity.name}` cuts days into parts, and the time column has dates",
             hint="use day or a coarser one, or give the time of day, too",
-            code="bad-parameter",
         )
     else:
         return fitted
     names = [g.name for g in _family(axis)] if relative else CATALOGUE
-    raise ParameterError(
-        f"granularity `{granularity.name}` {subject}",
-        hint=f"use one of {', '.join(names)}",
-        code="bad-parameter",
-    )
+    raise ParameterError(f"granularity `{granularity.name}` {subject}", hint=f"use one of {', '.join(names)}")
 
 
 def unit_of(axis: TimeAxis) -> tuple[Clock, int]:
@@ -246,7 +239,6 @@ def _listed(values: Any, parameter: str, *kinds: type) -> list[Any]:
         raise ParameterError(
             f"`{parameter}` is not a list of granularities{' or their names' if str in kinds else ''}",
             hint=f"write {{{parameter}=[...]}}, each {' or '.join(_EXPECTED[kind] for kind in kinds)}",
-            code="bad-parameter",
         )
     return items
 

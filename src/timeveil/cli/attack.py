@@ -138,7 +138,6 @@ def _refuse(options: list[str], model: str) -> None:
             raise ParameterError(
                 f"`{name}` is about a release of {' or of '.join(_ABOUT[name].values())}, and this is none",
                 hint=f"leave `{name}` out",
-                code="bad-parameter",
             )
 
 
@@ -147,7 +146,6 @@ def _refuse_picture(picture: str | None, model: str) -> None:
         raise ParameterError(
             f"there is no picture of an attack on {model}",
             hint="leave --picture out; `timeveil plot` draws the release itself",
-            code="bad-parameter",
         )
 
 
@@ -186,7 +184,6 @@ def _on_stream(
         raise ParameterError(
             "there is nothing to show beside the paper's method",
             hint="give --knows true-slot and a release that was made with --protect-slot",
-            code="bad-parameter",
         )
     plain = search(*_by_the_paper(release, ledger), adversary)
     numbers = {**breach.as_dict(), "plain": plain.as_dict()}
@@ -237,9 +234,7 @@ def _of_series(
     from timeveil.models.series.judges.attack import SeriesAdversary
 
     error = ParameterError(
-        "the tolerance is not a number",
-        hint="give it in the units of the values, such as --tolerance 0.5",
-        code="bad-parameter",
+        "the tolerance is not a number", hint="give it in the units of the values, such as --tolerance 0.5"
     )
     with raising(error, on=ValueError):
         within = float("0" if tolerance is None else tolerance)
@@ -251,7 +246,6 @@ def _of_series(
         raise ParameterError(
             "`--tolerance` is how far off known values may be, and with `--values none` there are none",
             hint="leave `--tolerance` out",
-            code="bad-parameter",
         )
     return SeriesAdversary(values=knowledge, tolerance=within, pattern=pattern)
 
@@ -268,5 +262,4 @@ def _tolerance(text: str, release: Release) -> int:
             hint=f"give a number of {release.manifest['time']['unit']}s, as the release has relative time"
             if relative
             else "give seconds, or a number with s, m, h or d, such as 30m",
-            code="bad-parameter",
         ) from None

@@ -107,7 +107,6 @@ def _ledgers(paths: Sequence[str], names: Sequence[str], output: Output) -> dict
         raise ParameterError(
             f"there are {len(names)} folders and {len(paths)} ledgers",
             hint="give one --ledger for each folder, in the same order, or none",
-            code="bad-parameter",
         )
     return {name: private_ledger(path, output) for name, path in zip(names, paths, strict=True)}
 
@@ -122,9 +121,7 @@ def _refuse_twice(folders: Sequence[str]) -> None:
     paths = [Path(folder).resolve() for folder in folders]
     for index, folder in enumerate(folders):
         if paths[index] in paths[:index]:
-            raise ParameterError(
-                f"`{folder}` is given twice", hint="name different release folders", code="bad-parameter"
-            )
+            raise ParameterError(f"`{folder}` is given twice", hint="name different release folders")
 
 
 def _refuse_inside(path: Path, folders: Sequence[str]) -> None:
@@ -132,5 +129,4 @@ def _refuse_inside(path: Path, folders: Sequence[str]) -> None:
         raise ParameterError(
             "the picture would lie in a release folder, which holds the release and nothing else",
             hint="draw it to a file outside of the folders",
-            code="bad-parameter",
         )

@@ -64,9 +64,7 @@ def _adversary(model: str, knows: str | None) -> Any:
     if knows is None:
         return None
     if model != "stream":
-        raise ParameterError(
-            "`--knows` applies to streams only", hint="leave --knows out", code="bad-parameter"
-        )
+        raise ParameterError("`--knows` applies to streams only", hint="leave --knows out")
     from timeveil.models.stream.judges.attack import StreamAdversary
 
     return StreamAdversary(knows)  # type: ignore[arg-type]  # it checks the name

@@ -106,7 +106,6 @@ def _ours(cause: Exception) -> TimeveilError | None:
         return EngineError(
             "there is not enough memory for this table",
             hint='let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}',
-            code="engine-failed",
         )
     number = cause.errno if isinstance(cause, OSError) else None
     if number in _FULL:
@@ -123,7 +122,6 @@ def _ours(cause: Exception) -> TimeveilError | None:
         f"internal error: {type(cause).__name__} at {_location(cause)}. This is a bug in timeveil, not in "
         "your data; please report it with the command you ran and this line",
         hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
-        code="internal",
     )
 
 

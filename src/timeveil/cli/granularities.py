@@ -55,12 +55,7 @@ def listed(every: list[Granularity], order: Order) -> list[str]:
 
     rows = [("name", "what it is", "gaps", "directly coarser")]
     rows += [
-        (
-            g.name,
-            g.title,
-            "yes" if g.has_gaps else "",
-            ", ".join(h.name for h in order.directly_coarser(g)),
-        )
+        (g.name, g.title, "yes" if g.has_gaps else "", ", ".join(h.name for h in order.directly_coarser(g)))
         for g in every
     ]
     return aligned(rows, left=4)

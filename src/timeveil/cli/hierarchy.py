@@ -26,8 +26,7 @@ def hierarchy(
         typer.Option(metavar="N,N", help="For numbers: widths from fine to coarse: --intervals 5,10,20"),
     ] = None,
     prefixes: Annotated[
-        str | None,
-        typer.Option(metavar="N,N", help="For codes: how many characters stay: --prefixes 3,2"),
+        str | None, typer.Option(metavar="N,N", help="For codes: how many characters stay: --prefixes 3,2")
     ] = None,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
@@ -48,7 +47,6 @@ def hierarchy(
         raise ParameterError(
             "give either --intervals or --prefixes",
             hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
-            code="bad-parameter",
         )
     refuse_taken(Path(out))
     rule = hierarchy_from(f"intervals:{intervals}" if prefixes is None else f"prefixes:{prefixes}")

@@ -75,7 +75,7 @@ def _refuse(asked: Asked) -> None:
 
 
 def _wrong(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)
 
 
 def _data(found: Estimate) -> dict[str, float | str | None]:

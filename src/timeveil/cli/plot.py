@@ -53,7 +53,6 @@ def plot(
         raise ParameterError(
             "the picture would lie in the release folder, which holds the release and nothing else",
             hint="draw it to a file outside of the folder",
-            code="bad-parameter",
         )
     refuse_taken(path)
     release = open_release(folder)
@@ -69,7 +68,6 @@ def plot(
             raise ParameterError(
                 "only a release of series or of patterns can be drawn",
                 hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
-                code="bad-parameter",
             )
     write_new(path, picture, private=private is not None)
     output.result(f"{out}: drawn", {"picture": out, "private": private is not None})
@@ -96,7 +94,5 @@ def _refuse(given_options: dict[str, object], model: str) -> None:
     for name, value in given_options.items():
         if value is not None:
             raise ParameterError(
-                f"`{name}` is about a release of {model}, and this is none",
-                hint=f"leave `{name}` out",
-                code="bad-parameter",
+                f"`{name}` is about a release of {model}, and this is none", hint=f"leave `{name}` out"
             )

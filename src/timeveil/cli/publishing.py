@@ -24,8 +24,7 @@ _SOURCES = {
 _EXPLAIN = options.switch(
     "explain",
     Annotated[
-        bool,
-        typer.Option("--explain", help="Also list small groups that the true counts reveal: --explain"),
+        bool, typer.Option("--explain", help="Also list small groups that the true counts reveal: --explain")
     ],
 )
 DESCRIPTIONS = {

@@ -92,12 +92,10 @@ def query(
         typer.Option(metavar="ITEM", help="With or without --given: what they have, too: --then h09=c"),
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="On patterns: the N that most people have: --top 10"),
+        int | None, typer.Option(metavar="N", help="On patterns: the N that most people have: --top 10")
     ] = None,
     longer_than: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="With --top: of more items than that: --longer-than 1"),
+        int | None, typer.Option(metavar="N", help="With --top: of more items than that: --longer-than 1")
     ] = None,
     as_json: given.Json = False,
     quiet: given.Quiet = False,
@@ -134,7 +132,6 @@ def _refuse(options: list[str], about: str, model: str) -> None:
         raise ParameterError(
             f"{options[0]} asks about {about}, and this is a release of {model}",
             hint="`timeveil query --help` says what can be asked of which release",
-            code="bad-parameter",
         )
 
 
@@ -211,7 +208,6 @@ def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, An
             raise ParameterError(
                 "a condition has no column or no `=`",
                 hint="write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH",
-                code="bad-parameter",
             )
         low, dots, high = value.partition(OPEN)
         generalised = column in release.manifest.get("levels", {})

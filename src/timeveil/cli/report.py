@@ -70,13 +70,11 @@ def _refuse(path: Path, folder: Path, *, private: bool) -> None:
         raise ParameterError(
             "the report would lie in the release folder, which holds the release and nothing else",
             hint="write it to a file outside of the folder",
-            code="bad-parameter",
         )
     inside = [parent.name for parent in path.resolve().parents if (parent / "release.json").exists()]
     if private and inside:
         raise PrivateArtifactError(
             f"the report would lie in the release folder `{inside[0]}`, and it tells what a release hides",
             hint="write it outside of every folder that is published",
-            code="ledger-in-release",
         )
     refuse_taken(path)

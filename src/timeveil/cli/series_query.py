@@ -175,4 +175,4 @@ def _parsed(text: str) -> list[float]:
 
 
 def _wrong(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

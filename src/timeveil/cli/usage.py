@@ -20,7 +20,7 @@ def usage_error(cause: Any, commands: Sequence[str], asked: Sequence[str]) -> Pa
     if hint is None and parameter is not None:
         hint = _meaning(parameter)
     command = f"timeveil {asked[0]}" if asked and asked[0] in commands else "timeveil"
-    return ParameterError(message, hint=hint or f"`{command} --help` explains it", code="bad-parameter")
+    return ParameterError(message, hint=hint or f"`{command} --help` explains it")
 
 
 def _worded(cause: Any, commands: Sequence[str], context: Any) -> tuple[str, str | None]:

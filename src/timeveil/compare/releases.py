@@ -93,7 +93,6 @@ def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[s
         raise ParameterError(
             f"{'one release' if named else 'no release'} cannot be compared",
             hint="give two or more of the same data",
-            code="bad-parameter",
         )
     for release in named.values():
         require_release(release)
@@ -113,7 +112,6 @@ def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[s
         raise ParameterError(
             f"there are {len(names)} releases and {len(ledgers)} ledgers, or their names differ",
             hint="give one ledger for each release, in the same order, or none",
-            code="bad-parameter",
         )
     return [named[name] for name in names]
 
@@ -125,7 +123,6 @@ def _refuse_twice(names: Sequence[str], releases: Sequence[Release]) -> None:
             raise ParameterError(
                 f"`{name}` and `{other_name}` are the same release",
                 hint="give releases that were made with different settings or methods",
-                code="bad-parameter",
             )
 
 

@@ -9,13 +9,4 @@ from timeveil.datasets.series import load_curves, strings, uniform, walk
 from timeveil.datasets.shopping import baskets
 from timeveil.datasets.visits import clinic_visits, daily_cases, events
 
-__all__ = [
-    "baskets",
-    "clinic_visits",
-    "daily_cases",
-    "events",
-    "load_curves",
-    "strings",
-    "uniform",
-    "walk",
-]
+__all__ = ["baskets", "clinic_visits", "daily_cases", "events", "load_curves", "strings", "uniform", "walk"]

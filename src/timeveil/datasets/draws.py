@@ -30,7 +30,6 @@ def at_least(name: str, value: int, least: int) -> None:
         raise ParameterError(
             f"`{name}` must be a whole number of at least {least}, got {actual}",
             hint=f"give `{name}` of {least} or more",
-            code="bad-parameter",
         )
 
 

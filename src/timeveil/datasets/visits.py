@@ -138,9 +138,7 @@ def _timestamps(minute: Ints, zone: str | None) -> pa.Array:
     if zone is None:
         return civil
     if zone not in zoneinfo.available_timezones():
-        raise ParameterError(
-            f"unknown time zone `{zone}`", hint="give a name such as Europe/Berlin", code="bad-parameter"
-        )
+        raise ParameterError(f"unknown time zone `{zone}`", hint="give a name such as Europe/Berlin")
     return pc.assume_timezone(civil, zone, ambiguous="earliest", nonexistent="latest")
 
 

@@ -73,7 +73,6 @@ class LDiversity:
             raise ParameterError(
                 f"`true_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.true_slot}",
                 hint=f"use {self.l - 1}" if self.l > 2 else "raise l to at least 3",
-                code="bad-parameter",
             )
 
     @property
@@ -122,7 +121,6 @@ class KPAnonymity:
                 raise ParameterError(
                     f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
                     hint=f"lower {small} to {more}, or raise {large} to {less}",
-                    code="bad-parameter",
                 )
 
     @property
@@ -168,7 +166,6 @@ class NoInferenceChannel:
             raise ParameterError(
                 f"`counts_alone` must be true or false, got {type(self.counts_alone).__name__}",
                 hint="leave it out to promise it towards everyone who reads the counts",
-                code="bad-parameter",
             )
 
     @property
@@ -220,5 +217,4 @@ def _unknown() -> BundleError:
     return BundleError(
         "the release states a guarantee that this version does not know",
         hint="open it with the version of timeveil named in its release.json, or a newer one",
-        code="folder-damaged",
     )

@@ -169,10 +169,7 @@ class Parameter:
             start = "" if example is None else f"use {{{self.name}={literal(example)}}}, for example: "
             hint = start + self.meaning[:1].lower() + self.meaning[1:].rstrip(".")
         return ParameterError(
-            f"`{self.name}` must be {self.takes}{got}",
-            hint=hint,
-            code="bad-parameter",
-            facts={"parameter": self.name},
+            f"`{self.name}` must be {self.takes}{got}", hint=hint, facts={"parameter": self.name}
         )
 
 
@@ -302,7 +299,7 @@ class Parameters:
             if problem is not None:
                 message, hint = problem
                 facts = {"parameters": list(about)}
-                raise ParameterError(message, hint=hint, code="bad-parameter", facts=facts)
+                raise ParameterError(message, hint=hint, facts=facts)
 
     @classmethod
     @cache
@@ -328,9 +325,7 @@ class Parameters:
     @classmethod
     def removal(cls, name: str) -> ParameterError:
         """What is said of a parameter that earlier versions had."""
-        return ParameterError(
-            f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name], code="bad-parameter"
-        )
+        return ParameterError(f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name])
 
     def as_arguments(self) -> dict[str, Any]:
         """All values by name."""

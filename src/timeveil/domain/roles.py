@@ -87,9 +87,5 @@ class Roles:
 
 def _names(role: str, columns: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:
     if isinstance(columns, str | Derived):
-        raise RolesError(
-            f"`{role}` takes a list of columns, not one name",
-            hint=f"write {role}=[...]",
-            code="bad-parameter",
-        )
+        raise RolesError(f"`{role}` takes a list of columns, not one name", hint=f"write {role}=[...]")
     return tuple(columns or ())

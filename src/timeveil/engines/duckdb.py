@@ -311,13 +311,11 @@ def _explained(work: Callable[[], T]) -> T:
         failure = EngineError(
             "DuckDB ran out of memory or of space for temporary files",
             hint="raise {memory_limit}, or free space on the disk of the temporary folder",
-            code="engine-failed",
         )
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         failure = EngineError(
             f"DuckDB could not finish ({type(error).__name__})",
             hint="check {memory_limit}, and the free space and permissions of the temporary folder",
-            code="engine-failed",
         )
     except RuntimeError as error:
         if "interrupt" not in str(error).lower():
@@ -328,9 +326,7 @@ def _explained(work: Callable[[], T]) -> T:
 
 def _size(memory_limit: str) -> str:
     if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory_limit, re.IGNORECASE):
-        raise ParameterError(
-            "the memory limit is not a size", hint="write it as 500MB or 2GB", code="bad-parameter"
-        )
+        raise ParameterError("the memory limit is not a size", hint="write it as 500MB or 2GB")
     return _text(memory_limit)
 
 

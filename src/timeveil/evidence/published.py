@@ -31,7 +31,6 @@ def require_release(release: object) -> None:
         raise ParameterError(
             f"`release` is a `{type(release).__name__}`, not a release",
             hint="open the folder first: open_release(folder)",
-            code="bad-parameter",
         )
 
 
@@ -49,7 +48,6 @@ def require_ledger(ledger: object) -> None:
         raise ParameterError(
             f"`ledger` is a `{type(ledger).__name__}`, not a ledger",
             hint="open the file first: open_ledger(path)",
-            code="bad-parameter",
         )
 
 
@@ -129,7 +127,6 @@ def check_conditions(release: Release, where: Mapping[str, Any], published: Sequ
             raise ParameterError(
                 f"column `{column}` is generalised, so it takes no range",
                 hint="use one of its published labels",
-                code="bad-parameter",
             )
 
 
@@ -156,9 +153,7 @@ def matches(name: str, column: pa.Array | pa.ChunkedArray, condition: object) ->
         return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
     if len(condition) != 2:
         raise ParameterError(
-            f"the range of column `{name}` has {len(condition)} ends",
-            hint="give a range as (lo, hi)",
-            code="bad-parameter",
+            f"the range of column `{name}` has {len(condition)} ends", hint="give a range as (lo, hi)"
         )
     inside = column.is_valid()
     for compare, bound in ((pc.greater_equal, condition[0]), (pc.less_equal, condition[1])):
@@ -171,7 +166,6 @@ def _scalar(name: str, kind: pa.DataType, condition: object) -> pa.Scalar:
     error = ParameterError(
         f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
         hint=f"give a value that reads as {kind}",
-        code="bad-parameter",
     )
     causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
     with raising(error, on=causes):

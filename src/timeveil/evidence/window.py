@@ -43,15 +43,13 @@ class WindowCount:
 def check_pair(between: object, of: str) -> None:
     """Refuse a window that is not a pair."""
     if not isinstance(between, tuple | list) or len(between) != 2:
-        raise ParameterError(f"a window is a pair of {of}", hint="use {between=(a, b)}", code="bad-parameter")
+        raise ParameterError(f"a window is a pair of {of}", hint="use {between=(a, b)}")
 
 
 def check_forward(low: Instant, high: Instant, of: str) -> None:
     """Refuse a window that ends before it starts."""
     if low > high:
-        raise ParameterError(
-            "the window ends before it starts", hint=f"give the earlier {of} first", code="bad-parameter"
-        )
+        raise ParameterError("the window ends before it starts", hint=f"give the earlier {of} first")
 
 
 def instant_of(axis: TimeAxis, moment: Moment) -> Instant:

@@ -71,7 +71,6 @@ def check_adversary(model: str, adversary: AnyAdversary) -> None:
         raise ParameterError(
             f"`adversary` is a `{type(adversary).__name__}`, which belongs to another model",
             hint=f"give one of type {expected.__name__}, or leave {{adversary}} out",
-            code="bad-parameter",
         )
 
 

@@ -127,7 +127,6 @@ class _Task:
             raise ParameterError(
                 f"`{self.loss}` cannot be measured because that part was not published",
                 hint=f"compare by one of {', '.join(judged.losses)}",
-                code="bad-parameter",
             )
         chosen = judged.losses[self.loss], judged.risks[self.risk]
         return Setting(value, *chosen, judged.losses, judged.risks, judged.facts)
@@ -267,4 +266,4 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
 
 
 def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

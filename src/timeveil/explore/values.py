@@ -107,4 +107,4 @@ def _round_numbers(low: float, high: float, *, integral: bool) -> list[float]:
 
 
 def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

@@ -90,7 +90,6 @@ def refuse_public(path: Path, *, is_folder: bool = False) -> None:
         raise PrivateArtifactError(
             f"`{path.name}` is a folder, and a ledger identifies people",
             hint="name a file for it, outside the release folder, such as visits.ledger.parquet",
-            code="ledger-in-release",
         )
     # As written and as resolved: a link may lead into a release folder.
     for parent in (*path.absolute().parents, *path.resolve().parents):
@@ -98,7 +97,6 @@ def refuse_public(path: Path, *, is_folder: bool = False) -> None:
             raise PrivateArtifactError(
                 f"`{path.name}` would be in the release folder `{parent.name}`; a ledger identifies people",
                 hint="write it outside the folder that is published",
-                code="ledger-in-release",
             )
     refuse_taken(path)
 
@@ -123,11 +121,7 @@ def _not_opened(name: str, cause: Exception) -> BundleError:
         return BundleError(
             f"no permission to read `{name}`", hint="only its owner may read a ledger", code="no-permission"
         )
-    return BundleError(
-        f"`{name}` is not a ledger, or is incomplete",
-        hint="name the file that --ledger made",
-        code="folder-damaged",
-    )
+    return BundleError(f"`{name}` is not a ledger, or is incomplete", hint="name the file that --ledger made")
 
 
 class Columns(Stored):

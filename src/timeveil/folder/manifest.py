@@ -43,7 +43,7 @@ _LIST = re.compile(r"list<(u?int(?:8|16|32|64)|string)>")
 
 def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
     """The error for a file of a release that is not as it was written."""
-    return BundleError(f"`{name}` {fault}", hint=hint, code="folder-damaged")
+    return BundleError(f"`{name}` {fault}", hint=hint)
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
@@ -141,7 +141,6 @@ def _check_shape(manifest: Any) -> None:
         raise BundleError(
             f"the release has a format unknown to this version, which reads format {FORMAT_VERSION}",
             hint=_NEWER,
-            code="folder-damaged",
         )
     kinds = {"model": str, "guarantee": Mapping, "columns": list, "tables": Mapping}
     for key, kind in kinds.items():
@@ -238,9 +237,7 @@ def type_named(name: str) -> pa.DataType:
     if decimal := _DECIMAL.fullmatch(name):
         make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
         return make(int(decimal[2]), int(decimal[3]))
-    raise BundleError(
-        "the release states a column type unknown to this version", hint=_NEWER, code="folder-damaged"
-    )
+    raise BundleError("the release states a column type unknown to this version", hint=_NEWER)
 
 
 def _is_zone(name: str) -> bool:

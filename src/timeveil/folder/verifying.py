@@ -39,6 +39,5 @@ def verify(
         raise ParameterError(
             "only a release folder can be rewritten",
             hint="pass the path of the folder, or write the release with `write`",
-            code="bad-parameter",
         )
     return judging.verify(release, ledger)

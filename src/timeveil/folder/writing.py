@@ -56,9 +56,7 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
     """
     if format not in ("parquet", "csv"):
         raise ParameterError(
-            "`format` is neither `parquet` nor `csv`",
-            hint='set {format="parquet"} or {format="csv"}',
-            code="bad-parameter",
+            "`format` is neither `parquet` nor `csv`", hint='set {format="parquet"} or {format="csv"}'
         )
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
@@ -102,7 +100,6 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
         raise BundleError(
             f"`{Path(folder).name}` cannot be copied: {faults[0].message}",
             hint="get the folder again from its publisher",
-            code="folder-damaged",
         )
     release = open_release(folder, check=False)
     is_csv = any(isinstance(table, Table) and table.form == "csv" for table in release.parts.values())

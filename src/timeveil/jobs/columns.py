@@ -44,9 +44,7 @@ def plain_roles(columns: Mapping[str, Any]) -> Roles:
     for name in derived:
         if name not in CYCLIC:
             raise ParameterError(
-                f"`{name}` cannot be derived from a time",
-                hint=f"use one of {', '.join(CYCLIC)}",
-                code="bad-parameter",
+                f"`{name}` cannot be derived from a time", hint=f"use one of {', '.join(CYCLIC)}"
             )
     plain = {name: value for name, value in columns.items() if name != "cyclic"}
     plain["quasi"] = (*columns.get("quasi", ()), *map(Derived, derived))
@@ -67,9 +65,7 @@ def _wide_or_long(columns: Mapping[str, Any]) -> None:
     wide, long = "series" in columns, [name for name in ("time", "value") if name in columns]
     if wide and long:
         raise ParameterError(
-            f"both `series` and `{long[0]}` are set; a table is wide or long, not both",
-            hint=_WIDE_OR_LONG,
-            code="bad-parameter",
+            f"both `series` and `{long[0]}` are set; a table is wide or long, not both", hint=_WIDE_OR_LONG
         )
     missing = [name for name in ("respondent", "time", "value") if name not in columns]
     if wide or not missing:
@@ -92,7 +88,6 @@ def _transactions_or_series(columns: Mapping[str, Any]) -> None:
         raise ParameterError(
             f"both `item` and `{series[0]}` are set; a table holds transactions or series",
             hint=_ITEMS_OR_SERIES,
-            code="bad-parameter",
         )
     if "item" not in columns and not series:
         raise ParameterError(
@@ -107,7 +102,6 @@ def _of_release(folder: str, columns: Mapping[str, Any]) -> Instants:
         raise ParameterError(
             f"`{next(iter(columns))}` is set, but a release folder states its columns",
             hint="leave columns out for a release folder",
-            code="bad-parameter",
         )
     instants = instants_of(Path(folder))
     return lambda texts: listed(texts, instants)
@@ -160,9 +154,7 @@ def _range(text: str, names: Sequence[str]) -> list[str]:
     low, high = names.index(first), names.index(last)
     if high < low:
         raise RolesError(
-            f"`{last}` comes before `{first}` in the table",
-            hint=f"write the range as {last}..{first}",
-            code="bad-parameter",
+            f"`{last}` comes before `{first}` in the table", hint=f"write the range as {last}..{first}"
         )
     return list(names[low : high + 1])
 

@@ -58,7 +58,6 @@ def plan_from(source: str, options: Mapping[str, Any]) -> Plan:
             raise ParameterError(
                 f"`{name}` is stated by the saved job",
                 hint="change it in the job; on the command line give the number to try, such as {k=2..50}",
-                code="bad-parameter",
             )
         return _plan_of_job(read_job(Path(source)), numbers)
     table = _table(source, columns, values)
@@ -98,7 +97,6 @@ def _check(table: type[Parameters], columns: Mapping[str, Any], options: Mapping
             raise ParameterError(
                 f"`{name}` is missing, which `{table.command}` needs",
                 hint=f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range",
-                code="bad-parameter",
             )
 
 
@@ -107,7 +105,6 @@ def _refuse_foreign(table: type[Parameters], name: str, known: tuple[str, ...]) 
         raise ParameterError(
             f"`{name}` does not apply to `{table.command}`, which the rest describes",
             hint=f"leave {{{name}}} out, or see `timeveil {table.command} --help`",
-            code="bad-parameter",
         )
 
 
@@ -117,7 +114,6 @@ def _plan_of_job(run: Run, numbers: Mapping[str, Any]) -> Plan:
         raise ParameterError(
             "the job works on an inbox in service, and explore tries a complete table",
             hint="name a table of what came in, with the options of the job",
-            code="bad-parameter",
         )
     for name in numbers:
         _refuse_foreign(run.table, name, tuple(run.table.table()))

@@ -124,7 +124,6 @@ def refuse_paths(run: Run) -> None:
         raise PrivateArtifactError(
             "the ledger would be inside the release folder; a ledger identifies people",
             hint="write it outside the folder that is published",
-            code="ledger-in-release",
         )
     refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
     refuse_taken(Path(run.ledger))

@@ -43,7 +43,6 @@ def run_from_options(table: type[Parameters], options: Mapping[str, Any]) -> Run
             raise ParameterError(
                 "both `--drop` and `--drop-rest` are given",
                 hint="use --drop-rest alone to leave out every column without a role",
-                code="bad-parameter",
             )
         columns["drop"] = REST
     names = {name for name, declared in table.table().items() if declared.kind == "names"}

@@ -39,7 +39,6 @@ def answer(
         raise ParameterError(
             f"this release cannot answer a `{type(query).__name__}`",
             hint=f"ask for a {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}",
-            code="bad-parameter",
         )
     estimate: Estimate | pa.Table = judge.answer(evidence, query)
     return estimate

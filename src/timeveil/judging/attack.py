@@ -51,7 +51,6 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary 
         raise ParameterError(
             f"`{type(adversary).__name__}` cannot attack this release",
             hint=f"give a `{ADVERSARIES[model].__name__}`",
-            code="bad-parameter",
         )
     breach: AnyBreach = part(model, "judges.attack").attack(evidence, adversary)
     return breach

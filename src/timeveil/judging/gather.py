@@ -52,6 +52,5 @@ def model_of(evidence: Evidence) -> str:
         raise ParameterError(
             "the manifest does not describe a release with this guarantee",
             hint="run verify to see what is wrong with it",
-            code="bad-parameter",
         )
     return model

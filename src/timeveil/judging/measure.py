@@ -41,9 +41,7 @@ def measure(
     judge = part(model_of(evidence), "judges.measure").measure
     declared = signature(judge).parameters
     if against is not None and "against" not in declared:
-        raise ParameterError(
-            "`against` applies to releases of patterns only", hint="leave {against} out", code="bad-parameter"
-        )
+        raise ParameterError("`against` applies to releases of patterns only", hint="leave {against} out")
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
     loss: Loss | StreamLoss | SeriesLoss | PatternLoss = judge(
         evidence, **{name: option for name, option in options.items() if name in declared}

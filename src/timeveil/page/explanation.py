@@ -46,7 +46,4 @@ def for_a_run(limits: Sequence[Limit]) -> tuple[str, ...]:
     """Limits as a run prints them: those that need attention in full, the others by title."""
     titles = [f"{limit.title[:1].lower()}{limit.title[1:]}" for limit in limits if not limit.urgent]
     urgent = [limit.text for limit in limits if limit.urgent]
-    return (
-        *urgent,
-        *([f"Nor does it cover: {joined(titles)}. README.txt explains each."] if titles else []),
-    )
+    return (*urgent, *([f"Nor does it cover: {joined(titles)}. README.txt explains each."] if titles else []))

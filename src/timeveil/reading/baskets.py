@@ -49,7 +49,6 @@ def read_baskets(table: Any, roles: Roles) -> Relation:
         raise RolesError(
             f"only the items of transactions are counted; the role {listed(extra)} does not fit",
             hint='name {respondent} and {item} only, and leave the other columns out with {drop="rest"}',
-            code="bad-parameter",
         )
     if isinstance(table, Relation):
         return table

@@ -89,7 +89,6 @@ def collect(relation: Relation, fill: Fill | None = None) -> Collection:
         raise ParameterError(
             f"`fill` must be one of {', '.join(FILLS)}",
             hint='leave out everyone who lacks a value with {fill="drop"}',
-            code="bad-parameter",
         )
     check_roles(relation.roles)
     return _wide(relation, fill) if relation.roles.series else _long(relation, fill)
@@ -102,7 +101,6 @@ def check_roles(roles: Roles) -> None:
             f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series: "
             "the promise covers the series only",
             hint="leave them out with {drop}, or make one release for each of their values",
-            code="bad-parameter",
         )
     extra = [role for role in ("time", "value") if getattr(roles, role) is not None and roles.series]
     extra += [] if roles.item is None else ["item"]
@@ -111,7 +109,6 @@ def check_roles(roles: Roles) -> None:
             f"series are described by their columns, or by respondent, time and value; {listed(extra)} does "
             "not fit",
             hint="use {series} for one row per series, or {respondent}, {time} and {value} for one per value",
-            code="bad-parameter",
         )
 
 

@@ -53,7 +53,6 @@ def refuse_unsupported(
             raise InputError(
                 f"column `{field.name}` has the type {kind}, which cannot be published",
                 hint="convert it to plain columns of text or numbers, or drop it",
-                code="unsupported-input",
             )
 
 

@@ -69,7 +69,6 @@ def limits() -> Limits:
             raise ParameterError(
                 f"`{VARIABLE}` is not a list of limits",
                 hint=f"write it like {VARIABLE}=unpacked=8GB,columns=500000; there are {', '.join(_NAMES)}",
-                code="bad-parameter",
             )
         overrides[match[1]] = int(match[2]) * _SIZES[match[3]]
     return replace(Limits(), **overrides)

@@ -53,7 +53,6 @@ class ParquetTable:
             return EngineError(
                 f"not enough memory to read `{self.name}`",
                 hint='let DuckDB work from disk with {engine="duckdb"}',
-                code="engine-failed",
             )
         if isinstance(cause, OSError) and cause.errno is not None:
             return unreadable(self._path.name, cause)

@@ -77,7 +77,6 @@ def _open_file(path: Path) -> Source:
     raise InputError(
         f"the name of `{path.name}` does not end like that of a CSV or Parquet file",
         hint=f"rename it to end in one of {', '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}",
-        code="unsupported-input",
     )
 
 
@@ -122,7 +121,6 @@ class PandasSource:
         error = InputError(
             f"column `{name}` has values of more than one type, or of a type unknown to Arrow",
             hint="give each column one type: text, numbers, dates or timestamps",
-            code="unsupported-input",
         )
         with raising(error, on=_NOT_ONE_TYPE):
             return _from_objects(series) if series.dtype == object else pa.Array.from_pandas(series)
@@ -149,7 +147,6 @@ def _narwhals_stream(table: Any) -> tuple[Sequence[str], Callable[[list[str]], A
     error = InputError(
         f"an object of the type `{type(table).__name__}` is not a table",
         hint="give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table",
-        code="unsupported-input",
     )
     with raising(error, on=TypeError):
         frame = nw.from_native(table)
@@ -166,7 +163,6 @@ def _foreign(cause: Exception) -> Exception:
     return InputError(
         "the table could not be read from the object given",
         hint="check that its columns can be converted to Arrow, each with one type",
-        code="unsupported-input",
     )
 
 

@@ -68,9 +68,7 @@ def read(
     """
     if nulls not in ("error", "withhold"):
         raise ParameterError(
-            "`nulls` is neither `error` nor `withhold`",
-            hint='set {nulls="error"} or {nulls="withhold"}',
-            code="bad-parameter",
+            "`nulls` is neither `error` nor `withhold`", hint='set {nulls="error"} or {nulls="withhold"}'
         )
     source = open_source(table)
     fitted = fit(roles, source.names, needs)
@@ -83,13 +81,7 @@ class TypedReader:
     """Takes rows in order with `push`; `close` returns the time axis, or raises what is wrong."""
 
     def __init__(
-        self,
-        fitted: Fitted,
-        *,
-        zone: str | None,
-        unit: str | None,
-        nulls: str,
-        slot_numbers: bool = False,
+        self, fitted: Fitted, *, zone: str | None, unit: str | None, nulls: str, slot_numbers: bool = False
     ) -> None:
         self._fitted = fitted
         self._refuses_nulls = nulls == "error"
@@ -142,7 +134,6 @@ class TypedReader:
             raise RolesError(
                 "relative time has no weekday, hour of the day or month of the year",
                 hint="remove the derived quasi-identifiers",
-                code="bad-parameter",
             )
         person = self._fitted.roles.respondent
         if self._refuses_nulls:

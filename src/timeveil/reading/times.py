@@ -154,7 +154,6 @@ class TimeColumn:
         return ParameterError(
             f"column `{self.column}` has {content}, but a {parameter} is set",
             hint=f"remove {{{parameter}}}: {reason}",
-            code="bad-parameter",
         )
 
     def _parsed(self, chunk: pa.Array, row: int) -> pa.Array:
@@ -231,7 +230,6 @@ def _checked_zone(zone: str) -> str:
         return ParameterError(
             f"`{zone}` is not a time zone of the IANA database",
             hint=f"did you mean {', '.join(near)}?" if near else "use a name like Europe/Berlin or UTC",
-            code="bad-parameter",
         )
 
     with raising(unknown, on=(zoneinfo.ZoneInfoNotFoundError, ValueError, OSError)):
@@ -242,9 +240,7 @@ def _checked_zone(zone: str) -> str:
 def _checked_unit(unit: str) -> str:
     if unit not in _UNIT_SIZE:
         raise ParameterError(
-            f"`{unit}` is not a unit of relative time",
-            hint=f"use one of {', '.join(_UNIT_SIZE)}",
-            code="bad-parameter",
+            f"`{unit}` is not a unit of relative time", hint=f"use one of {', '.join(_UNIT_SIZE)}"
         )
     return unit
 
@@ -301,5 +297,4 @@ def _kind_of(column: str, kind: pa.DataType) -> Time:
     raise InputError(
         f"column `{column}` has the type {kind}, which is not a time",
         hint="use dates, timestamps, text like 2024-03-31 14:05, or whole numbers with {unit}",
-        code="unsupported-input",
     )

@@ -49,10 +49,7 @@ _ROLES = {
 
 
 def report(
-    release: Release | str | Path,
-    ledger: Ledger | str | Path | None = None,
-    *,
-    progress: Progress = silent,
+    release: Release | str | Path, ledger: Ledger | str | Path | None = None, *, progress: Progress = silent
 ) -> Report:
     """Report what was released, under which guarantee, what it costs and what it does not protect.
 
@@ -65,7 +62,6 @@ def report(
         raise ParameterError(
             f"a report is about a release or its folder, not about a {type(release).__name__}",
             hint="give what a method returned first, or the folder that `write` made",
-            code="bad-parameter",
         )
     progress("verifying", 0.0)
     verified = verification(release, private)

@@ -28,20 +28,15 @@ def is_service(run: Run) -> bool:
             raise ParameterError(
                 f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder",
                 hint=f"name that folder, or leave {{{name}}} out to publish one table at once",
-                code="bad-parameter",
             )
         return False
     if "state" not in run.service:
         raise ParameterError(
-            "IN is a folder, and `state` is missing",
-            hint='name a private state file: {state="stream.db"}',
-            code="bad-parameter",
+            "IN is a folder, and `state` is missing", hint='name a private state file: {state="stream.db"}'
         )
     if run.ledger is not None:
         raise ParameterError(
-            "a stream in service has no ledger; its state file is what is private",
-            hint="leave {ledger} out",
-            code="bad-parameter",
+            "a stream in service has no ledger; its state file is what is private", hint="leave {ledger} out"
         )
     return True
 

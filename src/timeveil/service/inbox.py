@@ -179,7 +179,6 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
         raise InputError(
             f"column `{by}`, which separates streams, has type {column.type}",
             hint="use text, whole numbers or dates",
-            code="unsupported-input",
         )
     names: pa.DictionaryArray = column.cast(pa.string()).combine_chunks().dictionary_encode()
     return names

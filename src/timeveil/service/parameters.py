@@ -72,15 +72,12 @@ class Parameters:
         """Refuse what no stream can have, before anything is read or made."""
         by, roles = self.stream_by, self.settings.roles
         if self.format not in ("parquet", "csv"):
-            raise ParameterError(
-                "`format` must be parquet or csv", hint='use {format="parquet"}', code="bad-parameter"
-            )
+            raise ParameterError("`format` must be parquet or csv", hint='use {format="parquet"}')
         if by is not None and by in (roles.respondent, roles.time, *roles.sensitive):
             raise ParameterError(
                 "the respondent, the time or the sensitive column cannot separate streams: the name of a "
                 "stream is published",
                 hint="use a column such as the hospital or the district for {stream_by}",
-                code="bad-parameter",
             )
         if by is not None and roles.drop != "rest" and by in roles.drop:
             raise InputError(

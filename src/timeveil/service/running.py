@@ -113,7 +113,6 @@ class Service:
                 InternalError(
                     f"an unexpected error ({type(error).__name__})",
                     hint="start again; if it happens again, please report it with the output of the command",
-                    code="internal",
                 )
             )
         try:
@@ -185,7 +184,6 @@ class Service:
                 f"l is {l} but the sensitive column has {values} different values: no slot could be "
                 "published",
                 hint="start again with a smaller {l} and a new {state} file, or another {sensitive} column",
-                code="bad-parameter",
                 facts={"l": l, "values": values},
             )
 
@@ -362,7 +360,6 @@ def _refuse_public(inbox: Path, out: Path, state: Path) -> None:
             raise PrivateArtifactError(
                 f"{noun} would be inside the folder that is published, and it holds records of people",
                 hint="keep it outside the {out} folder",
-                code="ledger-in-release",
             )
     if not state.absolute().parent.is_dir():
         raise BundleError(

@@ -19,9 +19,7 @@ POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)
 
 
 def sweep(
-    points: Sequence[tuple[float, float] | None],
-    max_loss: float | None = None,
-    max_risk: float | None = None,
+    points: Sequence[tuple[float, float] | None], max_loss: float | None = None, max_risk: float | None = None
 ) -> Exploration:
     """Settings 1, 2, 3 ... with these losses and risks; None for one that was refused."""
     settings = tuple(

@@ -30,8 +30,7 @@ def test_long_and_lists_give_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pa.large_list(pa.string()), pa.list_(pa.large_string()), pa.list_(pa.string(), 2)],
+    "kind", [pa.large_list(pa.string()), pa.list_(pa.large_string()), pa.list_(pa.string(), 2)]
 )
 def test_lists_of_any_layout(kind: pa.DataType) -> None:
     lists = pa.array([["b", "a"], ["a", "c"]], kind)

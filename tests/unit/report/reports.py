@@ -62,11 +62,7 @@ def _times() -> tuple[tv.Release, tv.Ledger]:
 
 def _stream() -> tuple[tv.Release, tv.Ledger]:
     roles = tv.Roles(
-        respondent=f"who_{PERSON}",
-        time="day",
-        quasi=["district"],
-        sensitive=["diagnosis"],
-        drop="rest",
+        respondent=f"who_{PERSON}", time="day", quasi=["district"], sensitive=["diagnosis"], drop="rest"
     )
     return tv.publish_stream(
         marked(daily_cases(days=40, seed=7), "person"), roles, l=2, window=5, seed=918273

@@ -45,14 +45,7 @@ def made(counts: dict[tuple[str, ...], int], instants: list[str] | None, virtual
     )
 
 
-SHAPES = {
-    (): 20,
-    ("t<1=a",): 12,
-    ("t2=c",): 11,
-    ("t3=b",): 10,
-    ("t<1=a", "t2=c"): 9,
-    ("t<1=a", "t3=b"): 7,
-}
+SHAPES = {(): 20, ("t<1=a",): 12, ("t2=c",): 11, ("t3=b",): 10, ("t<1=a", "t2=c"): 9, ("t<1=a", "t3=b"): 7}
 BASKETS = {(): 9, ("ham & eggs",): 6, ("milk",): 5, ("tea",): 4, ("ham & eggs", "milk"): 4}
 
 

@@ -178,8 +178,7 @@ def test_a_definition_has_no_room_for_notes(pair):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("slot", "week"), ("slot_definition", {"name": "day"}), ("slot_definition", 7)],
+    ("name", "value"), [("slot", "week"), ("slot_definition", {"name": "day"}), ("slot_definition", 7)]
 )
 def test_slots_need_a_calendar(pair, name, value):
     said = found(edited(pair[0], time={**pair[0].manifest["time"], name: value}))
@@ -271,11 +270,7 @@ def test_tables_may_be_deferred_or_stored(pair, tmp_path):
     deferred = {name: Deferred(lambda t=table: t) for name, table in release.tables.items()}
     assert verify(replace(release, parts=deferred), ledger)
     stored = {}
-    for name, table in {
-        **release.tables,
-        "entries": ledger.table,
-        "original": ledger.original.table,
-    }.items():
+    for name, table in {**release.tables, "entries": ledger.table, "original": ledger.original.table}.items():
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=3)
         stored[name] = Stored(tmp_path / f"{name}.parquet")
     private = replace(

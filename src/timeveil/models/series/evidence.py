@@ -316,6 +316,5 @@ def _damaged(message: str, finding: str = "columns") -> BundleError:
     return BundleError(
         message,
         hint="run verify on the release, and ask the sender for a new copy",
-        code="folder-damaged",
         facts={"finding": finding},
     )

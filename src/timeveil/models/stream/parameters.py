@@ -26,7 +26,6 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
     raise ParameterError(
         "`move_cost` is neither a name nor numbers separated by commas",
         hint="use linear, quadratic, or the cost of moving by 0, 1, 2 ... slots, such as 0,1,3",
-        code="bad-parameter",
     )
 
 

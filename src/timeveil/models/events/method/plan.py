@@ -36,10 +36,7 @@ class Plan:
 
 
 def make_plan(
-    events: Events,
-    relation: Relation,
-    parameters: EventParameters,
-    definitions: Iterable[Granularity] | None,
+    events: Events, relation: Relation, parameters: EventParameters, definitions: Iterable[Granularity] | None
 ) -> Plan:
     """Fix the base granularity, look at which granules occur, and settle what may be chosen."""
     axis = relation.clock

@@ -80,10 +80,7 @@ class Order:
     """
 
     def __init__(
-        self,
-        timeline: Timeline,
-        granularities: Sequence[Granularity],
-        levels: Sequence[Sequence[int]] = (),
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Sequence[Sequence[int]] = ()
     ) -> None:
         shapes = {g.name: Partition.of(timeline.firsts(g)) for g in granularities}
         ranked = sorted(granularities, key=lambda g: (-shapes[g.name].granules, *_rank(g, granularities)))

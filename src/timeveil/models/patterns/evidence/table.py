@@ -229,5 +229,4 @@ def damaged() -> BundleError:
     return BundleError(
         "the table does not hold patterns as its manifest describes them",
         hint="run `timeveil verify` to see what is wrong with it, or get the release again",
-        code="folder-damaged",
     )

@@ -53,9 +53,7 @@ class PatternAdversary:
     def __post_init__(self) -> None:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
         if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
-            raise ParameterError(
-                "`seconds` must be a number above 0", hint="use {seconds=5}", code="bad-parameter"
-            )
+            raise ParameterError("`seconds` must be a number above 0", hint="use {seconds=5}")
 
     @property
     def words(self) -> str:

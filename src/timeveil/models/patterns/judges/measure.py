@@ -236,7 +236,6 @@ def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.rand
         raise ParameterError(
             "patterns of series can only be compared with a release of series",
             hint="give a release that anonymize_series made of the same series",
-            code="bad-parameter",
         )
     numbers = np.sort(rng.permutation(before.number - 1)[:READ_PATTERNS]) + 1
     expected = table_counts([before.items_of(int(number)) for number in numbers], patterns, against)
@@ -268,7 +267,6 @@ def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
         raise ParameterError(
             "the release of series does not have the instants of the patterns",
             hint="give one that was made of the same series",
-            code="bad-parameter",
         )
     kinds = patterns.kinds
     chances = np.full((len(patterns.names) + 1, len(series.rows)), 1.0 / kinds)

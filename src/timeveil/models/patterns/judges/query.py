@@ -89,7 +89,7 @@ def _item_names(name: str, items: Any) -> tuple[str, ...]:
 
 
 def _bad_query(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)
 
 
 def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:

@@ -150,11 +150,7 @@ def mine(
     [{'pattern': ['milk', 'tea'], 'support': 2}]
     """
     if kind not in KINDS:
-        raise ParameterError(
-            f"`kind` must be one of {', '.join(KINDS)}",
-            hint=f'use {{kind="{KINDS[0]}"}}',
-            code="bad-parameter",
-        )
+        raise ParameterError(f"`kind` must be one of {', '.join(KINDS)}", hint=f'use {{kind="{KINDS[0]}"}}')
     arguments = locals()
     lines = PatternParameters.table().items()
     values = {name: line.check(arguments[name]) for name, line in lines if name in arguments}
@@ -184,7 +180,6 @@ def least_support(min_support: float, people: int, k: int) -> int:
             f"`min_support` comes to {counted(least, 'person', 'people')} and k is {k}: a pattern with fewer "
             "than k people would be published",
             hint=f"raise {{min_support}} to {k} at least; at 20 times k counts change little",
-            code="bad-parameter",
             facts={"min_support": least, "k": k},
         )
     return least
@@ -202,7 +197,6 @@ def as_count(min_support: float, people: int) -> int:
         raise ParameterError(
             "`min_support` must be a share between 0 and 1, or a whole number of people",
             hint="{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
-            code="bad-parameter",
         )
     return int(min_support)
 

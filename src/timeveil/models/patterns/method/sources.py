@@ -111,9 +111,7 @@ def _refuse_option(name: str, value: Any, reason: str) -> None:
     """Refuse an option that would have no effect: who names instants expects no others to be published."""
     if value is not None:
         raise ParameterError(
-            f"`{name}` applies to tables of series only; {reason}",
-            hint=f"leave {{{name}}} out",
-            code="bad-parameter",
+            f"`{name}` applies to tables of series only; {reason}", hint=f"leave {{{name}}} out"
         )
 
 
@@ -127,7 +125,6 @@ def _refuse_written_lists(rows: Transactions, column: str) -> None:
             f"nobody has two items in `{column}`, and {lists:,} of {len(rows.names):,} different items look "
             "like lists written as text",
             hint="give one row per person and item, or a list column in Parquet",
-            code="unsupported-input",
         )
 
 
@@ -138,7 +135,6 @@ def _of_series(source: Any, roles: Roles, reading: Reading) -> Source:
         raise RolesError(
             f"only patterns of series are published, not {', '.join(f'`{name}`' for name in extra[:8])}",
             hint="leave other columns out with {drop}",
-            code="bad-parameter",
         )
     collection = collect(relation, reading.fill)
     refuse_rare(collection, reading.k)
@@ -163,7 +159,6 @@ def _of_release(release: Release, reading: Reading) -> Source:
         raise InputError(
             f"patterns can be mined from a series release; this is a {release.manifest['model']} release",
             hint="give a release that anonymize_series made, or a table",
-            code="unsupported-input",
         )
     _refuse_option("fill", reading.fill, "a release has no missing readings")
     described, table = release.manifest["series"], release.table
@@ -206,11 +201,7 @@ def refuse_same_people(source: Any, beside: Any) -> None:
     Each release keeps its promise, but together they may not.
     """
     if not isinstance(beside, Release):
-        raise ParameterError(
-            "`beside` must be a release",
-            hint="open its folder first: open_release(folder)",
-            code="bad-parameter",
-        )
+        raise ParameterError("`beside` must be a release", hint="open its folder first: open_release(folder)")
     if isinstance(source, Release):
         if _same(source, beside):
             return

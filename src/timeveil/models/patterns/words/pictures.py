@@ -43,9 +43,7 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
     """
     if not 1 <= number <= MOST:
         raise ParameterError(
-            f"a picture shows 1 to {MOST} patterns",
-            hint=f"request {SHOWN}, or others with {{longer_than}}",
-            code="bad-parameter",
+            f"a picture shows 1 to {MOST} patterns", hint=f"request {SHOWN}, or others with {{longer_than}}"
         )
     published = evidence.patterns
     longest = int(published.lengths.max())
@@ -55,7 +53,6 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
         raise ParameterError(
             f"no pattern has more than {counted(shortest, 'item')}, the longest has {longest}",
             hint="lower {longer_than}",
-            code="bad-parameter",
         )
     total = int((published.lengths > shortest).sum())
     least = "" if shortest == 0 else f" with {shortest + 1} or more items"
@@ -132,10 +129,7 @@ def _bars(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) 
 
 def _head(title: str, subtitle: str, published: Patterns) -> list[str]:
     virtual = f"Counts include up to {people(published.virtual)} who do not exist."
-    return [
-        *heading(title, subtitle, 24),
-        *([text(24, 64, virtual, "soft")] if published.virtual else []),
-    ]
+    return [*heading(title, subtitle, 24), *([text(24, 64, virtual, "soft")] if published.virtual else [])]
 
 
 def _count(row: Mapping[str, Any]) -> str:

@@ -342,4 +342,4 @@ def _cell_of_run(published: Published) -> Integers:
 
 
 def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

@@ -170,10 +170,7 @@ def _check_suppressed(evidence: Evidence, assigned: Assigned, findings: Findings
     counts, suppressed = evidence.release.manifest["counts"], int((assigned.group == ABSENT).sum())
     released = len(assigned.group) - suppressed
     findings.expect(
-        "suppressed",
-        suppressed == counts["suppressed"],
-        suppressed=suppressed,
-        stated=counts["suppressed"],
+        "suppressed", suppressed == counts["suppressed"], suppressed=suppressed, stated=counts["suppressed"]
     )
     findings.expect("conservation", released == counts["rows"], series=released, rows=counts["rows"])
 

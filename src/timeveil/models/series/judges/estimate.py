@@ -223,10 +223,7 @@ def _balanced(
         room = WIDER * scale.unit[:, None] + 1e-12 * np.abs(scale.shift)[:, None]
         highest, lowest = most - _others(under) + room, least - _others(over) - room
     possible = scale.possible[:, None]
-    return (
-        np.where(possible, np.fmax(low, lowest), low),
-        np.where(possible, np.fmin(high, highest), high),
-    )
+    return (np.where(possible, np.fmax(low, lowest), low), np.where(possible, np.fmin(high, highest), high))
 
 
 def _others(part: Floats) -> Floats:
@@ -245,7 +242,6 @@ def _estimable(release: Release) -> Published:
         raise ParameterError(
             "only a release of series has ranges and patterns to estimate",
             hint="give a release made by anonymize_series",
-            code="bad-parameter",
         )
     published = Evidence(release).published
     refuse_borrowed(published)
@@ -270,20 +266,14 @@ def ends(name: str, span: object) -> tuple[float, float]:
     """
     if not isinstance(span, tuple | list) or len(span) != 2:
         raise ParameterError(
-            f"the range for {name} is not a pair",
-            hint="give (lo, hi), None for an open side",
-            code="bad-parameter",
+            f"the range for {name} is not a pair", hint="give (lo, hi), None for an open side"
         )
     low, high = (
         open_side if bound is None else number(f"an end of the range for {name}", bound)
         for bound, open_side in zip(span, (-math.inf, math.inf), strict=True)
     )
     if low > high:
-        raise ParameterError(
-            f"the range for {name} ends before it starts",
-            hint="give the lower end first",
-            code="bad-parameter",
-        )
+        raise ParameterError(f"the range for {name} ends before it starts", hint="give the lower end first")
     return low, high
 
 
@@ -295,7 +285,5 @@ def number(name: str, value: object) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
-        raise ParameterError(
-            f"{name} is not a number but {actual}", hint="give a number", code="bad-parameter"
-        )
+        raise ParameterError(f"{name} is not a number but {actual}", hint="give a number")
     return float(value)

@@ -212,11 +212,7 @@ FEATURES: dict[str, Feature] = {
     "differences": Feature(keys=_pairs_of, has=_is_pair, angle=_DIFFERENCES, **_linear(_pair_weights)),
     "adjacent": Feature(keys=_steps_of, has=_follows, angle=_STEPS, **_linear(_pair_weights)),
     "slope": Feature(**_single("slope"), **_linear(_slope_weights)),
-    "peak-to-trough": Feature(
-        **_single("peak-to-trough"),
-        value=_spread,
-        bounds=_spread_bounds,
-    ),
+    "peak-to-trough": Feature(**_single("peak-to-trough"), value=_spread, bounds=_spread_bounds),
 }
 
 
@@ -237,8 +233,6 @@ def feature(name: str) -> Feature:
     """
     if name not in FEATURES:
         raise ParameterError(
-            f"there are no features called `{name}`",
-            hint=f"use one of {', '.join(FEATURES)}",
-            code="bad-parameter",
+            f"there are no features called `{name}`", hint=f"use one of {', '.join(FEATURES)}"
         )
     return FEATURES[name]

@@ -281,4 +281,4 @@ def _not_published(part: str, published: Published, missing: Integers) -> Parame
 
 
 def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

@@ -152,10 +152,7 @@ def _check_sizes(evidence: Evidence, runs: Published, cells: Cells, findings: Fi
     sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
     findings.check(f"every envelope is shared by at least {evidence.k} rows")
     findings.check(f"every pattern of a group is shared by at least {evidence.p} of its rows")
-    for code, rows, least in (
-        ("group-below-k", sizes, evidence.k),
-        ("cell-below-p", cells.rows, evidence.p),
-    ):
+    for code, rows, least in (("group-below-k", sizes, evidence.k), ("cell-below-p", cells.rows, evidence.p)):
         below = int((rows < least).sum())
         findings.expect(code, not below, below=below, least=least, smallest=int(rows.min(initial=least)))
 

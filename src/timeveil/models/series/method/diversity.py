@@ -36,11 +36,7 @@ _TRIES = 200
 
 
 def diversified(
-    attributes: pa.Table,
-    names: tuple[str, ...],
-    cell: Labels,
-    l: int,
-    seed: int | None,
+    attributes: pa.Table, names: tuple[str, ...], cell: Labels, l: int, seed: int | None
 ) -> tuple[pa.Table, dict[str, int]]:
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
 
@@ -76,7 +72,6 @@ def _refuse_few(name: str, different: int, l: int) -> None:
             f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
             "it behaves like categories, and a value moved a little would be another category",
             hint="leave {l} out and raise {p}, or drop the column",
-            code="bad-parameter",
             facts={"column": name, "different": different},
         )
 
@@ -92,7 +87,6 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
             hint="leave {l} out and raise {p}, or drop the column",
-            code="bad-parameter",
         )
     lacking = int(np.count_nonzero(read.missing)) + read.not_finite
     if lacking:
@@ -154,7 +148,6 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     raise InternalError(
         f"no free value was found near {counted(len(open_rows), 'value')}",
         hint="report this with the number of rows and the type of the sensitive column",
-        code="internal",
     )
 
 

@@ -132,7 +132,6 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
             "`publish_values` and `publish_pattern` have no instant in common, so nobody could estimate what "
             "is left out: a pattern says nothing about values without an instant that has both",
             hint="name at least one instant in both; two that differ much are better",
-            code="bad-parameter",
         )
     return Instants(tuple(instants), values, pattern)
 

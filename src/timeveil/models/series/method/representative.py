@@ -47,7 +47,6 @@ def representative(
             f"`representative` needs p of at least {LEAST_P}, got {p}: of two people who share a pattern, "
             "each would know the other's",
             hint=f'raise p to {{p={LEAST_P}}}, or use {{method="adaptive"}}',
-            code="bad-parameter",
         )
     alphabet = Alphabet(max_level, level_for(p, max_level))
     return arranged(

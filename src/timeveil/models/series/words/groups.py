@@ -59,7 +59,6 @@ def groups_of(release: Release, numbers: Sequence[int], ledger: Ledger | None = 
             raise ParameterError(
                 f"there is no group {number}; the release has groups 1 to {groups:,}",
                 hint=f"give --group 1 to {groups}, or leave it out",
-                code="bad-parameter",
             )
         low, high = (_bounds(rows, series, end) for end in ("lo", "hi"))
         cells = _subgroups(rows, series, low, high)

@@ -174,16 +174,13 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
     if (pa.types.is_time64(kind) or pa.types.is_timestamp(kind)) and kind.unit == "ns":
         coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
         error = InputError(
-            f"column `{name}` has times finer than a microsecond",
-            hint="round them, or convert them to text",
-            code="unsupported-input",
+            f"column `{name}` has times finer than a microsecond", hint="round them, or convert them to text"
         )
         with raising(error, on=pa.ArrowInvalid):
             column.cast(coarser)
     error = InputError(
         f"column `{name}` has times outside the years 1 to 9999",
         hint="check for wrong dates, or convert them to text",
-        code="unsupported-input",
     )
     with raising(error, on=(OverflowError, ValueError)):
         pc.min_max(column).as_py()

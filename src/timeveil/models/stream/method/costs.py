@@ -177,4 +177,4 @@ def _unit(amounts: Sequence[Fraction]) -> Fraction:
 
 
 def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-parameter")
+    return ParameterError(message, hint=hint)

@@ -87,7 +87,6 @@ def _solve(
         raise EngineError(
             f"the integer program of the first window was not solved ({len(flows)} variables)",
             hint='use {first_window="grow"}, which needs no program',
-            code="engine-failed",
         )
     # Whole numbers up to the tolerance of the solver.
     return [round(amount) for amount in solution.x]

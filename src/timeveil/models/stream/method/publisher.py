@@ -217,7 +217,6 @@ class StreamPublisher:
             raise InputError(
                 f"column `{roles.time}` has times of another kind than in earlier snapshots",
                 hint="use the same kind of times in every snapshot",
-                code="unsupported-input",
             )
         if rows.schema.equals(layout.schema):
             return rows
@@ -230,9 +229,7 @@ class StreamPublisher:
             else:
                 continue
             raise InputError(
-                f"column `{field.name}` has type {kinds}",
-                hint="use the same types in every snapshot",
-                code="unsupported-input",
+                f"column `{field.name}` has type {kinds}", hint="use the same types in every snapshot"
             )
         return rows.cast(layout.schema)
 
@@ -263,7 +260,6 @@ class StreamPublisher:
             raise ParameterError(
                 "the stream is closed: all of its slots have been published",
                 hint="start a new StreamPublisher",
-                code="bad-parameter",
             )
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
@@ -278,9 +274,7 @@ class StreamPublisher:
     def _published(self, final: Final) -> PublishedSlot:
         layout, (slot, records, codes, buckets, *_) = self._layout, final
         if layout is None:
-            raise InternalError(
-                "a slot became final before any record came", hint="please report it", code="internal"
-            )
+            raise InternalError("a slot became final before any record came", hint="please report it")
         rows, order = self._rows.take(records, layout.copied)
         index = np.full(len(records), slot)
         tables = {"data": layout.data(rows, index, None if buckets is None else buckets[order])}

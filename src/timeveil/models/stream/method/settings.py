@@ -95,7 +95,6 @@ def check_roles(roles: Roles) -> None:
         raise RolesError(
             "a quasi-identifier derived from the time reveals the true slot of a record that was moved",
             hint="leave weekday, hour_of_day and month_of_year out",
-            code="bad-parameter",
         )
     clashes = [name for name in RESERVED if name in roles.published]
     if clashes:

@@ -136,7 +136,6 @@ def _records(arrived: Arrivals, stream: Stream | PacketStream) -> Records:
         raise ParameterError(
             f"l is {l} but the sensitive column has {distinct} different values: no slot could be published",
             hint=f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column",
-            code="bad-parameter",
             facts={"l": l, "values": distinct},
         )
     people = None
