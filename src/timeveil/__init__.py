@@ -19,13 +19,11 @@ if _typing.TYPE_CHECKING:
     from timeveil.calendar.catalogue import granularity
     from timeveil.calendar.granularity import Granularity
     from timeveil.compare import Comparison, Line, compare
-    from timeveil.domain.estimate import Estimate
     from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
-    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.judgement import Estimate, Verdict, Violation
     from timeveil.domain.relation import Relation
-    from timeveil.domain.release import Release
+    from timeveil.domain.release import Ledger, Release
     from timeveil.domain.roles import Roles
-    from timeveil.domain.verdict import Verdict, Violation
     from timeveil.errors import (
         BundleError,
         EngineError,
@@ -144,13 +142,11 @@ _MODULES = {
     "calendar.catalogue": "granularity",
     "calendar.granularity": "Granularity",
     "compare": "Comparison Line compare",
-    "domain.estimate": "Estimate",
     "domain.guarantee": "Guarantee KAnonymity KPAnonymity LDiversity NoInferenceChannel",
-    "domain.ledger": "Ledger",
+    "domain.judgement": "Estimate Verdict Violation",
     "domain.relation": "Relation",
-    "domain.release": "Release",
+    "domain.release": "Ledger Release",
     "domain.roles": "Roles",
-    "domain.verdict": "Verdict Violation",
     "errors": "BundleError EngineError InfeasibleError InputError InternalError ParameterError "
     "PrivateArtifactError RolesError TimeveilError",
     "evidence.window": "WindowCount",

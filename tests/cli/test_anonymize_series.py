@@ -626,7 +626,7 @@ def test_no_value_is_told(cli: Cli) -> None:
 
 
 def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.domain.verdict import Verdict, Violation
+    from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("group-size", "1 group is too small"),))
     monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)

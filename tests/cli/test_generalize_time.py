@@ -179,7 +179,7 @@ def test_nothing_of_the_person_is_in_the_folder(cli: Cli) -> None:
 
 
 def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.domain.verdict import Verdict, Violation
+    from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("people",), (Violation("people-below-k", "1 group below 2 people"),))
     monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)

@@ -181,7 +181,7 @@ def test_bad_rows_publish_nothing(cli: Cli, name: str) -> None:
 
 
 def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeveil.domain.verdict import Verdict, Violation
+    from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("bucket-size", "1 bucket is too small"),))
     monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)

@@ -14,9 +14,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from timeveil.domain.guarantee import NoInferenceChannel
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import fit, granularity
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 
 ROME = ZoneInfo("Europe/Rome")

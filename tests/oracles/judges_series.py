@@ -17,9 +17,8 @@ from functools import cache
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

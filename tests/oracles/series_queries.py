@@ -17,9 +17,8 @@ import pyarrow as pa
 from scipy.optimize import linprog
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 
 NORMAL = statistics.NormalDist()

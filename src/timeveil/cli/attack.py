@@ -13,8 +13,7 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError, raising
 
 if TYPE_CHECKING:
-    from timeveil.domain.ledger import Ledger
-    from timeveil.domain.release import Release
+    from timeveil.domain.release import Ledger, Release
     from timeveil.models.series.judges.attack import SeriesAdversary
 
 Attacked = tuple[list[str], dict[str, Any], Callable[[], str]]

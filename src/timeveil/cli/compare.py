@@ -13,8 +13,7 @@ from timeveil.errors import BundleError, ParameterError
 
 if TYPE_CHECKING:
     from timeveil.cli.output import Output
-    from timeveil.domain.ledger import Ledger
-    from timeveil.domain.release import Release
+    from timeveil.domain.release import Ledger, Release
 
 DAMAGED = "A release that is not as it was written is no choice, and nothing is compared."
 

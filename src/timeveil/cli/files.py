@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from timeveil.cli.output import Output
 from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import note_written
-from timeveil.domain.leftovers import hold_beside
+from timeveil.domain.stored import hold_beside
 from timeveil.folder import open_ledger
 from timeveil.folder.new_files import refuse_taken, translate_os_errors
 
 if TYPE_CHECKING:
-    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.release import Ledger
 
 
 def write_new(path: Path, content: str, *, private: bool = False) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from timeveil.cli.stopping import raise_if_interrupted
 from timeveil.cli.streams import to_stderr, to_stdout
-from timeveil.domain.progress import Progress
+from timeveil.domain.wording import Progress
 from timeveil.errors import EngineError, TimeveilError
 
 if TYPE_CHECKING:

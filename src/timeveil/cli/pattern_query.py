@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from timeveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from timeveil.domain.estimate import Estimate
+    from timeveil.domain.judgement import Estimate
     from timeveil.domain.release import Release
 
 

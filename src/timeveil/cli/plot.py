@@ -11,8 +11,7 @@ from timeveil.cli import options as given
 from timeveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from timeveil.domain.ledger import Ledger
-    from timeveil.domain.release import Release
+    from timeveil.domain.release import Ledger, Release
 
 
 def plot(

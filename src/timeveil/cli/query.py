@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from timeveil.cli.output import Output
     from timeveil.cli.pattern_query import Asked as AskedOfPatterns
     from timeveil.cli.series_query import Asked
-    from timeveil.domain.estimate import Estimate
+    from timeveil.domain.judgement import Estimate
     from timeveil.domain.release import Release
 
 OPEN = ".."

@@ -10,7 +10,7 @@ import typer
 from timeveil.cli import options as given
 
 if TYPE_CHECKING:
-    from timeveil.domain.verdict import Verdict
+    from timeveil.domain.judgement import Verdict
 
 _SCOPES = {
     ("time", "recipient"): "as far as can be checked without the ledger (people were not counted)",

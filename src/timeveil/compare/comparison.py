@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
 
 Part = Literal["promise", "parameter", "size", "loss", "risk"]
 Cell = float | str | None

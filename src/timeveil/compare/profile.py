@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from timeveil.domain.guarantee import KPAnonymity, LDiversity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.wording import Progress
 from timeveil.explore.judgement import KNOWN, default_adversary, judge, promised
 from timeveil.judging.attack import attack
 from timeveil.models.series.judges.attack import SeriesAdversary

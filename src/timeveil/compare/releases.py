@@ -13,9 +13,8 @@ from timeveil.compare.comparison import Cell, Comparison, Line, Part
 from timeveil.compare.profile import NOT_SET, ReleaseSummary, from_folder, from_judges
 from timeveil.compare.same_data import same_data
 from timeveil.domain.guarantee import LDiversity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.published import require_matching_ledger, require_release
 from timeveil.judging.verify import verify

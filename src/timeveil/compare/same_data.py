@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Ledger
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type

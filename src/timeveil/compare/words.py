@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from timeveil.compare.comparison import Cell, Comparison, Line
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
 from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
 from timeveil.page.svg import Picture, shortened
 from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share

@@ -1,9 +1,9 @@
-"""The public half of a result: what may be published."""
+"""The two halves of a result: a release, which may be published, and its ledger, which never may."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import Guarantee
+from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Stored
 
 
@@ -94,3 +95,32 @@ class Release:
 
     def __repr__(self) -> str:
         return f"<Release: {self.guarantee.sentence}; tables {', '.join(self.parts)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Which input row went into which group. Private: it identifies people.
+
+    `table` has one row per input row, in input order; for the time model `row` and `group` (null where the
+    row was withheld). `original` is the relation that was read. `mappings` has a table `value`, `published`
+    for each generalised quasi-identifier. `facts` are plain numbers about the run.
+    """
+
+    model: str
+    entries: pa.Table | Stored
+    original: Relation
+    mappings: Mapping[str, pa.Table] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per input row, in input order."""
+        return self.entries.read() if isinstance(self.entries, Stored) else self.entries
+
+    @property
+    def virtual(self) -> pa.Table | None:
+        """The virtual people added to patterns, `pattern` and `copies`; None for other models."""
+        return self.mappings.get("virtual")
+
+    def __repr__(self) -> str:
+        return f"<Ledger of a {self.model} release, {self.entries.num_rows} rows, private>"

@@ -1,22 +1,34 @@
-"""A table in a private file instead of in memory."""
+"""Tables in private files instead of in memory, and temporary files that outlive nobody.
+
+A process that makes a temporary file or folder locks it as long as it lives; the system releases the lock
+whatever the process dies of. What exists and can be locked has no owner any more. Where the system has no
+such locks, nothing is removed.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.domain.leftovers import LOCK, hold, sweep
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 BATCH_ROWS = 131_072
 _PREFIX = "timeveil-"
+LOCK = ".held"
+"""The file in a temporary folder that is locked while the folder is in use."""
 
 
 class PrivateFolder:
@@ -71,3 +83,85 @@ class Stored:
     def read(self, columns: list[str] | None = None) -> pa.Table:
         """All of it, in memory."""
         return pq.read_table(self.path, columns=columns)
+
+
+def hold(path: Path, mode: int = 0o600) -> int | None:
+    """Make and lock a new file; None if another process removed it at the same moment."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    if _lock(handle) is not False and _is_same(path, handle):
+        return handle
+    os.close(handle)
+    return None
+
+
+def hold_beside(target: Path, mode: int = 0o600) -> tuple[Path, int]:
+    """Make a hidden file next to a target, to be renamed once complete; abandoned ones are removed."""
+    prefix = f".{target.name}.partial-"
+    sweep(target.parent, prefix)
+    handle = None
+    while handle is None:
+        hidden = target.parent / f"{prefix}{secrets.token_hex(8)}"
+        handle = hold(hidden, mode)
+    return hidden, handle
+
+
+def sweep(folder: Path, prefix: str) -> None:
+    """Remove our files and folders with names of this prefix that no living process holds."""
+    if fcntl is None:
+        return
+    try:
+        paths = [Path(entry.path) for entry in os.scandir(folder) if entry.name.startswith(prefix)]
+    except OSError:
+        return
+    for path in paths:
+        _remove_if_abandoned(path)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    """Follow no link, and remove nothing but the very file or folder that could be locked."""
+    with ExitStack() as handles:
+        try:
+            if path.is_dir():
+                target = _opened(handles, path, os.O_RDONLY | os.O_DIRECTORY)
+                lock = _opened(handles, LOCK, os.O_RDWR, folder=target)
+            else:
+                target = lock = _opened(handles, path, os.O_RDWR | os.O_NONBLOCK)
+        except OSError:
+            return
+        if _is_ours(target) and _is_ours(lock) and _lock(lock) and _is_same(path, target):
+            if target == lock:
+                path.unlink(missing_ok=True)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _opened(handles: ExitStack, path: Path | str, flags: int, folder: int | None = None) -> int:
+    handle = os.open(path, flags | os.O_NOFOLLOW, dir_fd=folder)
+    handles.callback(os.close, handle)
+    return handle
+
+
+def _is_ours(handle: int) -> bool:
+    return os.fstat(handle).st_uid == os.getuid()
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether the file could be locked; None if the system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _is_same(path: Path, handle: int) -> bool:
+    """Whether the path still leads to the file that is open."""
+    try:
+        listed, opened = path.lstat(), os.fstat(handle)
+    except OSError:
+        return False
+    return (listed.st_dev, listed.st_ino) == (opened.st_dev, opened.st_ino)

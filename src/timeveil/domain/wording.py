@@ -1,8 +1,9 @@
-"""Numbers with their nouns, and lists of names, in messages and reports."""
+"""Numbers with their nouns and lists of names in messages and reports, and the progress of long work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 _LONGEST_NAME = 60
 
@@ -36,3 +37,14 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+class Progress(Protocol):
+    """Called with the current step and the share of the work that is done."""
+
+    def __call__(self, doing: str, share: float, /) -> None:
+        """Report the step and the share."""
+
+
+def silent(doing: str, share: float, /) -> None:
+    """Report nothing."""

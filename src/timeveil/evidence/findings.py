@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 
-from timeveil.domain.verdict import Verdict, Violation
+from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.wording import counted
 
 SHARED = {

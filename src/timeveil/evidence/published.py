@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import InputError, ParameterError, RolesError, raising
 from timeveil.evidence.codes import plain_type
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.judging.attack import attack
 from timeveil.judging.measure import measure

@@ -17,10 +17,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.domain.progress import Progress, silent
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.judgement import (

@@ -21,11 +21,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.leftovers import hold_beside
 from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Ledger
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import Stored, hold_beside
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.manifest import MANIFEST
 from timeveil.folder.new_files import refuse_taken, sync, translate_os_errors

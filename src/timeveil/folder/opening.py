@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from timeveil.domain.guarantee import guarantee_from
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
-from timeveil.domain.verdict import Verdict, Violation
+from timeveil.domain.judgement import Verdict, Violation
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import BundleError, raising
 from timeveil.evidence.published import require_matching_ledger
 from timeveil.folder.manifest import (

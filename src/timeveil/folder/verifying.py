@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.folder import writing
 from timeveil.folder.opening import judged

@@ -16,10 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.leftovers import LOCK, hold, sweep
-from timeveil.domain.release import Release
-from timeveil.domain.stored import Stored
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.stored import LOCK, Stored, hold, sweep
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import (

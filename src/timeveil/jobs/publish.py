@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from timeveil.domain.progress import Progress, silent
 from timeveil.domain.run import Run
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, PrivateArtifactError
 from timeveil.jobs.columns import instants_of
 from timeveil.jobs.toml import granularity_tables
 from timeveil.models import part
 
 if TYPE_CHECKING:
-    from timeveil.domain.ledger import Ledger
+    from timeveil.domain.judgement import Verdict
     from timeveil.domain.relation import Relation
-    from timeveil.domain.release import Release
-    from timeveil.domain.verdict import Verdict
+    from timeveil.domain.release import Ledger, Release
     from timeveil.page.explanation import Explanation
 
 

@@ -6,7 +6,7 @@ from typing import overload
 
 import pyarrow as pa
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.window import WindowCount

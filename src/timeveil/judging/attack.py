@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, overload
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.judging.gather import Evidence, gather_private, model_of
 from timeveil.models import part

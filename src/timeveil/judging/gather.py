@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, cast, runtime_checkable
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import require_ledger, require_matching_ledger, require_release
 from timeveil.models import part

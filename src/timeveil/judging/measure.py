@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from inspect import signature
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.judging.gather import Evidence, gather_private, model_of
 from timeveil.models import part

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger, Release
 from timeveil.evidence.manifest import faults
 from timeveil.judging.gather import Evidence, gather
 from timeveil.models import FOLDERS, part

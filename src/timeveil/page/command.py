@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from timeveil.calendar.axis import CYCLIC
-from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Ledger
 from timeveil.domain.roles import REST, Derived, Roles
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 
 
 class ReleaseFacts:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
-from timeveil.domain.verdict import Verdict
 from timeveil.judging.gather import Evidence, gather
 from timeveil.models import FOLDERS, part
 from timeveil.page import templates

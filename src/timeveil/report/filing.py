@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.version import TOOL
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.folder import open_ledger
 from timeveil.judging.measure import QUERIES

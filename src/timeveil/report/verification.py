@@ -6,9 +6,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger, Release
 from timeveil.evidence.published import require_matching_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
 from timeveil.judging.gather import Evidence, gather

@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.folder.making import CANARY, names, plain_release, release_of
 
+from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
-from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import damage, open_release, tables, write, writing
 from timeveil.folder.manifest import as_json

@@ -12,15 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
-from timeveil.domain.estimate import Estimate
 from timeveil.domain.guarantee import KAnonymity, guarantee_from
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import silent
+from timeveil.domain.judgement import Estimate, Verdict, Violation
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Deferred, Release
+from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.roles import Derived, Roles
 from timeveil.domain.stored import PrivateFolder, Stored
-from timeveil.domain.verdict import Verdict, Violation
+from timeveil.domain.wording import silent
 from timeveil.errors import ERROR_CODES, BundleError, ParameterError, RolesError, TimeveilError
 
 CANARY = "canary7391"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.oracles import judges_stream as oracle
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.domain.release import Deferred
 from timeveil.errors import ParameterError, RolesError
 from timeveil.evidence.window import WindowCount

@@ -10,7 +10,7 @@ import pytest
 from tests.oracles import judges as oracle
 
 import timeveil as tv
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError, RolesError
 from timeveil.evidence.window import WindowCount
 from timeveil.judging.answer import answer

@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import some
 
-from timeveil.domain.leftovers import LOCK
 from timeveil.domain.roles import Derived, Roles
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import LOCK, Stored
 from timeveil.errors import EngineError, TimeveilError
 from timeveil.reading import csv_file, read
 from timeveil.reading import table as table_module

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
-from timeveil.domain.verdict import Verdict, Violation
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.method import generalize_time
 from timeveil.models.events.words import facts as facts_module

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from timeveil.datasets import load_curves
+from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
-from timeveil.domain.verdict import Verdict, Violation
 from timeveil.errors import RolesError
 from timeveil.jobs.columns import listed
 from timeveil.models.series.method import anonymize_series

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.series.words.groups import fitted, groups_of, overview

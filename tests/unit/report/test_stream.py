@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from timeveil.datasets import daily_cases
+from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
-from timeveil.domain.verdict import Verdict, Violation
 from timeveil.judging.attack import attack
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.unit.series.making import neighbours, table_of
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.judging.verify import verify
 from timeveil.models.series.method import anonymize_series, publishing

@@ -13,9 +13,8 @@ import pytest
 from tests.oracles import judges_series as oracle
 
 from timeveil.domain.guarantee import KAnonymity, KPAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.judging.verify import is_well_formed, verify
 from timeveil.models.series.method import anonymize_series

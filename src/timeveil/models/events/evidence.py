@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
 from timeveil.evidence.published import classes_of, columns_of, mismatch, promised, schema_of

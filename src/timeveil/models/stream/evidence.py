@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.guarantee import LDiversity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import (
     Coded,

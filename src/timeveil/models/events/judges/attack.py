@@ -27,8 +27,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.axis import instants
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.parameter import Parameter, Range
-from timeveil.domain.plain_data import as_dict
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import Integers, distinct, fold

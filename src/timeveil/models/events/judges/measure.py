@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence

@@ -17,7 +17,7 @@ from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, distinct, encode, fold
 from timeveil.models.events.evidence import People, people_of

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.published import check_conditions, classes_of, mask_of
 from timeveil.evidence.risk import Floats

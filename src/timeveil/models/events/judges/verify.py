@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
 from timeveil.evidence.findings import SHARED, Findings

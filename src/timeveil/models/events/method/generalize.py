@@ -25,11 +25,10 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
+from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Tally, open_events
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.models.events.method.outcome import Choice, assemble, empty

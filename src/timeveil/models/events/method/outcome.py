@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.version import TOOL
 from timeveil.engines import Published, Tally
 from timeveil.models.events.method.plan import Plan

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress
+from timeveil.domain.release import Ledger
 from timeveil.domain.run import Run
+from timeveil.domain.wording import Progress
 from timeveil.models.events.judges.attack import Adversary, Breach, attack
 from timeveil.models.events.judges.measure import measure
 from timeveil.models.events.parameters import EventParameters

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.evidence.published import mismatch, promised
 from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
 from timeveil.models.patterns.evidence.counting import mined, supports

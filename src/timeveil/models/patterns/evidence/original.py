@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger
 from timeveil.evidence.codes import Integers, column_of, encode, plain_type
 from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.evidence.counting import Baskets

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import Risk

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.ledger import Ledger
+from timeveil.domain.release import Ledger
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.findings import Findings

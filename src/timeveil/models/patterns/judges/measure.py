@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.plain_data import as_dict
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.release import Release
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import Evidence

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.table import ADDING, Patterns

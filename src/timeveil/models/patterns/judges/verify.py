@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
 from timeveil.evidence.findings import Findings
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, boxes_of, channels_of

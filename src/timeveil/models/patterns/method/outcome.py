@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import NoInferenceChannel
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.version import TOOL
 from timeveil.models.patterns.method.channels import Channels
 from timeveil.models.patterns.method.explaining import LedgerTables

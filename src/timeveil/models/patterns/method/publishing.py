@@ -20,11 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
-from timeveil.domain.wording import counted
+from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.family import mine_family

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.models.patterns.evidence.table import Patterns
 from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, SolveAttack

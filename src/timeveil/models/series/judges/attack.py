@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from timeveil.domain.plain_data import as_dict
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.judgement import as_dict
+from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.evidence import Evidence, Records
 from timeveil.models.series.judges.workload import Outcome, ReleaseSummary, Workload
 from timeveil.models.series.original import ABSENT, Floats

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import Evidence, Published

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
-from timeveil.domain.verdict import Verdict
 from timeveil.errors import BundleError
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.findings import SHARED, Findings

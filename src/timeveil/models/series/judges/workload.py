@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import Mask
 from timeveil.models.series.judges.query import spread

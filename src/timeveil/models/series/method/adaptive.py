@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.fitting import Alphabet, best_patterns
 from timeveil.models.series.method.partition import Matrix, Partition, envelope_widths, run_ranges
 from timeveil.models.series.method.refining import Seats, refine

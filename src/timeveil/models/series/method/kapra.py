@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.cutting import balanced_cut, presplit
 from timeveil.models.series.method.partition import (
     Labels,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.cutting import presplit
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact, runs_of
 from timeveil.models.series.method.tree import Leaves, splitting_tree

@@ -15,10 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.ledger import Ledger
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release, decode_dictionaries
+from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.version import TOOL
 from timeveil.models.series.method.diversity import diversified
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, by_values, runs_of

@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.diversity import check_numbers

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from timeveil.domain.progress import Progress
+from timeveil.domain.wording import Progress
 from timeveil.models.series.method.cutting import balanced_cut
 from timeveil.models.series.method.fitting import Alphabet, preserved_shape
 from timeveil.models.series.method.partition import Floats, Labels, run_ranges

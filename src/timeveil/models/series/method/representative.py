@@ -11,7 +11,7 @@ each member, so nothing missing can be estimated from it. Prefer `adaptive`.
 
 from __future__ import annotations
 
-from timeveil.domain.progress import Progress, silent
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.models.series.method.adaptive import arranged
 from timeveil.models.series.method.fitting import Alphabet

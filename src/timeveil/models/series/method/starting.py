@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.domain.progress import Progress
+from timeveil.domain.wording import Progress
 from timeveil.models.series.method.cutting import balanced_cut, gather_nearest
 from timeveil.models.series.method.partition import Floats, Labels, Matrix, envelope_widths, run_ranges
 from timeveil.symbols.sax import power_of_two

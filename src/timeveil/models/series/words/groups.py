@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence
 from timeveil.symbols.sax import from_letters, reconstructed

@@ -13,8 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.models.series.evidence import Evidence, Published
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths

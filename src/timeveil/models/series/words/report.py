@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress
+from timeveil.domain.release import Ledger
 from timeveil.domain.run import Run
+from timeveil.domain.wording import Progress
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
 from timeveil.models.series.judges.measure import measure
 from timeveil.models.series.parameters import SeriesParameters

@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.parameter import Parameter
-from timeveil.domain.plain_data import as_dict
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
 from timeveil.evidence.risk import Floats, Posterior

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.domain.plain_data import as_dict
+from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, fold
 from timeveil.evidence.published import mismatch
 from timeveil.evidence.risk import Floats

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.estimate import Estimate
+from timeveil.domain.judgement import Estimate
 from timeveil.evidence.codes import Integers, plain_type
 from timeveil.evidence.published import check_conditions, classes_of, mask_of, matches
 from timeveil.evidence.window import Moment, WindowCount, check_forward, check_pair, instant_of, unreadable

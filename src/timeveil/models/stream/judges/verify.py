@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.verdict import Verdict
+from timeveil.domain.judgement import Verdict
 from timeveil.errors import TimeveilError
 from timeveil.evidence.codes import Coded, Integers, column_of, distinct_pairs, encode, encode_values
 from timeveil.evidence.findings import SHARED, Findings

@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Deferred, Release
+from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.roles import Roles
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.models.stream.method.arrivals import Arrivals, Slots, arrivals, codes_of, refuse_wide_gap
 from timeveil.models.stream.method.chance import Ints

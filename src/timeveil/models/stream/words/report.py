@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress
+from timeveil.domain.release import Ledger
 from timeveil.domain.run import Run
+from timeveil.domain.wording import Progress
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
 from timeveil.models.stream.judges.measure import measure
 from timeveil.models.stream.parameters import StreamParameters

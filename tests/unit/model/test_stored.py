@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.domain import leftovers
-from timeveil.domain.leftovers import LOCK, hold, hold_beside, sweep
-from timeveil.domain.stored import PrivateFolder, private_file
+from timeveil.domain import stored
+from timeveil.domain.stored import LOCK, PrivateFolder, hold, hold_beside, private_file, sweep
 from timeveil.engines.duckdb import DuckDBEvents
 
 KILLED = """
@@ -83,7 +82,7 @@ def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
     folder = temporary / "timeveil-x"
     folder.mkdir()
     (folder / LOCK).touch(0o600)
-    locked = leftovers._lock
+    locked = stored._lock
 
     def exchange(handle):
         folder.rename(temporary / "moved")
@@ -91,7 +90,7 @@ def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
         (folder / "rows").touch()
         return locked(handle)
 
-    monkeypatch.setattr(leftovers, "_lock", exchange)
+    monkeypatch.setattr(stored, "_lock", exchange)
     sweep(temporary, "timeveil-x")
     assert (folder / "rows").exists()
 

@@ -1,0 +1,91 @@
+"""What a judge answers: a verdict, an estimate, or another result, each as plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+def as_dict(self: Any) -> dict[str, Any]:
+    """The result as plain data: dicts, lists, text and numbers.
+
+    Keys are the names of the fields, or those that `KEYS` of the class lists: fields and properties, each
+    as "name" or as "name as key".
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Count:
+    ...     people: int
+    ...     pairs: tuple[float, float]
+    >>> as_dict(Count(3, (0.5, 1.0)))
+    {'people': 3, 'pairs': [0.5, 1.0]}
+    """
+    keys = getattr(type(self), "KEYS", None) or [field.name for field in fields(self)]
+    pairs = ((name, key or name) for name, _, key in (entry.partition(" as ") for entry in keys))
+    return {key: _plain(getattr(self, name)) for name, key in pairs}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        # A class may name its keys itself.
+        return value.as_dict() if hasattr(value, "as_dict") else as_dict(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number computed from a release: the best guess, and bounds that the truth is always within.
+
+    On a stream the bounds are about the published records: moved and withheld ones are not counted.
+
+    >>> Estimate(3.5, low=2, high=6)
+    Estimate(value=3.5, low=2, high=6)
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken promise: a stable code, and a sentence with numbers and never a value."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Truthy if and only if every check passed.
+
+    `scope` is how much could be checked: `recipient`, what anyone can see in the published tables, or
+    `with ledger`, the definition itself. `ledger_only` marks violations that a recipient cannot see.
+
+    >>> bool(Verdict(scope="recipient", checks=("group sizes",), violations=()))
+    True
+    """
+
+    KEYS: ClassVar = ("holds", "scope", "checks", "violations")
+
+    scope: str
+    checks: tuple[str, ...]
+    violations: tuple[Violation, ...] = ()
+    ledger_only: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check passed."""
+        return not self.violations
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    as_dict = as_dict
