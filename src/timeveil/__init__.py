@@ -35,12 +35,10 @@ if _typing.TYPE_CHECKING:
         RolesError,
         TimeveilError,
     )
-    from timeveil.evidence.window import WindowCount
+    from timeveil.evidence.published import WindowCount
     from timeveil.explore import Exploration, Setting, explore
     from timeveil.folder import open_ledger, open_release, verify, write
-    from timeveil.judging.answer import answer
-    from timeveil.judging.attack import attack
-    from timeveil.judging.measure import measure
+    from timeveil.judging import answer, attack, measure
     from timeveil.models.events.judges.attack import Adversary, Breach
     from timeveil.models.events.judges.measure import Loss
     from timeveil.models.events.judges.profile import Profile, profile
@@ -149,12 +147,10 @@ _MODULES = {
     "domain.roles": "Roles",
     "errors": "BundleError EngineError InfeasibleError InputError InternalError ParameterError "
     "PrivateArtifactError RolesError TimeveilError",
-    "evidence.window": "WindowCount",
+    "evidence.published": "WindowCount",
     "explore": "Exploration Setting explore",
     "folder": "open_ledger open_release verify write",
-    "judging.answer": "answer",
-    "judging.attack": "attack",
-    "judging.measure": "measure",
+    "judging": "answer attack measure",
     "models.events.judges.attack": "Adversary Breach",
     "models.events.judges.measure": "Loss",
     "models.events.judges.profile": "Profile profile",

@@ -24,7 +24,7 @@ from tests.cli.conftest import Cli, Said, names
 
 from timeveil.datasets import load_curves, uniform
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 WIDE = "anonymize-series wide.csv --out out --respondent household --series h00..h05 --sensitive tariff"
 LONG = (
@@ -629,7 +629,7 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("group-size", "1 group is too small"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)
+    monkeypatch.setattr(sys.modules["timeveil.judging"], "verify", lambda *_: broken)
     said = cli(f"{WIDE} {PROMISE} --ledger ledger")
     assert said.code == 1
     assert "1 group is too small" in said.out

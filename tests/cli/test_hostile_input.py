@@ -14,7 +14,7 @@ from tests.fuzz.targets import RELEASES
 
 from timeveil.cli.frame import run
 from timeveil.errors import InputError
-from timeveil.recoding.hierarchy import Hierarchy
+from timeveil.recoding import Hierarchy
 
 RUN = f"generalize-time visits.csv --out out {ROLES} --k 2"
 

@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli, names
 
 from timeveil.domain.version import __version__
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 
 def test_version(cli: Cli) -> None:

@@ -12,7 +12,7 @@ from tests.service.inboxes import rows_of, text
 
 from timeveil.domain.guarantee import LDiversity
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 RUN = "publish-stream cases.csv --out out --time day --quasi age --sensitive ill --drop site --l 3 --window 5"
 

@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli, Said, names
 from tests.service.inboxes import HEAD, day, fill, text
 
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 ROLES = "--time day --quasi age --sensitive ill --drop site"
 RUN = f"publish-stream cases.csv --out out {ROLES} --seed 3"
@@ -184,7 +184,7 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("bucket-size", "1 bucket is too small"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging.verify"], "verify", lambda *_: broken)
+    monkeypatch.setattr(sys.modules["timeveil.judging"], "verify", lambda *_: broken)
     said = cli(f"{RUN} --l 2 --window 3 --ledger ledger")
     assert said.code == 1
     assert "1 bucket is too small" in said.out

@@ -12,7 +12,7 @@ from tests.cli.conftest import Cli, Said, names
 
 from timeveil.datasets import baskets, load_curves
 from timeveil.folder import open_ledger, open_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.patterns.words.facts import distortion
 
 BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"

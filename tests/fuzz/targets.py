@@ -28,7 +28,7 @@ from timeveil.errors import InternalError, TimeveilError
 from timeveil.folder import damage, open_ledger, open_release
 from timeveil.jobs.request import read_job
 from timeveil.jobs.toml import calendar_file
-from timeveil.recoding.hierarchy import hierarchy_from
+from timeveil.recoding import hierarchy_from
 from timeveil.service import Parameters, Service
 from timeveil.service.status import status
 

@@ -18,9 +18,9 @@ from tests.oracles import judges_stream as stream_oracle
 from tests.unit.folder.making import plain_release
 
 from timeveil.errors import BundleError
-from timeveil.evidence.manifest import faults
+from timeveil.evidence.checks import faults
 from timeveil.folder import damage, open_release, write
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.events.judges.manifest import MANIFEST
 
 SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,7 +15,7 @@ from tests.properties.test_odd_manifests import mutated
 
 import timeveil as tv
 from timeveil.domain.guarantee import NoInferenceChannel
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.completion import knowledge_of
 from timeveil.models.patterns.evidence.counting import baskets_of, mined, missed, supports

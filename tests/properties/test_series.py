@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError
 from timeveil.folder import open_ledger, open_release, write
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.publishing import partitioned

@@ -15,8 +15,7 @@ from tests.oracles import judges_series as oracle
 
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.attack import attack
-from timeveil.judging.verify import verify
+from timeveil.judging import attack, verify
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.method import anonymize_series
 

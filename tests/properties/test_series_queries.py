@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.effort import some
 from tests.oracles import series_queries as oracle
 
-from timeveil.judging.answer import answer
+from timeveil.judging import answer
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.scaling import scaling

@@ -15,11 +15,8 @@ from hypothesis import strategies as st
 from tests.oracles import judges_stream as oracle
 
 from timeveil.domain.release import Release
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
-from timeveil.judging.attack import attack
-from timeveil.judging.measure import measure
-from timeveil.judging.verify import verify
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer, attack, measure, verify
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.judges.query import share_of_bucket
 

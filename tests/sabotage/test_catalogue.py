@@ -10,7 +10,7 @@ import timeveil as tv
 from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
-from timeveil.judging.verify import violation_codes
+from timeveil.judging import violation_codes
 from timeveil.models import FOLDERS
 
 

@@ -151,7 +151,7 @@ def _refuse_picture(picture: str | None, model: str) -> None:
 def _on_times(
     release: Release, ledger: Ledger, visits: int | None, tolerance: str | None, width: int
 ) -> Attacked:
-    from timeveil.judging.attack import attack as search
+    from timeveil.judging import attack as search
     from timeveil.models.events.judges.attack import Adversary
     from timeveil.models.events.words.pictures import attack_picture
     from timeveil.models.events.words.results import attack_summary
@@ -166,7 +166,7 @@ def _on_times(
 def _on_stream(
     release: Release, ledger: Ledger, knows: str | None, width: int, *, beside_plain: bool
 ) -> Attacked:
-    from timeveil.judging.attack import attack as search
+    from timeveil.judging import attack as search
     from timeveil.models.stream.judges.attack import StreamAdversary
     from timeveil.models.stream.words.pictures import attack_picture, method_picture
     from timeveil.models.stream.words.results import attack_summary
@@ -208,7 +208,7 @@ def _by_the_paper(release: Release, ledger: Ledger) -> tuple[Release, Ledger]:
 
 
 def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, width: int) -> Attacked:
-    from timeveil.judging.attack import attack as search
+    from timeveil.judging import attack as search
     from timeveil.models.series.words.pictures import attack_picture
     from timeveil.models.series.words.results import attack_summary
 
@@ -217,7 +217,7 @@ def _on_series(release: Release, ledger: Ledger, adversary: SeriesAdversary, wid
 
 
 def _on_patterns(release: Release, ledger: Ledger, width: int, *, told: bool) -> Attacked:
-    from timeveil.judging.attack import attack as search
+    from timeveil.judging import attack as search
     from timeveil.models.patterns.judges.attack import PatternAdversary
     from timeveil.models.patterns.words.results import attack_summary
 

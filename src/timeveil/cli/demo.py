@@ -37,7 +37,7 @@ def demo(
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
     from timeveil.jobs.publish import publish
-    from timeveil.judging.attack import attack
+    from timeveil.judging import attack
     from timeveil.models.events.judges.attack import Adversary
     from timeveil.models.events.words.pictures import attack_picture
 

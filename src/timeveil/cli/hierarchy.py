@@ -41,7 +41,7 @@ def hierarchy(
     from timeveil.cli.files import write_new
     from timeveil.cli.output import Output
     from timeveil.folder.new_files import refuse_taken
-    from timeveil.recoding.hierarchy import hierarchy_from
+    from timeveil.recoding import hierarchy_from
 
     if (intervals is None) == (prefixes is None):
         raise ParameterError(

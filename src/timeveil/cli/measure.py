@@ -29,7 +29,7 @@ def measure(
     from timeveil.cli.files import private_ledger
     from timeveil.cli.output import Output
     from timeveil.folder import open_release
-    from timeveil.judging.measure import measure as compare
+    from timeveil.judging import measure as compare
     from timeveil.models import part
 
     output = Output(as_json=as_json, quiet=quiet)

@@ -39,7 +39,7 @@ class Asked:
 
 def answered(release: Release, asked: Asked) -> tuple[list[str], dict[str, Any]]:
     """The answer in words and as data."""
-    from timeveil.judging.answer import answer
+    from timeveil.judging import answer
     from timeveil.models.patterns.evidence import Evidence
     from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
     from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines

@@ -145,7 +145,7 @@ def _of_patterns(release: Release, sought: AskedOfPatterns, output: Output) -> i
 
 def _of_series(release: Release, asked: Asked, output: Output) -> int:
     from timeveil.cli.series_query import series_query
-    from timeveil.judging.answer import answer
+    from timeveil.judging import answer
 
     count = answer(release, series_query(asked, release.manifest["series"]["instants"]))
     suppressed = release.manifest["counts"]["suppressed"]
@@ -160,8 +160,8 @@ def _of_series(release: Release, asked: Asked, output: Output) -> int:
 
 
 def _of_rows(release: Release, between: tuple[str, str], where: list[str], output: Output) -> int:
-    from timeveil.evidence.window import WindowCount
-    from timeveil.judging.answer import answer
+    from timeveil.evidence.published import WindowCount
+    from timeveil.judging import answer
 
     conditions = _conditions(where, release, output)
     low, high = (_bound(text, release) for text in between)

@@ -10,7 +10,7 @@ from timeveil.domain.guarantee import KPAnonymity, LDiversity
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress
 from timeveil.explore.judgement import KNOWN, default_adversary, judge, promised
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.stream.judges.attack import StreamAdversary
 

@@ -17,7 +17,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.published import require_matching_ledger, require_release
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 COMPOSES = (
     "Publish only one of them. Each keeps its promise alone; anyone who has two releases of the same people "

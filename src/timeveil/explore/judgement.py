@@ -9,8 +9,7 @@ from typing import Any
 from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
-from timeveil.judging.attack import attack
-from timeveil.judging.measure import measure
+from timeveil.judging import attack, measure
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.patterns.judges.attack import PatternAdversary

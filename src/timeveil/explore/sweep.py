@@ -33,7 +33,7 @@ from timeveil.explore.judgement import (
     judge,
 )
 from timeveil.explore.values import is_many, settings_of
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.events.method import generalize_time
 from timeveil.models.patterns.method import sanitize_patterns
 from timeveil.models.series.method import anonymize_series

@@ -23,8 +23,7 @@ from timeveil.folder.manifest import (
 )
 from timeveil.folder.slots import SLOTS, folder_name, joined, slot_folders
 from timeveil.folder.tables import Table
-from timeveil.judging.gather import Evidence, gather
-from timeveil.judging.verify import is_well_formed, verify
+from timeveil.judging import Evidence, gather, is_well_formed, verify
 
 FILES = "every file exists, tables have their stated hash, and there is no other file"
 NOT_ITS_LEDGER = Violation(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from timeveil import judging
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.folder import writing
 from timeveil.folder.opening import judged
-from timeveil.judging import verify as judging
-from timeveil.judging.gather import Evidence
+from timeveil.judging import Evidence
 
 
 def verify(

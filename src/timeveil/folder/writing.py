@@ -39,7 +39,7 @@ from timeveil.folder.new_files import (
 )
 from timeveil.folder.opening import damage, digest, open_release
 from timeveil.folder.tables import Format, Sum, Table, write_table, written_schema
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.letter import letter
 from timeveil.reading.limits import own_files
 

@@ -39,8 +39,7 @@ def publish(
     run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
 ) -> Outcome:
     """Do what a run says; `note_written` is called with each path as soon as it is complete."""
-    from timeveil.judging.gather import gather
-    from timeveil.judging.verify import verify
+    from timeveil.judging import gather, verify
     from timeveil.report import explain
 
     run.parameters()

@@ -7,7 +7,7 @@ from typing import Any
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
-from timeveil.judging.gather import Evidence, gather
+from timeveil.judging import Evidence, gather
 from timeveil.models import FOLDERS, part
 from timeveil.page import templates
 from timeveil.page.explanation import Explanation, for_a_run

@@ -14,8 +14,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.folder import open_ledger
-from timeveil.judging.measure import QUERIES
-from timeveil.judging.verify import is_well_formed
+from timeveil.judging import QUERIES, is_well_formed
 from timeveil.models import part
 from timeveil.page import templates
 from timeveil.page.markdown import Markdown, Table, markdown

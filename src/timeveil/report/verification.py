@@ -10,8 +10,7 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.evidence.published import require_matching_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
-from timeveil.judging.gather import Evidence, gather
-from timeveil.judging.verify import verify
+from timeveil.judging import Evidence, gather, verify
 from timeveil.page.markdown import Table
 from timeveil.page.wording import capital, counted, name
 

@@ -12,7 +12,7 @@ from tests.oracles import judges as oracle
 
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.risk import Risk
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.events.judges import attack as judge
 from timeveil.models.events.judges.attack import Adversary
 

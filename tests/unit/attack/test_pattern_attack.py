@@ -12,7 +12,7 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.patterns.evidence.family import family_of
 from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
 from timeveil.models.patterns.judges.solving import bound_attack

@@ -10,7 +10,7 @@ from tests.oracles import channels as oracle
 from tests.oracles import patterns as slow
 from tests.properties.test_pattern_algebra import drawn, made
 
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.completion import knowledge_of
 from timeveil.models.patterns.evidence.family import Family, family_of

@@ -12,7 +12,7 @@ import pytest
 from tests.oracles import judges_series as oracle
 
 from timeveil.errors import ParameterError
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.judges.boxes import Boxes, ExactMatches, original_boxes, overlapping_pairs

@@ -12,7 +12,7 @@ from tests.oracles import judges_stream as oracle
 
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.evidence.risk import Posterior
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.stream.judges.attack import StreamAdversary, within
 

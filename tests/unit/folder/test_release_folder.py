@@ -26,7 +26,7 @@ from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import damage, open_release, tables, write, writing
 from timeveil.folder.manifest import as_json
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 FORMATS = ("parquet", "csv")
 

@@ -12,7 +12,7 @@ from tests.unit.series.making import neighbours, table_of
 from timeveil.errors import BundleError
 from timeveil.folder import damage, open_ledger, open_release, write
 from timeveil.folder.manifest import as_json
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series, publishing
 
 FORMATS = ("parquet", "csv")

@@ -12,7 +12,7 @@ from tests.unit.folder.making import names
 
 from timeveil.errors import BundleError, PrivateArtifactError
 from timeveil.folder import damage, open_ledger, open_release, write
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 FORMATS = ("parquet", "csv")
 ROWS = [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeveil as tv
-from timeveil.recoding.hierarchy import Hierarchy, hierarchy_from
+from timeveil.recoding import Hierarchy, hierarchy_from
 
 
 def published(hierarchy, number, values):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.judging.gather import gather
+from timeveil.judging import gather
 from timeveil.models.events import evidence as events
 from timeveil.models.stream import evidence as stream
 

@@ -11,9 +11,8 @@ import pytest
 from tests.oracles import judges as oracle
 
 from timeveil.errors import ParameterError
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
-from timeveil.judging.measure import measure
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer, measure
 from timeveil.models.events.evidence import Evidence, People
 from timeveil.models.events.judges.measure import count_and_estimate, draw_windows
 

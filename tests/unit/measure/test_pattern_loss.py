@@ -11,7 +11,7 @@ from tests.oracles import channels as oracle
 
 import timeveil as tv
 from timeveil.domain.release import Release
-from timeveil.judging.measure import measure
+from timeveil.judging import measure
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.completion import knowledge_of

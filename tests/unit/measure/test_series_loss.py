@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.oracles import series_queries as oracle
 
 from timeveil.errors import InputError
-from timeveil.judging.answer import answer
-from timeveil.judging.measure import measure
+from timeveil.judging import answer, measure
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss, summary_of, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount

@@ -16,9 +16,8 @@ from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
 from timeveil.errors import InputError
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
-from timeveil.judging.measure import measure
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer, measure
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.alternatives import (
     Snapshots,

@@ -11,7 +11,7 @@ import pytest
 from tests.oracles import channels as oracle
 
 import timeveil as tv
-from timeveil.judging.answer import answer
+from timeveil.judging import answer
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines

@@ -14,8 +14,8 @@ from tests.oracles import series_queries as oracle
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.estimate import (
     estimate_patterns,

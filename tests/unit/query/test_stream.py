@@ -11,8 +11,8 @@ from tests.oracles import judges_stream as oracle
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.release import Deferred
 from timeveil.errors import ParameterError, RolesError
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer
 
 ROWS = [
     {"person": f"{step}{n}", "step": step, "zip": "1" if n < 2 else "2", "sex": "f", "ward": n, "ill": ill}

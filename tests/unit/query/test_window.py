@@ -12,8 +12,8 @@ from tests.oracles import judges as oracle
 import timeveil as tv
 from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError, RolesError
-from timeveil.evidence.window import WindowCount
-from timeveil.judging.answer import answer
+from timeveil.evidence.published import WindowCount
+from timeveil.judging import answer
 from timeveil.models.events.judges.query import window_of
 
 

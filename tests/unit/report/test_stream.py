@@ -11,7 +11,7 @@ from timeveil.datasets import daily_cases
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
-from timeveil.judging.attack import attack
+from timeveil.judging import attack
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.parameters import StreamParameters

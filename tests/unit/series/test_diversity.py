@@ -11,7 +11,7 @@ import pytest
 
 from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.diversity import check_numbers, diversified
 

@@ -12,7 +12,7 @@ from tests.unit.series.making import neighbours, table_of
 
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series, publishing
 from timeveil.symbols.sax import from_letters, positions, symbols_at, z_normalised
 

@@ -10,9 +10,8 @@ import pytest
 from tests.unit.folder.making import plain_release
 
 from timeveil.errors import BundleError
-from timeveil.evidence.manifest import faults
-from timeveil.evidence.row_order import compared_rows
-from timeveil.judging.verify import is_well_formed
+from timeveil.evidence.checks import compared_rows, faults
+from timeveil.judging import is_well_formed
 from timeveil.models.patterns.judges.manifest import MANIFEST as PATTERN_MANIFEST
 from timeveil.models.series.evidence import patterns_of
 from timeveil.models.series.judges.definition import is_nearest_below, too_long

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timeveil.judging.verify import violation_codes
+from timeveil.judging import violation_codes
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to"
 

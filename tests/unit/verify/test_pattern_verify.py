@@ -15,7 +15,7 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.verify import is_well_formed, verify
+from timeveil.judging import is_well_formed, verify
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 B = [frozenset(row) for row in ("ab", "abc", "ac", "bc")]

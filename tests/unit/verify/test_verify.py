@@ -16,11 +16,8 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.ordering import canonical
 from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
-from timeveil.evidence.findings import Findings
-from timeveil.evidence.row_order import check_row_order
-from timeveil.judging.attack import attack
-from timeveil.judging.measure import measure
-from timeveil.judging.verify import verify
+from timeveil.evidence.checks import Findings, check_row_order
+from timeveil.judging import attack, measure, verify
 
 CANARY = "canary"
 

@@ -16,7 +16,7 @@ from timeveil.domain.guarantee import KAnonymity, KPAnonymity
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
-from timeveil.judging.verify import is_well_formed, verify
+from timeveil.judging import is_well_formed, verify
 from timeveil.models.series.method import anonymize_series
 
 YEARS = ["2005", "2006", "2007", "2008", "2009", "2010"]

@@ -14,7 +14,7 @@ import timeveil as tv
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
-from timeveil.judging.verify import verify
+from timeveil.judging import verify
 
 CANARY = "canary"
 

@@ -14,9 +14,7 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import plain_type
-from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import (
+from timeveil.evidence.checks import (
     COUNT,
     FLAG,
     NAMES_OR_NULL,
@@ -26,6 +24,7 @@ from timeveil.evidence.manifest import (
     TEXT_OR_NULL,
     TOOL_NAME,
     Each,
+    Findings,
     Named,
     Record,
     has_catalogue_title,
@@ -33,6 +32,7 @@ from timeveil.evidence.manifest import (
     one_of,
     stated_type,
 )
+from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import promised, schema_of
 
 ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")

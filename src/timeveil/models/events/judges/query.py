@@ -14,9 +14,18 @@ import numpy as np
 
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
-from timeveil.evidence.published import check_conditions, classes_of, mask_of
+from timeveil.evidence.published import (
+    Instant,
+    Moment,
+    WindowCount,
+    check_conditions,
+    check_forward,
+    check_pair,
+    classes_of,
+    instant_of,
+    mask_of,
+)
 from timeveil.evidence.risk import Floats
-from timeveil.evidence.window import Instant, Moment, WindowCount, check_forward, check_pair, instant_of
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
 
 QUERIES = (WindowCount,)

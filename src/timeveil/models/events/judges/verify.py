@@ -22,10 +22,8 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
+from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape
 from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
-from timeveil.evidence.findings import SHARED, Findings
-from timeveil.evidence.manifest import check_shape
-from timeveil.evidence.row_order import check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of
 from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
 

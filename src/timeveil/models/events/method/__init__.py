@@ -16,6 +16,6 @@
 """  # noqa: E501
 
 from timeveil.models.events.method.generalize import generalize_time
-from timeveil.recoding.hierarchy import Hierarchy
+from timeveil.recoding import Hierarchy
 
 __all__ = ["Hierarchy", "generalize_time"]

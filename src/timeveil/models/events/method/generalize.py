@@ -36,7 +36,7 @@ from timeveil.models.events.method.plan import make_plan
 from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
-from timeveil.recoding.hierarchy import Hierarchy, hierarchy_from
+from timeveil.recoding import Hierarchy, hierarchy_from
 
 LARGEST_SHARE_TO_WITHHOLD = 0.25
 """Above this share of the rows, withholding is not offered as a way out."""

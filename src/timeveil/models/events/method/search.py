@@ -29,7 +29,7 @@ from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Timeline
 from timeveil.engines import Events, Levels, Tally
 from timeveil.models.events.method.plan import Plan
-from timeveil.recoding.hierarchy import Hierarchy
+from timeveil.recoding import Hierarchy
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from timeveil.domain.release import Ledger
 from timeveil.errors import InputError
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers
-from timeveil.evidence.findings import Findings
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.counting import Baskets, missed, supports
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import plain_type
-from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import (
+from timeveil.evidence.checks import (
     COUNT,
     FLAG,
     TABLE,
     TEXT,
     TOOL_NAME,
     Each,
+    Findings,
     Kind,
     Record,
     Shape,
     faults,
     one_of,
 )
+from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.patterns.evidence.table import ADDING, LETTERS, PATTERN, SUPPORT
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from timeveil.domain.judgement import Verdict
-from timeveil.evidence.findings import Findings
+from timeveil.evidence.checks import Findings
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, boxes_of, channels_of
 from timeveil.models.patterns.evidence.completion import knowledge_of

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold_both
-from timeveil.evidence.findings import Findings
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import MOST_LEVELS, Evidence, Mask, Symbols
 from timeveil.models.series.original import ABSENT, Floats, has_instants

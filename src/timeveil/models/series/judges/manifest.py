@@ -8,9 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import plain_type
-from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import (
+from timeveil.evidence.checks import (
     COUNT,
     FLAG,
     NAMES_OR_NULL,
@@ -18,11 +16,13 @@ from timeveil.evidence.manifest import (
     TEXT,
     TOOL_NAME,
     Each,
+    Findings,
     Kind,
     Record,
     one_of,
     stated_type,
 )
+from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
 from timeveil.models.series.evidence import GROUP, LEVEL, MOST_LEVELS, PATTERN
 

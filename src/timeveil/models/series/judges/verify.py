@@ -16,11 +16,9 @@ import pyarrow as pa
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError
+from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape, compared_rows
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
-from timeveil.evidence.findings import SHARED, Findings
-from timeveil.evidence.manifest import check_shape
 from timeveil.evidence.published import columns_of
-from timeveil.evidence.row_order import check_row_order, compared_rows
 from timeveil.models.series.evidence import GROUP, Evidence, Mask, Published, Symbols
 from timeveil.models.series.judges import definition, manifest
 from timeveil.models.series.original import Floats

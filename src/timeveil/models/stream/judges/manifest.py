@@ -11,9 +11,7 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import plain_type
-from timeveil.evidence.findings import Findings
-from timeveil.evidence.manifest import (
+from timeveil.evidence.checks import (
     COUNT,
     FLAG,
     TABLE,
@@ -21,6 +19,7 @@ from timeveil.evidence.manifest import (
     TEXT_OR_NULL,
     TOOL_NAME,
     Each,
+    Findings,
     Kind,
     Record,
     has_catalogue_title,
@@ -28,7 +27,8 @@ from timeveil.evidence.manifest import (
     one_of,
     stated_type,
 )
-from timeveil.evidence.manifest import check_shape as check_closed
+from timeveil.evidence.checks import check_shape as check_closed
+from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.stream.evidence import Evidence
 

@@ -20,8 +20,18 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.codes import Integers, plain_type
-from timeveil.evidence.published import check_conditions, classes_of, mask_of, matches
-from timeveil.evidence.window import Moment, WindowCount, check_forward, check_pair, instant_of, unreadable
+from timeveil.evidence.published import (
+    Moment,
+    WindowCount,
+    check_conditions,
+    check_forward,
+    check_pair,
+    classes_of,
+    instant_of,
+    mask_of,
+    matches,
+    unreadable,
+)
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 

@@ -18,8 +18,8 @@ import json
 import numpy as np
 
 from timeveil.errors import InputError
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, fold_both
-from timeveil.evidence.findings import Findings
 from timeveil.models.stream.evidence import (
     BUCKET,
     NO_PACKET,

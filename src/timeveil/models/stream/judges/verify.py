@@ -13,10 +13,9 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import TimeveilError
+from timeveil.evidence.checks import SHARED, Findings, check_row_order
 from timeveil.evidence.codes import Coded, Integers, column_of, distinct_pairs, encode, encode_values
-from timeveil.evidence.findings import SHARED, Findings
 from timeveil.evidence.published import classes_of
-from timeveil.evidence.row_order import check_row_order
 from timeveil.models.stream.evidence import BUCKET, COUNT, SLOT, Buckets, Evidence
 from timeveil.models.stream.judges.manifest import check_shape, check_statements, check_tables
 from timeveil.models.stream.judges.records import check_records

@@ -1,0 +1,201 @@
+"""Verify, measure, attack and answer: each looks up the judge of the release's model.
+
+Judges know a release from what was published and its ledger, and share no code with the methods. A model's
+judges are loaded when they are first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload, runtime_checkable
+
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.wording import Progress, silent
+from timeveil.errors import ParameterError
+from timeveil.evidence.checks import faults
+from timeveil.evidence.published import require_ledger, require_matching_ledger, require_release
+from timeveil.models import FOLDERS, part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from timeveil.domain.judgement import Estimate, Verdict
+    from timeveil.evidence.published import WindowCount
+    from timeveil.models.events.judges.attack import Adversary, Breach
+    from timeveil.models.events.judges.measure import Loss
+    from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
+    from timeveil.models.patterns.judges.measure import PatternLoss
+    from timeveil.models.patterns.judges.query import PatternQuery, TopPatterns
+    from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
+    from timeveil.models.series.judges.measure import SeriesLoss
+    from timeveil.models.series.judges.query import SeriesQuery
+    from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+    from timeveil.models.stream.judges.measure import StreamLoss
+
+    AnyAdversary: TypeAlias = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
+    AnyBreach: TypeAlias = Breach | StreamBreach | SeriesBreach | PatternBreach
+
+WINDOWS = 1_000
+QUERIES = 10_000
+_ADVERSARIES = {
+    "time": "Adversary",
+    "stream": "StreamAdversary",
+    "series": "SeriesAdversary",
+    "patterns": "PatternAdversary",
+}
+
+
+@runtime_checkable
+class Evidence(Protocol):
+    """A release and its ledger, as the judges of its model read them: what they share is computed once."""
+
+    @property
+    def release(self) -> Release: ...
+    @property
+    def ledger(self) -> Ledger | None: ...
+
+
+Case: TypeAlias = Release | Evidence
+
+
+def gather(release: Case, ledger: Ledger | None = None) -> Evidence:
+    """The evidence of a release; pass it to several judges to read and link the release only once.
+
+    Evidence that was gathered before is returned as it is.
+    """
+    if isinstance(release, Evidence):
+        return release
+    require_release(release)
+    if ledger is not None:
+        require_ledger(ledger)
+    return cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
+
+
+def verify(release: Case, ledger: Ledger | None = None) -> Verdict:
+    """Check the promise of a release; the verdict is truthy if and only if every check passed.
+
+    Without a ledger, only what any recipient can see is checked (`scope` is `recipient`). With the ledger,
+    the definition itself is checked against the original rows (`scope` is `with ledger`).
+    """
+    evidence = gather(release, ledger)
+    verdict: Verdict = part(evidence.release.guarantee.model, "judges.verify").check(evidence)
+    return verdict
+
+
+def is_well_formed(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest has every section of its model, and nothing else."""
+    model = str(manifest.get("model"))
+    return model in FOLDERS and not any(faults(manifest, part(model, "judges.manifest").MANIFEST))
+
+
+def violation_codes(model: str) -> tuple[str, ...]:
+    """Every code that a violation of a model's promise can have."""
+    sentences = part(model, "judges.verify").SENTENCES
+    return tuple(sorted({name.partition(":")[0] for name in sentences}))
+
+
+def measure(
+    release: Case,
+    ledger: Ledger | None = None,
+    *,
+    windows: int = WINDOWS,
+    queries: int = QUERIES,
+    seed: int = 0,
+    against: Release | None = None,
+    progress: Progress = silent,
+) -> Loss | StreamLoss | SeriesLoss | PatternLoss:
+    """Compare a release with the original rows that its ledger holds.
+
+    A release of timestamped rows answers `windows` random window counts, drawn with `seed`; a stream that
+    many for each length of window. A release of series answers `queries` random questions of each kind. A
+    release of patterns is compared with leaving out people or patterns and, if `against` is given, with what
+    can be read off a release of the same series. The result is a `Loss` for timestamped rows, a `StreamLoss`
+    for a stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
+    """
+    evidence, model = _gather_private(release, ledger)
+    judge = part(model, "judges.measure").measure
+    declared = signature(judge).parameters
+    if against is not None and "against" not in declared:
+        raise ParameterError("`against` applies to releases of patterns only", hint="leave {against} out")
+    options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
+    loss: Loss | StreamLoss | SeriesLoss | PatternLoss = judge(
+        evidence, **{name: option for name, option in options.items() if name in declared}
+    )
+    return loss
+
+
+@overload
+def attack(release: Case, ledger: Ledger | None, adversary: Adversary) -> Breach: ...
+@overload
+def attack(release: Case, ledger: Ledger | None, adversary: StreamAdversary) -> StreamBreach: ...
+@overload
+def attack(release: Case, ledger: Ledger | None, adversary: SeriesAdversary) -> SeriesBreach: ...
+@overload
+def attack(release: Case, ledger: Ledger | None, adversary: PatternAdversary) -> PatternBreach: ...
+@overload
+def attack(
+    release: Case, ledger: Ledger | None = None, adversary: AnyAdversary | None = None
+) -> AnyBreach: ...
+def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary | None = None) -> AnyBreach:
+    """Try what an adversary can find out about everyone; the ledger shows who is who.
+
+    On timestamped rows an `Adversary` looks for people, which gives a `Breach`. On a stream a
+    `StreamAdversary` guesses sensitive values, which gives a `StreamBreach`. On series a `SeriesAdversary`
+    looks for people's rows, which gives a `SeriesBreach`; the default one knows all values and the pattern.
+    On patterns a `PatternAdversary` computes small groups from the counts, which gives a `PatternBreach`.
+    """
+    evidence, model = _gather_private(release, ledger)
+    judge, expected = part(model, "judges.attack"), _ADVERSARIES[model]
+    if adversary is not None and not isinstance(adversary, getattr(judge, expected)):
+        raise ParameterError(
+            f"`{type(adversary).__name__}` cannot attack this release", hint=f"give a `{expected}`"
+        )
+    breach: AnyBreach = judge.attack(evidence, adversary)
+    return breach
+
+
+@overload
+def answer(release: Case, query: WindowCount | SeriesQuery | PatternQuery) -> Estimate: ...
+@overload
+def answer(release: Case, query: TopPatterns) -> pa.Table: ...
+def answer(
+    release: Case, query: WindowCount | SeriesQuery | PatternQuery | TopPatterns
+) -> Estimate | pa.Table:
+    """Estimate the answer to `query` from what was published, as anyone who receives the release can.
+
+    `value` is the best guess about the published rows. On timestamped rows, `low` and `high` bound the truth
+    about the original table: `high` includes every withheld row. On a stream they bound the truth about the
+    published slots; how many records were withheld or moved is not published. On series they bound the truth
+    about the original; nothing is certain about shapes where a published pattern need not be the series'
+    own. On patterns they bound the truth about the original, without virtual people; `TopPatterns` gives a
+    table of patterns.
+    """
+    evidence = gather(release)
+    judge = part(_model_of(evidence), "judges.query")
+    if not isinstance(query, judge.QUERIES):
+        names = [f"`{kind.__name__}`" for kind in judge.QUERIES]
+        raise ParameterError(
+            f"this release cannot answer a `{type(query).__name__}`",
+            hint=f"ask for a {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}",
+        )
+    estimate: Estimate | pa.Table = judge.answer(evidence, query)
+    return estimate
+
+
+def _gather_private(release: Case, ledger: Ledger | None) -> tuple[Evidence, str]:
+    """Evidence for a judge who needs the ledger, which must be of the release's model, and the model."""
+    evidence = gather(release, ledger)
+    require_matching_ledger(evidence.release, evidence.ledger)
+    return evidence, _model_of(evidence)
+
+
+def _model_of(evidence: Evidence) -> str:
+    """The model of a release; one whose manifest names another model is refused."""
+    model = evidence.release.guarantee.model
+    if evidence.release.manifest.get("model") != model:
+        raise ParameterError(
+            "the manifest does not describe a release with this guarantee",
+            hint="run verify to see what is wrong with it",
+        )
+    return model

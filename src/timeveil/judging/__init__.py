@@ -1,1 +1,0 @@
-"""Verify, measure, attack and answer: each looks up the judge of the release's model."""
