@@ -30,7 +30,6 @@ from timeveil.calendar.civil import (
     LAST,
     Ints,
     as_ints,
-    floor_days,
     month_of_days,
     year_start,
 )
@@ -123,7 +122,7 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
     >>> derive("weekday", np.array([0])).to_pylist()
     ['Thursday']
     """
-    days = floor_days(civil_seconds)
+    days = civil_seconds // DAY
     match name:
         case "weekday":
             codes = weekday_of_days(days)

@@ -1,14 +1,15 @@
-"""The proleptic Gregorian calendar on whole arrays: arithmetic, labels, and dates as users write them.
+"""Civil time in whole numbers, and dates and times as users write them.
 
-Civil time is an integer: seconds since 1970-01-01 00:00 on the wall clock, without leap seconds and
-without a zone. Every function floors, so times before 1970 need no special care.
+Civil time is an integer: seconds since 1970-01-01 00:00 on the wall clock, without leap seconds and without a
+zone. All arithmetic floors, so times before 1970 need no special care.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from math import gcd
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -29,13 +30,9 @@ FIRST = -62_135_596_800
 """0001-01-01 00:00:00."""
 LAST = 253_402_300_799
 """9999-12-31 23:59:59."""
+LONGEST = LAST - FIRST
 BEFORE, AFTER = -(2**61), 2**61
 """Start and end of a granule without bounds."""
-
-_UNITS: dict[str, tuple[tuple[str, int], ...]] = {
-    "seconds": (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1)),
-    "months": (("year", 12), ("month", 1)),
-}
 _MONTHS_TO_1970 = 1970 * 12
 _CLOCK_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - civil time has no zone
@@ -44,15 +41,6 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - civil time has no zone
 def as_ints(values: Any) -> Ints:
     """An array of 64-bit whole numbers."""
     return np.asarray(values, dtype=np.int64)
-
-
-def floor_days(seconds: Ints) -> Ints:
-    """Days since 1970-01-01.
-
-    >>> floor_days(as_ints([-1, 0, 86_400]))
-    array([-1,  0,  1])
-    """
-    return np.floor_divide(seconds, DAY)
 
 
 def month_of_days(days: Ints) -> Ints:
@@ -67,11 +55,7 @@ def month_of_days(days: Ints) -> Ints:
 
 
 def days_of_month(months: Ints) -> Ints:
-    """The first day of each month, the reverse of `month_of_days`.
-
-    >>> days_of_month(as_ints([1970 * 12 + 1]))
-    array([31])
-    """
+    """The first day of each month, the reverse of `month_of_days`."""
     first: Ints = (months - _MONTHS_TO_1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return first
 
@@ -81,116 +65,57 @@ def year_start(years: Ints) -> Ints:
     return days_of_month(years * 12)
 
 
-def iso_year_start(years: Ints) -> Ints:
-    """The Monday on which each ISO year begins: that of the week with 4 January."""
-    fourth = year_start(years) + 3
-    return fourth - weekday(fourth)
-
-
 def weekday(days: Ints) -> Ints:
-    """0 for Monday to 6 for Sunday.
-
-    >>> weekday(as_ints([0]))  # 1970-01-01 was a Thursday
-    array([3])
-    """
+    """0 for Monday to 6 for Sunday; 1970-01-01 was a Thursday."""
     return np.mod(days + 3, 7)
 
 
-def dates(days: Ints) -> list[str]:
-    """Days as text.
-
-    >>> dates(as_ints([0, -719162]))
-    ['1970-01-01', '0001-01-01']
-    """
-    texts: list[str] = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
-    return texts
-
-
-def moments(seconds: Ints, unit: Literal["s", "m"] = "s") -> list[str]:
-    """Civil times as text, to the second or to the minute.
-
-    >>> moments(as_ints([61]), "m")
-    ['1970-01-01 00:01']
-    """
-    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
-    return [moment.replace("T", " ") for moment in texts.tolist()]
+def sorted_parts(parts: Any, read: Callable[..., Any], *, of: str) -> list[tuple[Any, str]]:
+    """Where each part starts, and its label, in the order of their starts."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise bad_calendar(f"`{of}` has no parts", "give each part a label and where it starts")
+    check_labels(parts, of=of)
+    cuts = sorted((read(start, of=label), label) for label, start in parts.items())
+    if any(a[0] == b[0] for a, b in pairwise(cuts)):
+        raise bad_calendar(f"two parts of `{of}` start together", "let each part start at a different time")
+    return cuts
 
 
-def clock_text(second_of_day: int) -> str:
-    """A time of day as text.
-
-    >>> clock_text(3_600), clock_text(3_661)
-    ('01:00', '01:01:01')
-    """
-    minutes, seconds = divmod(second_of_day, MINUTE)
-    text = f"{minutes // 60:02}:{minutes % 60:02}"
-    return f"{text}:{seconds:02}" if seconds else text
+def check_labels(labels: Iterable[Any], *, of: str) -> None:
+    """Refuse a label that is empty or not text."""
+    if not all(isinstance(label, str) and label.strip() for label in labels):
+        raise bad_calendar(f"`{of}` has a label that is empty or not text", "give every granule a name")
 
 
-def day_labels(first: Ints, length: int) -> list[str]:
-    """Labels of granules of whole days: dates, ISO weeks, weeks from Sunday, or first to last date."""
-    if length == 1:
-        return dates(first)
-    if length == 7 and not np.any(weekday(first)):
-        # The Thursday of an ISO week decides its year.
-        years = month_of_days(first + 3) // 12
-        weeks = (first - iso_year_start(years)) // 7 + 1
-        return [f"{year:04}-W{week:02}" for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
-    if length == 7 and np.all(weekday(first) == 6):
-        # Week 1 contains 1 January, so the Saturday decides the year.
-        years = month_of_days(first + 6) // 12
-        weeks = (first + 6 - year_start(years)) // 7 + 1
-        return [f"{year:04}-week {week}" for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
-    return [f"{a} to {b}" for a, b in zip(dates(first), dates(first + length - 1), strict=True)]
+def listed(values: Any, *, of: str) -> list[Any]:
+    """The items of a list; none if it is left out."""
+    if values is None:
+        return []
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise bad_calendar(f"`{of}` has a single value where a list belongs", "write a list, [ ... ]")
+    return list(values)
 
 
-def month_label(first: int, length: int) -> str:
-    """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
-    year, month = divmod(first, 12)
-    last_year, last_month = divmod(first + length - 1, 12)
-    match length:
-        case 1:
-            label = f"{year:04}-{month + 1:02}"
-        case 3 if not month % 3:
-            label = f"{year:04}-Q{month // 3 + 1}"
-        case 6 if not month % 6:
-            label = f"{year:04}-H{month // 6 + 1}"
-        case 12 if not month:
-            label = f"{year:04}"
-        case 120 if not month and not year % 10:
-            label = f"{year:04}s"
-        case _ if not month and not length % 12:
-            label = f"{year:04} to {last_year:04}"
-        case _:
-            label = f"{year:04}-{month + 1:02} to {last_year:04}-{last_month + 1:02}"
-    return label
+def whole_number(value: Any, *, of: str, subject: str = "something that") -> int:
+    """A whole number, not a truth value."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise bad_calendar(
+            f"`{of}` has {subject} is not a whole number", "write a whole number, without quotes around it"
+        )
+    if abs(value) > LONGEST:
+        raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
+    return value
 
 
-def time_labels(start: Ints, width: int) -> list[str]:
-    """From one time to another, the date written once if both are on one day."""
-    unit: Literal["s", "m"] = "s" if np.any(start % MINUTE) or width % MINUTE else "m"
-    end = start + width
-    same_day = (start // DAY == (end - 1) // DAY).tolist()
-    labels = []
-    for first, last, same, second in zip(
-        moments(start, unit), moments(end, unit), same_day, (end % DAY).tolist(), strict=True
-    ):
-        time_of_day = last.partition(" ")[2] if second else "24:00"
-        labels.append(f"{first} to {time_of_day if same else last}")
-    return labels
-
-
-def largest_unit(clock: str, length: int) -> tuple[str, int]:
-    """The largest unit of which a length is a whole number, with its size."""
-    return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
-
-
-def count_labels(start: Ints, width: int, clock: str) -> list[str]:
-    """Labels on a relative axis: counts of the largest unit that fits."""
-    unit, size = largest_unit(clock, gcd(width, *start[:1].tolist()))
-    if width == size:
-        return [f"{unit} {first}" for first in (start // size).tolist()]
-    return [f"{unit}s {first} to {first + width // size}" for first in (start // size).tolist()]
+def month_day(value: Any, *, of: str) -> tuple[int, int]:
+    """The month and day that a user wrote as `09-01`."""
+    error = bad_calendar(
+        f"`{of}` does not start on a day that every year has", "write month and day as MM-DD, such as 09-01"
+    )
+    with raising(error, on=ValueError):
+        # 2001 has no 29 February.
+        date = dt.datetime.strptime(f"2001-{value}", "%Y-%m-%d")  # noqa: DTZ007 - civil time has no zone
+    return date.month, date.day
 
 
 def clock_second(value: Any, *, of: str) -> int:

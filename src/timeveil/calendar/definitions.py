@@ -1,7 +1,8 @@
 """Granularities that users define, in Python or in the `[granularity.<name>]` tables of a job file.
 
 A definition may take a name of the catalogue whose bounds are a matter of choice (`day-part`, `shift`,
-`academic-term`, `business-day`, `business-month`); it then replaces it.
+`academic-term`, `business-day`, `business-month`); it then replaces it. What a manifest describes is read and
+checked by the same functions (`rule_from`).
 """
 
 from __future__ import annotations
@@ -9,23 +10,45 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
-from timeveil.calendar.civil import GAP, bad_calendar, civil_second
-from timeveil.calendar.edges import Rule
-from timeveil.calendar.granularity import (
-    Granularity,
-    boundaries_rule,
-    day_parts_rule,
-    groups_rule,
-    terms_rule,
+from timeveil.calendar.civil import (
+    DAY,
+    GAP,
+    LONGEST,
+    as_ints,
+    bad_calendar,
+    check_labels,
+    civil_second,
+    clock_second,
+    listed,
+    month_day,
+    sorted_parts,
     whole_number,
-    working_days_rule,
-    working_periods_rule,
 )
+from timeveil.calendar.granularity import Granularity, Rule
+from timeveil.calendar.rules import (
+    MONDAY_TO_FRIDAY,
+    WEEKDAYS,
+    Boundaries,
+    DayParts,
+    Everything,
+    Groups,
+    IsoYears,
+    Months,
+    Steps,
+    Terms,
+    WorkingDays,
+    WorkingPeriods,
+)
+from timeveil.errors import raising
 
 Date = str | dt.date | dt.datetime
+
+_UNTITLED = "a definition"
+"""What a rule read from a manifest is called in messages."""
 
 
 def boundaries(
@@ -46,8 +69,25 @@ def boundaries(
     """
     if unit is not None and unit not in UNITS:
         raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(UNITS)}")
-    rule = boundaries_rule(at, labels, *(("civil", 1) if unit is None else UNITS[unit]), of=name)
-    return _named(name, title or f"{len(rule.at) - 1} granules between listed boundaries", rule)
+    clock, size = UNITS.get(unit or "", ("civil", 1))
+    if clock == "civil":
+        edges = tuple(civil_second(boundary, of=name) for boundary in listed(at, of=name))
+    else:
+        edges = tuple(whole_number(boundary, of=name) * size for boundary in listed(at, of=name))
+    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+        raise bad_calendar(
+            f"`{name}` needs at least two boundaries, each later than the one before",
+            "list the boundaries in order, without repeating one",
+        )
+    names, granules = tuple(listed(labels, of=name)), len(edges) - 1
+    if names and (len(names) != granules or len(set(names)) != len(names)):
+        raise bad_calendar(
+            f"`{name}` has {len(names)} labels for {granules} granules, or one of them twice",
+            "give one label for each pair of neighbouring boundaries, all different",
+        )
+    check_labels(names, of=name)
+    rule = Boundaries(edges, names, clock)
+    return _named(name, title or f"{granules} granules between listed boundaries", rule)
 
 
 def groups_of(
@@ -66,7 +106,23 @@ def groups_of(
     ['2005-12-05 to 2005-12-18', '2005-12-19 to 2006-01-01']
     """
     of = _look_up(granularity, {}, of=name)
-    rule = groups_rule(of.rule, n, _anchor(anchor, of, name=name), of=name)
+    count = whole_number(n, of=name, subject="`n`, which")
+    first = _anchor(anchor, of, name=name)
+    if isinstance(of.rule, Everything):
+        raise bad_calendar(f"`{name}` groups `all`, which is one granule", "group a finer granularity")
+    if count < 1 or count * of.rule.shortest > LONGEST:
+        raise bad_calendar(
+            f"`{name}` groups {count} granules at a time", "group at least 1, and not more than all of time"
+        )
+    rule: Rule
+    match of.rule:
+        # Steps and months have shorter labels and faster arithmetic than groups of them.
+        case Steps(width, phase, clock):
+            rule = Steps(width * count, phase + width * (first % count), clock)
+        case Months(length, phase):
+            rule = Months(length * count, phase + length * (first % count))
+        case _:
+            rule = _distinct(Groups(of.rule, count, first % count), of=name)
     return _named(name, title or f"{n} at a time of: {of.title}", rule)
 
 
@@ -77,7 +133,7 @@ def day_parts(name: str, parts: Mapping[str, str | dt.time], *, title: str | Non
     >>> half.label(half.index([0, 50_000]))
     ['1970-01-01 first', '1970-01-01 second']
     """
-    rule = day_parts_rule(parts, of=name)
+    rule = DayParts(tuple((label, second) for second, label in sorted_parts(parts, clock_second, of=name)))
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["parts"].items()), rule)
 
 
@@ -93,7 +149,13 @@ def terms(
     >>> term.has_gaps
     True
     """
-    rule = terms_rule(starts, gaps, of=name)
+    cuts = tuple((label, *start) for start, label in sorted_parts(starts, month_day, of=name))
+    gap_labels = tuple(listed(gaps, of=name))
+    if not set(gap_labels) < set(starts):
+        raise bad_calendar(
+            f"the gaps of `{name}` do not fit its terms", "name some, not all, of the terms as gaps"
+        )
+    rule = Terms(cuts, gap_labels)
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["starts"].items()), rule)
 
 
@@ -109,7 +171,7 @@ def business_days(
     >>> business_days(holidays=["2006-12-25"]).index([1_167_004_800]) == GAP  # 2006-12-25
     array([ True])
     """
-    rule = working_days_rule(days, holidays, of=name)
+    rule = _working_days(days, holidays, of=name)
     return _named(name, title or f"business day, {len(rule.holidays)} holidays left out", rule)
 
 
@@ -127,8 +189,20 @@ def business_periods(
     ['1970-W01 (working days)']
     """
     period = _look_up(of, {}, of=name)
-    rule = working_periods_rule(period.rule, working_days_rule(days, holidays, of=name), of=name)
+    rule = _working_periods(period.rule, _working_days(days, holidays, of=name), of=name)
     return _named(name, title or f"the business days of: {period.title}", rule)
+
+
+_KINDS: dict[str, tuple[Callable[..., Granularity], set[str], set[str]]] = {
+    "boundaries": (boundaries, {"at"}, {"labels", "unit"}),
+    "groups": (groups_of, {"of", "n"}, {"anchor"}),
+    "day-parts": (day_parts, {"parts"}, set()),
+    "shifts": (shifts, {"parts"}, set()),
+    "terms": (terms, {"starts"}, {"gaps"}),
+    "business-days": (business_days, set(), {"days", "holidays"}),
+    "business-periods": (business_periods, {"of"}, {"days", "holidays"}),
+}
+"""The function of each kind of definition, and the keys it must and may have besides `kind` and `title`."""
 
 
 def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
@@ -148,23 +222,17 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
                 "let one of them build on a granularity of the catalogue",
             )
         for name in ready:
-            defined[name] = _define(name, pending.pop(name), defined)
+            table = pending.pop(name)
+            define, _, _ = _KINDS[table.pop("kind")]
+            if "of" in table:
+                key = "granularity" if define is groups_of else "of"
+                table[key] = _look_up(table.pop("of"), defined, of=name)
+            defined[name] = define(name, **table)
     return [defined[name] for name in tables]
 
 
-_KINDS: dict[str, tuple[Callable[..., Granularity], set[str], set[str]]] = {
-    "boundaries": (boundaries, {"at"}, {"labels", "unit"}),
-    "groups": (groups_of, {"of", "n"}, {"anchor"}),
-    "day-parts": (day_parts, {"parts"}, set()),
-    "shifts": (shifts, {"parts"}, set()),
-    "terms": (terms, {"starts"}, {"gaps"}),
-    "business-days": (business_days, set(), {"days", "holidays"}),
-    "business-periods": (business_periods, {"of"}, {"days", "holidays"}),
-}
-"""The function of each kind of definition, and the keys it must and may have besides `kind` and `title`."""
-
-
 def _checked(name: str, table: Any) -> dict[str, Any]:
+    """A table whose keys are those of its kind."""
     if not isinstance(table, Mapping):
         raise bad_calendar(f"`granularity.{name}` is not a table", f"write [granularity.{name}] and its keys")
     kind = table.get("kind")
@@ -174,22 +242,114 @@ def _checked(name: str, table: Any) -> dict[str, Any]:
     keys = needed | optional | {"kind", "title"}
     for key in table:
         if key not in keys:
-            near = get_close_matches(str(key), keys, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"its keys are {', '.join(sorted(keys))}"
+            hint = _did_you_mean(str(key), keys) or f"its keys are {', '.join(sorted(keys))}"
             raise bad_calendar(f"`granularity.{name}` has an unknown key `{key}`", hint)
-    missing = sorted(needed - set(table))
-    if missing:
-        raise bad_calendar(f"`granularity.{name}` lacks `{missing[0]}`", f"add `{missing[0]}` to the table")
+    for key in sorted(needed - set(table)):
+        raise bad_calendar(f"`granularity.{name}` lacks `{key}`", f"add `{key}` to the table")
     if not isinstance(table.get("title", ""), str):
         raise bad_calendar(f"the title of `granularity.{name}` is not text", "write it in quotes")
     return dict(table)
 
 
-def _define(name: str, table: dict[str, Any], defined: Mapping[str, Granularity]) -> Granularity:
-    define, _, _ = _KINDS[table.pop("kind")]
-    if "of" in table:
-        table["granularity" if define is groups_of else "of"] = _look_up(table.pop("of"), defined, of=name)
-    return define(name, **table)
+def rule_from(described: Any) -> Rule:
+    """The rule that `Rule.as_dict` described.
+
+    >>> rule_from(Months(3).as_dict())
+    Months(length=3, phase=0)
+    """
+    if not isinstance(described, Mapping):
+        raise bad_calendar("a definition is not a table", "describe a granularity by `kind` and its keys")
+    values = dict(described)
+    kind = values.pop("kind", None)
+    if not isinstance(kind, str) or kind not in _READERS:
+        raise bad_calendar("a definition has an unknown `kind`", f"use one of {', '.join(_READERS)}")
+    error = bad_calendar(
+        f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
+        "see docs/reference/granularities.md for the keys of each kind",
+    )
+    # Keys become keyword arguments: one missing, too many or of a wrong type ends in one of these.
+    with raising(error, on=(TypeError, ValueError, AttributeError, OverflowError)):
+        return _READERS[kind](**values)
+
+
+def _read_steps(width: Any, phase: Any, clock: Any) -> Rule:
+    _unit(clock)
+    return Steps(_length(width), whole_number(phase, of=_UNTITLED), clock)
+
+
+def _read_months(length: Any, phase: Any) -> Rule:
+    return Months(_length(length, 28 * DAY), whole_number(phase, of=_UNTITLED))
+
+
+def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
+    groups = Groups(rule_from(of), _length(n), whole_number(anchor, of=_UNTITLED))
+    return _distinct(groups, of=_UNTITLED)
+
+
+def _read_working_periods(of: Any, days: Any) -> Rule:
+    workdays = rule_from(days)
+    if not isinstance(workdays, WorkingDays):
+        raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
+    return _working_periods(rule_from(of), workdays, of=_UNTITLED)
+
+
+_READERS: dict[str, Callable[..., Rule]] = {
+    "steps": _read_steps,
+    "months": _read_months,
+    "iso-years": IsoYears,
+    "everything": Everything,
+    "day-parts": lambda parts: day_parts(_UNTITLED, parts).rule,
+    "terms": lambda starts, gaps: terms(_UNTITLED, starts, gaps).rule,
+    "working-days": lambda days, holidays: _working_days(days, holidays, of=_UNTITLED),
+    "working-periods": _read_working_periods,
+    "boundaries": lambda at, labels, clock: boundaries(_UNTITLED, at, labels, unit=_unit(clock)).rule,
+    "groups": _read_groups,
+}
+
+
+def _unit(clock: Any) -> str | None:
+    """The unit in which a manifest counts on a clock; none on the civil one."""
+    units = {"civil": None, "seconds": "second", "months": "month"}
+    if clock not in units:
+        raise bad_calendar("a definition has an unknown clock", "use civil, seconds or months")
+    return units[clock]
+
+
+def _length(value: Any, unit: int = 1) -> int:
+    if not 1 <= whole_number(value, of=_UNTITLED) * unit <= LONGEST:
+        raise bad_calendar("a definition has a length below 1, or too large", "use what `as_dict` returned")
+    return int(value)
+
+
+def _working_days(days: Any, holidays: Any, *, of: str) -> WorkingDays:
+    workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
+    if days is not None:
+        names = [str(day).lower() for day in listed(days, of=of)]
+        if not names or any(name not in WEEKDAYS for name in names):
+            raise bad_calendar(f"`{of}` has an unknown weekday", f"use {', '.join(WEEKDAYS)}")
+        workdays = tuple(sorted({WEEKDAYS.index(name) for name in names}))
+    dates = {civil_second(day, of=of) // DAY for day in listed(holidays, of=of)}
+    return WorkingDays(workdays, tuple(sorted(dates)))
+
+
+def _working_periods(period: Rule, days: WorkingDays, *, of: str) -> WorkingPeriods:
+    if period.clock != "civil" or period.grain % DAY or period.has_gaps:
+        raise bad_calendar(
+            f"`{of}` takes the business days of something that is not made of whole days",
+            "use week, month, quarter, half-year, year or another without gaps",
+        )
+    return WorkingPeriods(period, days)
+
+
+def _distinct(rule: Groups, *, of: str) -> Groups:
+    """The groups of a list of boundaries, if no two have the same label."""
+    if rule.extent is None:
+        return rule
+    first, last = rule.index(as_ints([rule.extent[0], rule.extent[1] - 1])).tolist()
+    labels = rule.label(as_ints(range(first, last + 1)))
+    if len(set(labels)) != len(labels):
+        raise bad_calendar(f"two granules of `{of}` have the same label", "choose labels that stay different")
+    return rule
 
 
 def _named(name: str, title: str, rule: Rule) -> Granularity:
@@ -203,6 +363,7 @@ def _named(name: str, title: str, rule: Rule) -> Granularity:
 
 
 def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granularity:
+    """The granularity that a definition builds on."""
     if isinstance(name, Granularity):
         return name
     if not isinstance(name, str):
@@ -212,15 +373,20 @@ def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granu
     match = defined.get(name) or CATALOGUE.get(canonical(name))
     if match is None:
         names = [*defined, *CATALOGUE]
-        near = get_close_matches(canonical(name), names, n=1)
         raise bad_calendar(
             f"`{of}` builds on `{name}`, which is not a granularity",
-            f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(names)}",
+            _did_you_mean(canonical(name), names) or f"use one of {', '.join(names)}",
         )
     return match
 
 
+def _did_you_mean(word: str, names: Iterable[str]) -> str | None:
+    near = get_close_matches(word, names, n=1)
+    return f"did you mean `{near[0]}`?" if near else None
+
+
 def _anchor(anchor: Any, of: Granularity, *, name: str) -> int:
+    """The number of the granule that a group begins with."""
     if anchor is None or (isinstance(anchor, int) and not isinstance(anchor, bool)):
         return whole_number(anchor or 0, of=name)
     if of.clock != "civil":

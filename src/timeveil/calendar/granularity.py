@@ -1,52 +1,220 @@
-"""A granularity: a named way to cut time into granules, and rules made from plain values.
+"""Granules by their boundaries: where each begins and ends, and all that follows from it.
 
-What a user or a manifest wrote is checked before it becomes a rule: `definitions` and `from_dict` go through
-the same functions here.
+A granularity maps integers to disjoint, ordered sets of instants (Mascetti et al. 2006, Definition 9). Every
+calendar here is a list of boundaries, which may repeat with a period (`Edges`), or takes several granules of
+such a list together. The granule of an instant, the next granule after a gap, start, end and what the order
+compares are worked out here, once for every kind of calendar (`Rule`).
+
+Cost: one search among the boundaries per instant, at most 4,800 of them for the whole Gregorian calendar, or
+one table lookup where instants outnumber the cells between boundaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, cast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import gcd
+from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 
-from timeveil.calendar.civil import (
-    DAY,
-    FIRST,
-    GAP,
-    LAST,
-    Clock,
-    Ints,
-    as_ints,
-    bad_calendar,
-    civil_second,
-    clock_second,
-)
-from timeveil.calendar.edges import Rule
-from timeveil.calendar.rules import (
-    MONDAY_TO_FRIDAY,
-    WEEKDAYS,
-    Boundaries,
-    DayParts,
-    Everything,
-    Groups,
-    IsoYears,
-    Months,
-    Steps,
-    Terms,
-    WorkingDays,
-    WorkingPeriods,
-)
-from timeveil.errors import raising
+from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, Ints, as_ints, bad_calendar
+from timeveil.domain import plain_data
 
 __all__ = ["GAP", "Granularity"]
 
-_LONGEST = LAST - FIRST
-_MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_UNTITLED = "a definition"
+_MANY = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Granules that begin at `starts` and end at `ends`, once or again after every `period`.
+
+    Granule 0 is the first one listed. `omitted` are the numbers of granules to leave out, such as holidays;
+    the remaining ones are numbered without holes.
+
+    >>> hours = Edges(as_ints([0]), as_ints([3_600]), 3_600)
+    >>> hours.index(as_ints([-1, 3_600]))
+    array([-1,  1])
+    """
+
+    starts: Ints
+    ends: Ints
+    period: int = 0
+    omitted: Ints = field(default_factory=lambda: as_ints([]))
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        if self.period:
+            around = self.ends[-1] != self.starts[0] + self.period
+        else:
+            around = self.starts[0] > BEFORE or self.ends[-1] < AFTER
+        return bool(around or len(self.omitted) or np.any(self.ends[:-1] != self.starts[1:]))
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether all granules are of one length, one after the other."""
+        return len(self.starts) == 1 and not self.has_gaps
+
+    @cached_property
+    def grain(self) -> int:
+        """A number that divides every boundary; 0 if there is none."""
+        # Edges at infinity are boundaries of nothing.
+        bounded = [edge for edge in (*self.starts.tolist(), *self.ends.tolist()) if BEFORE < edge < AFTER]
+        return gcd(self.period, *bounded)
+
+    def following(self, instants: Ints) -> Ints:
+        """The granule of each instant, or else the next one after it; `GAP` if none comes."""
+        if not self.period:
+            position = np.searchsorted(self.ends, instants, side="right")
+            return np.where(position == len(self.ends), GAP, position)
+        # Which period, and which granule of it ends after the instant.
+        origin = int(self.starts[0])
+        since = instants - origin if origin else instants
+        if self.even:
+            return np.floor_divide(since, self.period)
+        cycle, offset = np.divmod(since, self.period)
+        number: Ints = cycle * len(self.ends) + np.searchsorted(self.ends - origin, offset, side="right")
+        return number - np.searchsorted(self.omitted, number) if len(self.omitted) else number
+
+    def index(self, instants: Ints) -> Ints:
+        """The granule of each instant, `GAP` where there is none."""
+        # In a gap the following granule has not begun yet.
+        number = self.following(instants)
+        return np.where(self.start(number) <= instants, number, GAP) if self.has_gaps else number
+
+    def start(self, numbers: Ints) -> Ints:
+        """First instant of each granule."""
+        return self._listed(self.starts, self._counting_omitted(numbers))
+
+    def end(self, numbers: Ints) -> Ints:
+        """First instant after each granule."""
+        return self._listed(self.ends, self._counting_omitted(numbers))
+
+    @property
+    def exceptions(self) -> Ints:
+        """The first instants of the granules left out."""
+        return self._listed(self.starts, self.omitted)
+
+    def _counting_omitted(self, numbers: Ints) -> Ints:
+        # The n-th omitted granule comes before the remaining granule of number omitted[n] - n.
+        passed = self.omitted - np.arange(len(self.omitted))
+        return numbers + np.searchsorted(passed, numbers, side="right") if len(passed) else numbers
+
+    def _listed(self, edges: Ints, numbers: Ints) -> Ints:
+        if not self.period:
+            return edges[np.clip(numbers, 0, len(edges) - 1)]
+        # Numbers continue from one period to the next.
+        cycle, rank = np.divmod(numbers, len(edges))
+        return cycle * self.period + edges[rank]
+
+
+class Rule(ABC):
+    """A kind of calendar: its boundaries and labels, and what follows from them for every kind.
+
+    Kinds are frozen dataclasses: two rules are equal if their definitions are. A rule that takes several
+    granules of `edges` together overrides `group`, the number of the group of each, `first`, the number of a
+    group's first one, and `least`, the smallest size of a group. Gaps inside a group stay gaps.
+    """
+
+    kind: ClassVar[str]
+    clock: Clock = "civil"
+
+    @property
+    @abstractmethod
+    def edges(self) -> Edges:
+        """The boundaries, before grouping."""
+
+    @abstractmethod
+    def label(self, indices: Ints) -> list[str]:
+        """A name for each granule, unique within the granularity."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The definition as plain values, beginning with its kind."""
+        return {"kind": self.kind, **plain_data.as_dict(self)}
+
+    @property
+    def least(self) -> int:
+        return 1
+
+    def group(self, numbers: Ints) -> Ints:
+        return numbers
+
+    def first(self, indices: Ints) -> Ints:
+        return indices
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.edges.has_gaps
+
+    @property
+    def grain(self) -> int:
+        """A number that divides every boundary; 0 if there is none."""
+        return self.edges.grain
+
+    @property
+    def extent(self) -> tuple[int, int] | None:
+        """The range of a list of boundaries, outside which there are only gaps."""
+        edges = self.edges
+        once = not edges.period and edges.has_gaps
+        return (int(edges.starts[0]), int(edges.ends[-1])) if once else None
+
+    @property
+    def shortest(self) -> int:
+        """Length of the shortest granule, or a lower bound; a list may end with a group of one granule."""
+        return int(np.min(self.edges.ends - self.edges.starts)) * (1 if self.extent else self.least)
+
+    def index(self, instants: Ints) -> Ints:
+        """The granule of each instant, `GAP` where there is none."""
+        return self._by_cells(self.edges.index, instants)
+
+    def following(self, instants: Ints) -> Ints:
+        """The granule of each instant, or else the next one after it, `GAP` if none comes."""
+        return self._by_cells(self.edges.following, instants)
+
+    def start(self, indices: Ints) -> Ints:
+        """First instant of each granule."""
+        return self.edges.start(self.first(indices))
+
+    def end(self, indices: Ints) -> Ints:
+        """First instant after each granule."""
+        # The last granule of a group is the one before the first of the next group.
+        return self.edges.end(self.first(indices + 1) - 1)
+
+    def stretches(self, low: int, high: int) -> tuple[Ints, Ints, Ints]:
+        """Start, end and granule of each piece of time without a gap or boundary that meets [low, high)."""
+        edges = self.edges
+        first, last = edges.following(as_ints([low, high - 1])).tolist()
+        if last == GAP:
+            last = len(edges.starts) - 1
+        numbers = as_ints([]) if first == GAP else np.arange(first, last + 1)
+        numbers = numbers[edges.start(numbers) < high]
+        return edges.start(numbers), edges.end(numbers), self.group(numbers)
+
+    def _by_cells(self, look_up: Callable[[Ints], Ints], instants: Ints) -> Ints:
+        """Look up every instant, once per cell where cells are far fewer than instants.
+
+        A cell is the time from one multiple of the grain to the next: no boundary is inside.
+        """
+        if not self.edges.even and self.grain > 1 and instants.size >= _MANY:
+            cells = np.floor_divide(instants, self.grain)
+            low, high = int(cells.min()), int(cells.max())
+            # A table pays off if each of its entries is used several times.
+            if high - low < instants.size // 4:
+                table: Ints = self._groups(look_up(np.arange(low, high + 1) * self.grain))
+                answers: Ints = table[cells - low]
+                return answers
+        return self._groups(look_up(instants))
+
+    def _groups(self, numbers: Ints) -> Ints:
+        if not self.has_gaps:
+            return self.group(numbers)
+        # GAP is the least int64: group arithmetic on it would overflow, so 0 takes its place.
+        in_gap = numbers == GAP
+        return np.where(in_gap, GAP, self.group(np.where(in_gap, 0, numbers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +274,8 @@ class Granularity:
         >>> Granularity.from_dict(granularity("month").as_dict()) == granularity("month")
         True
         """
+        from timeveil.calendar.definitions import rule_from  # noqa: PLC0415 (definitions build on this class)
+
         if not isinstance(described, Mapping):
             raise bad_calendar("a granularity is not described by a table", "use what `as_dict` returned")
         values = dict(described)
@@ -116,210 +286,3 @@ class Granularity:
 
     def __repr__(self) -> str:
         return f"<Granularity {self.name}: {self.title}>"
-
-
-def rule_from(described: Any) -> Rule:
-    """The rule that `Rule.as_dict` described.
-
-    >>> rule_from(Months(3).as_dict())
-    Months(length=3, phase=0)
-    """
-    if not isinstance(described, Mapping):
-        raise bad_calendar("a definition is not a table", "describe a granularity by `kind` and its keys")
-    values = dict(described)
-    kind = values.pop("kind", None)
-    if not isinstance(kind, str) or kind not in _READERS:
-        raise bad_calendar("a definition has an unknown `kind`", f"use one of {', '.join(_READERS)}")
-    error = bad_calendar(
-        f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
-        "see docs/reference/granularities.md for the keys of each kind",
-    )
-    # Keys become keyword arguments: one missing, too many or of a wrong type ends in one of these.
-    with raising(error, on=(TypeError, ValueError, AttributeError, OverflowError)):
-        return _READERS[kind](**values)
-
-
-def day_parts_rule(parts: Any, *, of: str) -> DayParts:
-    """Parts of the day, each by the time it starts at."""
-    starts = [(clock_second(start, of=label), label) for label, start in _labelled(parts, of=of)]
-    return DayParts(tuple((label, second) for second, label in _sorted_apart(starts, of=of)))
-
-
-def terms_rule(starts: Any, gaps: Any, *, of: str) -> Terms:
-    """Terms by the month and day each starts on."""
-    cuts = [(_month_day(start, of=label), label) for label, start in _labelled(starts, of=of)]
-    terms = tuple((label, month, day) for (month, day), label in _sorted_apart(cuts, of=of))
-    gap_labels = tuple(_listed(gaps, of=of))
-    if not set(gap_labels) < {label for label, _, _ in terms}:
-        raise bad_calendar(
-            f"the gaps of `{of}` do not fit its terms", "name some, not all, of the terms as gaps"
-        )
-    return Terms(terms, gap_labels)
-
-
-def boundaries_rule(at: Any, labels: Any, clock: Clock, size: int, *, of: str) -> Boundaries:
-    """Granules between boundaries in rising order, civil or in whole units of `size`."""
-    boundaries = _listed(at, of=of)
-    if clock == "civil":
-        edges = tuple(civil_second(boundary, of=of) for boundary in boundaries)
-    else:
-        edges = tuple(whole_number(boundary, of=of) * size for boundary in boundaries)
-    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-        raise bad_calendar(
-            f"`{of}` needs at least two boundaries, each later than the one before",
-            "list the boundaries in order, without repeating one",
-        )
-    names = tuple(_listed(labels, of=of))
-    if names and (len(names) != len(edges) - 1 or len(set(names)) != len(names)):
-        raise bad_calendar(
-            f"`{of}` has {len(names)} labels for {len(edges) - 1} granules, or one of them twice",
-            "give one label for each pair of neighbouring boundaries, all different",
-        )
-    _check_labels(names, of=of)
-    return Boundaries(edges, names, clock)
-
-
-def working_days_rule(days: Any, holidays: Any, *, of: str) -> WorkingDays:
-    """Working days by weekday name, less the holidays."""
-    workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
-    if days is not None:
-        names = [str(day).lower() for day in _listed(days, of=of)]
-        if not names or any(name not in WEEKDAYS for name in names):
-            raise bad_calendar(f"`{of}` has an unknown weekday", f"use {', '.join(WEEKDAYS)}")
-        workdays = tuple(sorted({WEEKDAYS.index(name) for name in names}))
-    dates = {civil_second(day, of=of) // DAY for day in _listed(holidays, of=of)}
-    return WorkingDays(workdays, tuple(sorted(dates)))
-
-
-def working_periods_rule(period: Rule, days: WorkingDays, *, of: str) -> WorkingPeriods:
-    """The working days of each granule of another rule."""
-    if period.clock != "civil" or period.grain % DAY or period.has_gaps:
-        raise bad_calendar(
-            f"`{of}` takes the business days of something that is not made of whole days",
-            "use week, month, quarter, half-year, year or another without gaps",
-        )
-    return WorkingPeriods(period, days)
-
-
-def groups_rule(of_rule: Rule, n: Any, anchor: int, *, of: str) -> Rule:
-    """Several granules at a time; groups of steps are longer steps, groups of months are more months."""
-    count = whole_number(n, of=of, key="n")
-    if isinstance(of_rule, Everything):
-        raise bad_calendar(f"`{of}` groups `all`, which is one granule", "group a finer granularity")
-    if count < 1 or count * of_rule.shortest > _LONGEST:
-        raise bad_calendar(
-            f"`{of}` groups {count} granules at a time", "group at least 1, and not more than all of time"
-        )
-    # Steps and months have shorter labels and faster arithmetic than groups of them.
-    match of_rule:
-        case Steps(width, phase, clock):
-            return Steps(width * count, phase + width * (anchor % count), clock)
-        case Months(length, phase):
-            return Months(length * count, phase + length * (anchor % count))
-        case _:
-            return _distinct(Groups(of_rule, count, anchor % count), of=of)
-
-
-def whole_number(value: Any, *, of: str, key: str | None = None) -> int:
-    """A whole number, not a truth value; `key` is the key that holds it."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        subject = "something that" if key is None else f"`{key}`, which"
-        raise bad_calendar(
-            f"`{of}` has {subject} is not a whole number", "write a whole number, without quotes around it"
-        )
-    if abs(value) > _LONGEST:
-        raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
-    return value
-
-
-def _distinct(rule: Groups, *, of: str) -> Groups:
-    """The groups of a list of boundaries, if no two have the same label."""
-    if rule.extent is None:
-        return rule
-    first, last = rule.index(as_ints([rule.extent[0], rule.extent[1] - 1])).tolist()
-    labels = rule.label(as_ints(range(first, last + 1)))
-    if len(set(labels)) != len(labels):
-        raise bad_calendar(f"two granules of `{of}` have the same label", "choose labels that stay different")
-    return rule
-
-
-def _labelled(parts: Any, *, of: str) -> list[tuple[str, Any]]:
-    if not isinstance(parts, Mapping) or not parts:
-        raise bad_calendar(f"`{of}` has no parts", "give each part a label and where it starts")
-    _check_labels(parts, of=of)
-    return list(parts.items())
-
-
-def _check_labels(labels: Iterable[Any], *, of: str) -> None:
-    if not all(isinstance(label, str) and label.strip() for label in labels):
-        raise bad_calendar(f"`{of}` has a label that is empty or not text", "give every granule a name")
-
-
-def _listed(values: Any, *, of: str) -> list[Any]:
-    if values is None:
-        return []
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise bad_calendar(f"`{of}` has a single value where a list belongs", "write a list, [ ... ]")
-    return list(values)
-
-
-def _sorted_apart(cuts: list[tuple[Any, str]], *, of: str) -> list[tuple[Any, str]]:
-    if len({start for start, _ in cuts}) != len(cuts):
-        raise bad_calendar(f"two parts of `{of}` start together", "let each part start at a different time")
-    return sorted(cuts)
-
-
-def _month_day(value: Any, *, of: str) -> tuple[int, int]:
-    month, dash, day = value.partition("-") if isinstance(value, str) else ("", "", "")
-    numbers = dash and month.isdecimal() and day.isdecimal()
-    if numbers and 1 <= int(month) <= 12 and 1 <= int(day) <= _MONTH_LENGTHS[int(month) - 1]:
-        return int(month), int(day)
-    raise bad_calendar(
-        f"`{of}` does not start on a day that every year has", "write month and day as MM-DD, such as 09-01"
-    )
-
-
-def _clock(value: Any) -> Clock:
-    if value not in ("civil", "seconds", "months"):
-        raise bad_calendar("a definition has an unknown clock", "use civil, seconds or months")
-    return cast("Clock", value)
-
-
-def _length(value: Any, unit: int = 1) -> int:
-    if not 1 <= whole_number(value, of=_UNTITLED) * unit <= _LONGEST:
-        raise bad_calendar("a definition has a length below 1, or too large", "use what `as_dict` returned")
-    return int(value)
-
-
-def _read_steps(width: Any, phase: Any, clock: Any) -> Rule:
-    return Steps(_length(width), whole_number(phase, of=_UNTITLED), _clock(clock))
-
-
-def _read_months(length: Any, phase: Any) -> Rule:
-    return Months(_length(length, 28 * DAY), whole_number(phase, of=_UNTITLED))
-
-
-def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
-    groups = Groups(rule_from(of), _length(n), whole_number(anchor, of=_UNTITLED))
-    return _distinct(groups, of=_UNTITLED)
-
-
-def _read_working_periods(of: Any, days: Any) -> Rule:
-    workdays = rule_from(days)
-    if not isinstance(workdays, WorkingDays):
-        raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
-    return working_periods_rule(rule_from(of), workdays, of=_UNTITLED)
-
-
-_READERS: dict[str, Callable[..., Rule]] = {
-    "steps": _read_steps,
-    "months": _read_months,
-    "iso-years": IsoYears,
-    "everything": Everything,
-    "day-parts": lambda parts: day_parts_rule(parts, of=_UNTITLED),
-    "terms": lambda starts, gaps: terms_rule(starts, gaps, of=_UNTITLED),
-    "working-days": lambda days, holidays: working_days_rule(days, holidays, of=_UNTITLED),
-    "working-periods": _read_working_periods,
-    "boundaries": lambda at, labels, clock: boundaries_rule(at, labels, _clock(clock), 1, of=_UNTITLED),
-    "groups": _read_groups,
-}

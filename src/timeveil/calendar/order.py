@@ -9,16 +9,19 @@ lists of boundaries are compared over their own range, and holidays are always w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from math import lcm
+from graphlib import TopologicalSorter
+from html import escape
+from itertools import pairwise
+from math import inf, lcm
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
 
 from timeveil.calendar.civil import AFTER, DAY, GAP, Ints, as_ints, year_start
-from timeveil.calendar.edges import Rule
-from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.granularity import Granularity, Rule
 from timeveil.calendar.rules import Everything
 
 _WINDOW = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
@@ -152,3 +155,136 @@ def _window(g: Rule, h: Rule) -> tuple[int, int]:
     holidays = np.concatenate((g.edges.exceptions, h.edges.exceptions)).tolist()
     low, high = _WINDOW
     return min([low, *(day - _YEAR for day in holidays)]), max([high, *(day + _YEAR for day in holidays)])
+
+
+_HEIGHT, _ROW, _GAP, _MARGIN, _LETTER = 30.0, 66.0, 26.0, 28.0, 7.6
+_SWEEPS = 40
+_NOTE = "dashed: with gaps, some times are in no granule"
+_STYLE = """
+  .back { fill: #ffffff } .line { fill: none; stroke: #9aa5b1; stroke-width: 1.6 }
+  .box { fill: #eef3f8; stroke: #5b7a99; stroke-width: 1.2 } .gaps .box { stroke-dasharray: 5 3 }
+  text { fill: #1d2b3a; font: 500 13px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; text-anchor: middle }
+  .note { fill: #52606d; font-size: 12px; font-weight: 400; text-anchor: start }
+  @media (prefers-color-scheme: dark) {
+    .back { fill: #14191f } .line { stroke: #6b7a8a } .box { fill: #22303d; stroke: #8fb0d0 }
+    text { fill: #e6edf3 } .note { fill: #a9b5c0 }
+  }
+"""
+_Node = str | tuple[str, str, int]
+"""A granularity's name, or the way point of a line in a row."""
+
+
+def order_svg(granularities: Iterable[Granularity]) -> str:
+    """The finer-than order as a stand-alone SVG picture: coarser ones above, a line to each directly coarser.
+
+    >>> from timeveil.calendar.catalogue import CATALOGUE
+    >>> order_svg([CATALOGUE["day"], CATALOGUE["week"]]).startswith("<svg ")
+    True
+    """
+    order = Order(granularities)
+    coarser = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
+    rows, lines = _layers(coarser)
+    sizes = {node: len(node) * _LETTER + 28 if isinstance(node, str) else 0.0 for row in rows for node in row}
+    x = _positions(rows, lines, sizes)
+    left = min((x[node] - size / 2 for node, size in sizes.items()), default=0.0) - _MARGIN
+    right = max((x[node] + size / 2 for node, size in sizes.items()), default=0.0) + _MARGIN
+    points = {
+        node: (x[node] - left, _MARGIN + _HEIGHT / 2 + depth * _ROW)
+        for depth, row in enumerate(rows)
+        for node in row
+    }
+    boxes = [_box(g, *points[g.name], sizes[g.name]) for g in order.granularities]
+    width, height = right - left, 2 * _MARGIN + _HEIGHT + _ROW * (max(len(rows), 1) - 1)
+    if any(g.has_gaps for g in order.granularities):
+        boxes.append(f'<text class="note" x="{_MARGIN:.0f}" y="{height:.0f}">{_NOTE}</text>')
+        width, height = max(width, 370.0), height + 24
+    pairs = {low: ", ".join(highs) for low, highs in coarser.items() if highs}
+    description = "; ".join(f"{low} is directly finer than {highs}" for low, highs in pairs.items())
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'width="{width:.0f}" height="{height:.0f}" role="img" aria-labelledby="order-title order-desc">',
+            '<title id="order-title">Which granularity is finer than which</title>',
+            f'<desc id="order-desc">{escape(description)}.</desc>',
+            f"<style>{_STYLE}</style>",
+            f'<rect class="back" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
+            *(_line([points[node] for node in line]) for line in lines),
+            *boxes,
+            "</svg>\n",
+        ]
+    )
+
+
+def _layers(coarser: Mapping[str, list[str]]) -> tuple[list[list[_Node]], list[list[_Node]]]:
+    """Rows from the top, each node right below the lowest that is coarser, and the nodes of each line.
+
+    A line has a way point in each row that it passes, so that it goes between boxes.
+    """
+    depth: dict[str, int] = {}
+    # The sorter names a granularity after all those that are coarser.
+    for name in TopologicalSorter(coarser).static_order():
+        depth[name] = 1 + max((depth[high] for high in coarser[name]), default=-1)
+    rows: list[list[_Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for name in coarser:
+        rows[depth[name]].append(name)
+    lines: list[list[_Node]] = []
+    for low, high in ((low, high) for low, highs in coarser.items() for high in highs):
+        way_points = [(low, high, row) for row in range(depth[low] - 1, depth[high], -1)]
+        for point in way_points:
+            rows[point[-1]].append(point)
+        lines.append([low, *way_points, high])
+    return rows, lines
+
+
+def _positions(
+    rows: list[list[_Node]], lines: list[list[_Node]], sizes: Mapping[_Node, float]
+) -> dict[_Node, float]:
+    """The middle of each node: rows in turn are pulled to the mean of their neighbours, without overlap.
+
+    At first only neighbours in the row before pull, and nodes may change places; later all neighbours do.
+    """
+    above: dict[_Node, list[_Node]] = {node: [] for node in sizes}
+    below: dict[_Node, list[_Node]] = {node: [] for node in sizes}
+    for low, high in (pair for line in lines for pair in pairwise(line)):
+        above[low].append(high)
+        below[high].append(low)
+    x = {node: 100.0 * rank for row in rows for rank, node in enumerate(row)}
+    for sweep in range(2 * _SWEEPS):
+        upwards, ordering = sweep % 2 == 0, sweep < _SWEEPS
+        for row in rows[::-1] if upwards else rows:
+            wanted = {}
+            for node in row:
+                pulling = (below if upwards else above)[node] if ordering else above[node] + below[node]
+                wanted[node] = fmean(x[other] for other in pulling or [node])
+            if ordering:
+                row.sort(key=wanted.__getitem__)
+            edge = -inf
+            for node in row:
+                x[node] = max(wanted[node], edge + sizes[node] / 2)
+                edge = x[node] + sizes[node] / 2 + _GAP
+            # Pushing to the right moved the row; on average it stays where it was wanted.
+            moved = fmean(x[node] - wanted[node] for node in row)
+            for node in row:
+                x[node] -= moved
+    return x
+
+
+def _line(points: list[tuple[float, float]]) -> str:
+    """A smooth line from the top of one box to the bottom of another, upright at every point."""
+    (x, y), (last_x, last_y) = points[0], points[-1]
+    points = [(x, y - _HEIGHT / 2), *points[1:-1], (last_x, last_y + _HEIGHT / 2)]
+    path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
+    for (x, y), (to_x, to_y) in pairwise(points):
+        middle = (y + to_y) / 2
+        path.append(f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}")
+    return f'<path class="line" d="{" ".join(path)}"/>'
+
+
+def _box(granularity: Granularity, x: float, y: float, width: float) -> str:
+    group = '<g class="gaps">' if granularity.has_gaps else "<g>"
+    return (
+        f"{group}<title>{escape(granularity.title)}</title>"
+        f'<rect class="box" x="{x - width / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{width:.1f}" '
+        f'height="{_HEIGHT:.0f}" rx="7"/>'
+        f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{escape(granularity.name)}</text></g>'
+    )

@@ -1,7 +1,7 @@
 """The kinds of calendar: for each its boundaries, its labels, and how a manifest writes it down.
 
 Each says where its granules begin and end (`edges`) and what they are called (`label`); everything else is
-the same for all and is in `timeveil.calendar.edges`.
+the same for all and is in `timeveil.calendar.granularity`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any
+from math import gcd
+from typing import Any, Literal
 
 import numpy as np
 
-from timeveil.calendar import civil
 from timeveil.calendar.civil import (
     AFTER,
     BEFORE,
@@ -21,18 +21,27 @@ from timeveil.calendar.civil import (
     CYCLE_YEARS,
     DAY,
     GAP,
+    HOUR,
     MINUTE,
     WEEK,
     Clock,
     Ints,
     as_ints,
+    days_of_month,
+    month_of_days,
+    weekday,
+    year_start,
 )
-from timeveil.calendar.edges import Edges, Rule
+from timeveil.calendar.granularity import Edges, Rule
 
 MONDAY, SUNDAY = -3 * DAY, -4 * DAY
 """The Monday and the Sunday before 1970-01-01, as civil seconds."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONDAY_TO_FRIDAY = (0, 1, 2, 3, 4)
+_UNITS: dict[str, tuple[tuple[str, int], ...]] = {
+    "seconds": (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1)),
+    "months": (("year", 12), ("month", 1)),
+}
 
 
 @dataclass(frozen=True)
@@ -50,20 +59,18 @@ class Steps(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """One granule, again and again."""
         return Edges(as_ints([self.phase]), as_ints([self.phase + self.width]), self.width)
 
     def label(self, indices: Ints) -> list[str]:
-        """Dates and times, ISO weeks, or counts of units on a relative axis."""
         start = self.start(indices)
         if self.clock != "civil":
-            return civil.count_labels(start, self.width, self.clock)
+            return _count_labels(start, self.width, self.clock)
         if self.width % DAY == 0 and self.phase % DAY == 0:
-            return civil.day_labels(start // DAY, self.width // DAY)
+            return _day_labels(start // DAY, self.width // DAY)
         # Seconds and minutes are named by their start alone.
         if self.phase % self.width == 0 and self.width in (1, MINUTE):
-            return civil.moments(start, "s" if self.width == 1 else "m")
-        return civil.time_labels(start, self.width)
+            return _moments(start, "s" if self.width == 1 else "m")
+        return _time_labels(start, self.width)
 
 
 @dataclass(frozen=True)
@@ -71,19 +78,13 @@ class Everything(Rule):
     """One granule without bounds, on any axis."""
 
     kind = "everything"
-
-    @property
-    def clock(self) -> Clock:
-        """It reads on every axis."""
-        return "any"
+    clock = "any"
 
     @cached_property
     def edges(self) -> Edges:
-        """From before every instant to after every instant."""
         return Edges(as_ints([BEFORE]), as_ints([AFTER]))
 
     def label(self, indices: Ints) -> list[str]:
-        """The one label."""
         return ["all"] * len(indices)
 
 
@@ -91,7 +92,7 @@ class Everything(Rule):
 def _calendar_months() -> Edges:
     """The 4,800 months of a Gregorian cycle; January of year 0 is number 0."""
     # One boundary more than there are months: the last one ends December of year 399.
-    firsts = civil.days_of_month(np.arange(CYCLE_YEARS * 12 + 1)) * DAY
+    firsts = days_of_month(np.arange(CYCLE_YEARS * 12 + 1)) * DAY
     return Edges(firsts[:-1], firsts[1:], CYCLE)
 
 
@@ -107,26 +108,21 @@ class Months(Rule):
     length: int
     phase: int = 0
 
-    @cached_property
+    @property
     def edges(self) -> Edges:
-        """Calendar months."""
         return _calendar_months()
 
     @property
     def least(self) -> int:
-        """The number of months."""
         return self.length
 
     def label(self, indices: Ints) -> list[str]:
-        """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
-        return [civil.month_label(month, self.length) for month in self.first(indices).tolist()]
+        return [_month_label(month, self.length) for month in self.first(indices).tolist()]
 
     def group(self, numbers: Ints) -> Ints:
-        """`length` months at a time."""
         return np.floor_divide(numbers - self.phase if self.phase else numbers, self.length)
 
     def first(self, indices: Ints) -> Ints:
-        """The first month of each granule."""
         return indices * self.length + self.phase
 
 
@@ -138,12 +134,11 @@ class IsoYears(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """The 400 ISO years of a Gregorian cycle."""
-        mondays = civil.iso_year_start(np.arange(CYCLE_YEARS + 1)) * DAY
+        fourth = year_start(np.arange(CYCLE_YEARS + 1)) + 3
+        mondays = (fourth - weekday(fourth)) * DAY
         return Edges(mondays[:-1], mondays[1:], CYCLE)
 
     def label(self, indices: Ints) -> list[str]:
-        """`2006 (ISO)`."""
         return [f"{year:04} (ISO)" for year in indices.tolist()]
 
 
@@ -161,22 +156,16 @@ class DayParts(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """The parts of one day."""
         starts = as_ints([second for _, second in self.parts])
         # The last part ends where the first one of the next day begins, so there is no gap around midnight.
         return Edges(starts, np.append(starts[1:], starts[0] + DAY), DAY)
 
     def label(self, indices: Ints) -> list[str]:
-        """The day it starts on and the part's name."""
         days, part = np.divmod(indices, len(self.parts))
-        return [
-            f"{date} {self.parts[number][0]}"
-            for date, number in zip(civil.dates(days), part.tolist(), strict=True)
-        ]
+        return [f"{date} {self.parts[n][0]}" for date, n in zip(_dates(days), part.tolist(), strict=True)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Each part with the time it starts at."""
-        return {"kind": self.kind, "parts": {label: civil.clock_text(second) for label, second in self.parts}}
+        return {"kind": self.kind, "parts": {label: _clock_text(second) for label, second in self.parts}}
 
 
 @dataclass(frozen=True)
@@ -192,24 +181,19 @@ class Terms(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """The terms of the 400 years of a Gregorian cycle, less the gaps."""
         months = np.arange(CYCLE_YEARS)[:, None] * 12 + as_ints([month - 1 for _, month, _ in self.terms])
         # Every term of every year, also those that are gaps: a term ends where the next one starts.
-        starts = (civil.days_of_month(months) + as_ints([day - 1 for _, _, day in self.terms])).ravel() * DAY
+        starts = (days_of_month(months) + as_ints([day - 1 for _, _, day in self.terms])).ravel() * DAY
         ends = np.append(starts[1:], starts[0] + CYCLE)
         granules = np.tile([label not in self.gaps for label, _, _ in self.terms], CYCLE_YEARS)
         return Edges(starts[granules], ends[granules], CYCLE)
 
     def label(self, indices: Ints) -> list[str]:
-        """The year it starts in and the term's name."""
         labels = [label for label, _, _ in self.terms if label not in self.gaps]
         years, terms = np.divmod(indices, len(labels))
-        return [
-            f"{year:04} {labels[term]}" for year, term in zip(years.tolist(), terms.tolist(), strict=True)
-        ]
+        return [f"{year:04} {labels[n]}" for year, n in zip(years.tolist(), terms.tolist(), strict=True)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Each term with the day it starts on, and the gaps."""
         starts = {label: f"{month:02}-{day:02}" for label, month, day in self.terms}
         return {"kind": self.kind, "starts": starts, "gaps": list(self.gaps)}
 
@@ -227,23 +211,17 @@ class WorkingDays(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """The working days of a week; holidays on one of them are left out."""
         starts = as_ints(self.workdays) * DAY + MONDAY
         week = Edges(starts, starts + DAY, WEEK)
         holidays = week.index(as_ints(self.holidays) * DAY)
         return replace(week, omitted=holidays[holidays != GAP])
 
     def label(self, indices: Ints) -> list[str]:
-        """The date."""
-        return civil.dates(self.start(indices) // DAY)
+        return _dates(self.start(indices) // DAY)
 
     def as_dict(self) -> dict[str, Any]:
-        """The weekdays and the holidays."""
-        return {
-            "kind": self.kind,
-            "days": [WEEKDAYS[day] for day in self.workdays],
-            "holidays": civil.dates(as_ints(self.holidays)),
-        }
+        days = [WEEKDAYS[day] for day in self.workdays]
+        return {"kind": self.kind, "days": days, "holidays": _dates(as_ints(self.holidays))}
 
 
 @dataclass(frozen=True)
@@ -254,25 +232,17 @@ class WorkingPeriods(Rule):
     of: Rule
     days: WorkingDays
 
-    @cached_property
+    @property
     def edges(self) -> Edges:
-        """Working days."""
         return self.days.edges
 
     def label(self, indices: Ints) -> list[str]:
-        """The period's label, marked as its working days only."""
         return [f"{label} (working days)" for label in self.of.label(indices)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The period and the working days."""
-        return {"kind": self.kind, "of": self.of.as_dict(), "days": self.days.as_dict()}
-
     def group(self, numbers: Ints) -> Ints:
-        """The period of each working day."""
         return self.of.index(self.days.start(numbers))
 
     def first(self, indices: Ints) -> Ints:
-        """The first working day of each period."""
         return self.days.following(self.of.start(indices))
 
 
@@ -287,73 +257,139 @@ class Boundaries(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        """The boundaries, once."""
         return Edges(as_ints(self.at[:-1]), as_ints(self.at[1:]))
 
     def label(self, indices: Ints) -> list[str]:
-        """The label from the definition, or both boundaries."""
         labels = self.labels or self._spans
         return [labels[index] for index in np.clip(indices, 0, len(labels) - 1).tolist()]
 
     def as_dict(self) -> dict[str, Any]:
-        """Boundaries, labels and clock."""
-        at = self._dates if self.clock == "civil" else list(self.at)
+        at = self._times if self.clock == "civil" else list(self.at)
         return {"kind": self.kind, "at": at, "labels": list(self.labels), "clock": self.clock}
 
     @cached_property
     def _spans(self) -> list[str]:
         if self.clock == "civil":
-            return [f"{a} until {b}" for a, b in pairwise(self._dates)]
-        unit, size = civil.largest_unit(self.clock, self.grain)
+            return [f"{a} until {b}" for a, b in pairwise(self._times)]
+        unit, size = _largest_unit(self.clock, self.grain)
         return [f"{unit}s {a // size} to {b // size}" for a, b in pairwise(self.at)]
 
     @property
-    def _dates(self) -> list[str]:
+    def _times(self) -> list[str]:
         at = as_ints(self.at)
-        if not np.any(at % DAY):
-            return civil.dates(at // DAY)
-        return civil.moments(at, "s" if np.any(at % MINUTE) else "m")
+        return _moments(at, "s" if np.any(at % MINUTE) else "m") if np.any(at % DAY) else _dates(at // DAY)
 
 
 @dataclass(frozen=True)
 class Groups(Rule):
-    """Granule z is `count` granules of another rule from anchor + z * count on."""
+    """Granule z is `n` granules of another rule from anchor + z * n on."""
 
     kind = "groups"
     of: Rule
-    count: int
+    n: int
     anchor: int = 0
 
     @property
-    def clock(self) -> Clock:
-        """That of the rule it groups."""
+    def clock(self) -> Clock:  # type: ignore[override]  # that of the rule it groups
         return self.of.clock
 
-    @cached_property
+    @property
     def edges(self) -> Edges:
-        """Those of the rule it groups."""
         return self.of.edges
 
     @property
     def least(self) -> int:
-        """Groups of groups multiply."""
-        return self.of.least * self.count
+        return self.of.least * self.n
 
     def label(self, indices: Ints) -> list[str]:
-        """The labels of its first and last granule."""
-        start = indices * self.count + self.anchor
-        firsts, lasts = self.of.label(start), self.of.label(start + self.count - 1)
+        start = indices * self.n + self.anchor
+        firsts, lasts = self.of.label(start), self.of.label(start + self.n - 1)
         return [a if a == b else f"{a} to {b}" for a, b in zip(firsts, lasts, strict=True)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The rule it groups, how many at a time, and from where."""
-        return {"kind": self.kind, "of": self.of.as_dict(), "n": self.count, "anchor": self.anchor}
-
     def group(self, numbers: Ints) -> Ints:
-        """`count` granules of the other rule at a time."""
-        return np.floor_divide(self.of.group(numbers) - self.anchor, self.count)
+        return np.floor_divide(self.of.group(numbers) - self.anchor, self.n)
 
     def first(self, indices: Ints) -> Ints:
-        """The first granule of the first granule of the other rule."""
         # Two steps down: to the granule of the other rule, then to the boundary where that one begins.
-        return self.of.first(indices * self.count + self.anchor)
+        return self.of.first(indices * self.n + self.anchor)
+
+
+def _dates(days: Ints) -> list[str]:
+    texts: list[str] = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
+    return texts
+
+
+def _moments(seconds: Ints, unit: Literal["s", "m"]) -> list[str]:
+    """Civil times as text, to the second or to the minute."""
+    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
+    return [moment.replace("T", " ") for moment in texts.tolist()]
+
+
+def _clock_text(second_of_day: int) -> str:
+    """A time of day as text, with seconds only where there are some."""
+    return _moments(as_ints([second_of_day]), "s")[0].partition(" ")[2].removesuffix(":00")
+
+
+def _day_labels(first: Ints, length: int) -> list[str]:
+    """Labels of granules of whole days: dates, ISO weeks, weeks from Sunday, or first to last date."""
+    if length == 1:
+        return _dates(first)
+    if length == 7 and np.all(weekday(first) % 6 == 0):
+        # The Thursday of an ISO week decides its year and number. Week 1 from Sunday contains 1 January, so
+        # the Saturday decides.
+        iso = not np.any(weekday(first))
+        deciding = first + (3 if iso else 6)
+        years = month_of_days(deciding) // 12
+        weeks = (deciding - year_start(years)) // 7 + 1
+        form = "{:04}-W{:02}" if iso else "{:04}-week {}"
+        return [form.format(year, week) for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
+    return [f"{a} to {b}" for a, b in zip(_dates(first), _dates(first + length - 1), strict=True)]
+
+
+def _month_label(first: int, length: int) -> str:
+    """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
+    year, month = divmod(first, 12)
+    last_year, last_month = divmod(first + length - 1, 12)
+    match length:
+        case 1:
+            label = f"{year:04}-{month + 1:02}"
+        case 3 if not month % 3:
+            label = f"{year:04}-Q{month // 3 + 1}"
+        case 6 if not month % 6:
+            label = f"{year:04}-H{month // 6 + 1}"
+        case 12 if not month:
+            label = f"{year:04}"
+        case 120 if not month and not year % 10:
+            label = f"{year:04}s"
+        case _ if not month and not length % 12:
+            label = f"{year:04} to {last_year:04}"
+        case _:
+            label = f"{year:04}-{month + 1:02} to {last_year:04}-{last_month + 1:02}"
+    return label
+
+
+def _time_labels(start: Ints, width: int) -> list[str]:
+    """From one time to another, the date written once if both are on one day."""
+    unit: Literal["s", "m"] = "s" if np.any(start % MINUTE) or width % MINUTE else "m"
+    end = start + width
+    same_day = (start // DAY == (end - 1) // DAY).tolist()
+    labels = []
+    for first, last, same, second in zip(
+        _moments(start, unit), _moments(end, unit), same_day, (end % DAY).tolist(), strict=True
+    ):
+        time_of_day = last.partition(" ")[2] if second else "24:00"
+        labels.append(f"{first} to {time_of_day if same else last}")
+    return labels
+
+
+def _largest_unit(clock: str, length: int) -> tuple[str, int]:
+    """The largest unit of which a length is a whole number, with its size."""
+    return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
+
+
+def _count_labels(start: Ints, width: int, clock: str) -> list[str]:
+    """Labels on a relative axis: counts of the largest unit that fits."""
+    unit, size = _largest_unit(clock, gcd(width, *start[:1].tolist()))
+    if width == size:
+        return [f"{unit} {first}" for first in (start // size).tolist()]
+    return [f"{unit}s {first} to {first + width // size}" for first in (start // size).tolist()]

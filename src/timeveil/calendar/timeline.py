@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from timeveil.calendar.axis import Offsets, clocks, offsets, published
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints, floor_days
+from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.rules import Steps
 from timeveil.domain.relation import TimeAxis
@@ -256,7 +256,7 @@ class Timeline:
     @cached_property
     def _days(self) -> tuple[Positions, Ints]:
         """The first position of each observed day, and how many positions it has."""
-        heads, _ = _runs(floor_days(self._civil), None)
+        heads, _ = _runs(self._civil // DAY, None)
         return heads, np.diff(np.append(heads, len(self)))
 
 

@@ -29,8 +29,7 @@ def granularities(
     """
     from timeveil.calendar.catalogue import CATALOGUE
     from timeveil.calendar.definitions import from_toml
-    from timeveil.calendar.drawing import order_svg
-    from timeveil.calendar.order import Order
+    from timeveil.calendar.order import Order, order_svg
     from timeveil.cli.files import write_new
     from timeveil.cli.output import Output
     from timeveil.jobs.toml import calendar_file

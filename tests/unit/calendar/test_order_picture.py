@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.definitions import groups_of
-from timeveil.calendar.drawing import order_svg
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.order import Order
+from timeveil.calendar.order import Order, order_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
