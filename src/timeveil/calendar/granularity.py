@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, Ints, as_ints, bad_calendar
-from timeveil.domain import plain_data
+from timeveil.domain.judgement import as_dict as plain_data
 
 __all__ = ["GAP", "Granularity"]
 
@@ -134,7 +134,7 @@ class Rule(ABC):
 
     def as_dict(self) -> dict[str, Any]:
         """The definition as plain values, beginning with its kind."""
-        return {"kind": self.kind, **plain_data.as_dict(self)}
+        return {"kind": self.kind, **plain_data(self)}
 
     @property
     def least(self) -> int:
