@@ -8,7 +8,7 @@ from __future__ import annotations
 from benchmarks.experiments.series_judging import value_loss
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.partition import Matrix
-from timeveil.symbols.envelope import envelopes
+from timeveil.symbols import envelopes
 
 EFFORT = 40
 

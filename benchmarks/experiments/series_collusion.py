@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.experiments.series_judging import Numbers, drawn_shapes
 from benchmarks.experiments.series_methods import METHODS
 from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.symbols.sax import z_normalised
+from timeveil.symbols import z_normalised
 
 K, P = 10, 5
 COMPARED = ("adaptive 10", "adaptive 50", "representative 10")

@@ -26,7 +26,7 @@ from timeveil.models.series.judges.estimate import (
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
 from timeveil.models.series.judges.workload import Columns, Outcome, ReleaseSummary, Workload
 from timeveil.models.series.method.partition import Matrix
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 K, P = 10, 3
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)

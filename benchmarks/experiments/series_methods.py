@@ -16,8 +16,7 @@ from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.naive import naive, patterns_in
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact
 from timeveil.models.series.method.representative import LEAST_P, representative
-from timeveil.symbols.envelope import envelopes
-from timeveil.symbols.sax import from_letters, positions, symbols_at, to_letters, z_normalised
+from timeveil.symbols import envelopes, from_letters, positions, symbols_at, to_letters, z_normalised
 
 LEVEL = 20
 WEIGHTS = (2, 10, 50, 200)

@@ -32,8 +32,7 @@ from timeveil.models.series.judges.workload import Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.models.series.method.tree import recycle, splitting_tree
-from timeveil.symbols.envelope import rounded_outward
-from timeveil.symbols.sax import positions, z_normalised
+from timeveil.symbols import positions, rounded_outward, z_normalised
 
 K, P, DIGITS = 10, 5, 3
 SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from timeveil.datasets import strings, uniform, walk
 from timeveil.models.series.method.partition import Matrix
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 SHOTS = [f"q{place:02}" for place in range(1, 11)]
 HOURS = [f"h_{hour:02}" for hour in range(48)]

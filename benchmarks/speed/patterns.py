@@ -25,7 +25,7 @@ from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import additive, raised
 from timeveil.models.patterns.method.transactions import Sets, Transactions, of_symbols
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 K, INSTANTS, SYMBOLS, CAP = 10, 10, 6, 5_000_000
 

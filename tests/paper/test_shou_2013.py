@@ -10,9 +10,7 @@ from timeveil.models.series.method.cutting import presplit
 from timeveil.models.series.method.kapra import form_groups, kapra
 from timeveil.models.series.method.naive import naive, patterns_in
 from timeveil.models.series.method.tree import Leaves, recycle, splitting_tree
-from timeveil.symbols.envelope import envelopes
-from timeveil.symbols.sax import positions, symbols_at, to_letters, z_normalised
-from timeveil.symbols.shape import pattern_distance
+from timeveil.symbols import envelopes, pattern_distance, positions, symbols_at, to_letters, z_normalised
 
 TABLE_1 = np.array(
     [

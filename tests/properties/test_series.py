@@ -18,7 +18,7 @@ from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.publishing import partitioned
 from timeveil.models.series.parameters import SeriesParameters
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 METHODS = ("naive", "kapra", "adaptive", "representative")
 OWN = ("kapra", "adaptive")

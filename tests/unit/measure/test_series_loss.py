@@ -20,7 +20,7 @@ from timeveil.models.series.judges.measure import SeriesLoss, summary_of, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.workload import Bands, Columns, Workload
 from timeveil.models.series.words.results import loss_summary
-from timeveil.symbols.sax import z_normalised
+from timeveil.symbols import z_normalised
 
 
 def some(number=60, size=5, seed=0, **how):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from timeveil.domain.roles import Roles
 from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.models.series.parameters import SeriesParameters
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 
 def neighbours(matrix: Matrix, parameters: SeriesParameters, progress: object = None) -> Partition:

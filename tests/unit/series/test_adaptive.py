@@ -11,8 +11,7 @@ from timeveil.errors import ParameterError
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.representative import representative
-from timeveil.symbols.sax import positions, reconstructed, symbols_at, z_normalised
-from timeveil.symbols.shape import pattern_distance
+from timeveil.symbols import pattern_distance, positions, reconstructed, symbols_at, z_normalised
 
 
 def drawn(rng: np.random.Generator) -> tuple[np.ndarray, int, int]:

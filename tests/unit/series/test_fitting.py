@@ -9,8 +9,7 @@ from tests.effort import some
 from tests.oracles import adaptive as slow
 
 from timeveil.models.series.method.fitting import Alphabet, best_patterns
-from timeveil.symbols.sax import positions, reconstructed, symbols_at, z_normalised
-from timeveil.symbols.shape import unit_shapes
+from timeveil.symbols import positions, reconstructed, symbols_at, unit_shapes, z_normalised
 
 
 def extremes(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,8 +14,7 @@ from timeveil.models.series.method.kapra import form_groups, kapra
 from timeveil.models.series.method.naive import naive, patterns_in
 from timeveil.models.series.method.partition import Partition
 from timeveil.models.series.method.tree import Leaves, recycle, splitting_tree
-from timeveil.symbols.envelope import envelopes
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import envelopes, positions, symbols_at, z_normalised
 
 
 def inputs(seed: int, count: int) -> Iterator[tuple[np.ndarray, int, int, int]]:
@@ -142,8 +141,7 @@ def test_group_formation_in_buckets_loses_little() -> None:
 
 
 def losses(matrix: np.ndarray, found: Partition) -> tuple[float, float]:
-    from timeveil.symbols.sax import reconstructed
-    from timeveil.symbols.shape import pattern_distance
+    from timeveil.symbols import pattern_distance, reconstructed
 
     widths = np.sqrt(np.square(np.subtract(*envelopes(matrix, found.group))).mean(axis=1))
     shown = reconstructed(found.symbols, found.levels)[found.subgroup]

@@ -14,7 +14,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series, publishing
-from timeveil.symbols.sax import from_letters, positions, symbols_at, z_normalised
+from timeveil.symbols import from_letters, positions, symbols_at, z_normalised
 
 METHODS = ("adaptive", "kapra", "naive", "representative")
 

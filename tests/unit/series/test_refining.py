@@ -9,7 +9,7 @@ from tests.oracles import adaptive as slow
 from timeveil.models.series.method.fitting import Alphabet
 from timeveil.models.series.method.refining import Scores, Seats, refine
 from timeveil.models.series.method.starting import Series, start
-from timeveil.symbols.sax import positions, z_normalised
+from timeveil.symbols import positions, z_normalised
 
 ALPHABET = Alphabet(6)
 

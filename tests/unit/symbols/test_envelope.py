@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracles.judges_series import rounded
 
-from timeveil.symbols.envelope import envelopes, rounded_outward
+from timeveil.symbols import envelopes, rounded_outward
 
 
 def test_every_member_lies_in_the_envelope_and_somebody_on_each_bound() -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from timeveil.symbols.sax import (
+from timeveil.symbols import (
     LETTERS,
     MOST_LEVELS,
     breakpoints,

@@ -23,7 +23,7 @@ from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Integers, encode
 from timeveil.evidence.published import columns_of, mismatch, promised
 from timeveil.models.series.original import ABSENT, Floats, Series, has_instants, series_of
-from timeveil.symbols.sax import reconstructed
+from timeveil.symbols import reconstructed
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]

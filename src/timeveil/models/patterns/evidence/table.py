@@ -19,7 +19,7 @@ from timeveil.domain.release import Release
 from timeveil.errors import BundleError, ParameterError
 from timeveil.evidence.codes import Integers, column_of, encode
 from timeveil.models.patterns.evidence.family import NONE, Family, disorder, levels_of
-from timeveil.symbols.sax import cell
+from timeveil.symbols import cell
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """How symbols are written."""

@@ -24,15 +24,7 @@ from timeveil.models.patterns.method.transactions import Ints, Sets, Transaction
 from timeveil.reading.baskets import gather, read_baskets
 from timeveil.reading.collection import Fill, collect, read_series, refuse_rare
 from timeveil.reading.columns import is_list
-from timeveil.symbols.sax import (
-    LETTERS,
-    Center,
-    from_letters,
-    positions,
-    reconstructed,
-    symbols_at,
-    z_normalised,
-)
+from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstructed, symbols_at, z_normalised
 
 Origin = Literal["series", "release", "baskets"]
 

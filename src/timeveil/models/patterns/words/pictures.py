@@ -24,7 +24,7 @@ from timeveil.models.patterns.words.results import alternative_table
 from timeveil.page.charts import Bar, bar_chart
 from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, shortened, text
 from timeveil.page.wording import counted, people, share
-from timeveil.symbols.sax import LETTERS, cell
+from timeveil.symbols import LETTERS, cell
 
 SHOWN = 9
 """Patterns that are drawn unless another number is requested."""

@@ -32,7 +32,7 @@ from timeveil.evidence.risk import QUANTILES, Posterior, Risk
 from timeveil.models.series.evidence import Evidence, Mask, Published, Records
 from timeveil.models.series.judges.boxes import Pairs, original_boxes, release_boxes
 from timeveil.models.series.original import floats_of
-from timeveil.symbols.shape import unit_shapes
+from timeveil.symbols import unit_shapes
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
 _BUDGET = 20_000_000

@@ -16,7 +16,7 @@ import numpy as np
 from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import Mask, Published
 from timeveil.models.series.original import Floats
-from timeveil.symbols.sax import positions, symbols_at, z_normalised
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 Pairs = Iterator[tuple[Integers, Integers]]
 _PAIRS_AT_ONCE = 100_000

@@ -28,7 +28,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import LETTERS, Evidence, Published, Symbols, cell_bounds
 from timeveil.models.series.judges.scaling import WIDER, Scaling, scaling
 from timeveil.models.series.original import Floats
-from timeveil.symbols.sax import positions, z_normalised
+from timeveil.symbols import positions, z_normalised
 
 Range: TypeAlias = tuple[float | None, float | None]
 """The two ends of a range, both included; None leaves a side open."""

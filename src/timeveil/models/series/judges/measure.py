@@ -12,8 +12,7 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.evidence import Evidence, Records
 from timeveil.models.series.judges.workload import Outcome, ReleaseSummary, Workload
 from timeveil.models.series.original import ABSENT, Floats
-from timeveil.symbols.envelope import envelopes
-from timeveil.symbols.shape import pattern_distance
+from timeveil.symbols import envelopes, pattern_distance
 
 TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""

@@ -33,7 +33,7 @@ from timeveil.models.series.judges.estimate import (
 )
 from timeveil.models.series.judges.features import Feature, feature, feature_label
 from timeveil.models.series.original import Floats
-from timeveil.symbols.sax import reconstructed, z_normalised
+from timeveil.symbols import reconstructed, z_normalised
 
 
 @dataclass(frozen=True, slots=True)

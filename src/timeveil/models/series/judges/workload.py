@@ -28,8 +28,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import Mask
 from timeveil.models.series.judges.query import spread
 from timeveil.models.series.original import Floats
-from timeveil.symbols.sax import z_normalised
-from timeveil.symbols.shape import unit_shapes
+from timeveil.symbols import unit_shapes, z_normalised
 
 LEAST, MOST = 0.01, 0.2
 """Shares of the series that a question is to select."""

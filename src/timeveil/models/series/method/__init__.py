@@ -7,12 +7,12 @@
 | (k,P)-anonymity | `timeveil.domain.guarantee.KPAnonymity` | Definition 5 | k share an envelope, P of them a pattern |
 | k-group | `timeveil.models.series.method.partition.Partition.group` | §3 | the series of one envelope |
 | P-subgroup | `timeveil.models.series.method.partition.Partition.subgroup` | §4.1 | those of them with one pattern |
-| AE, R_i | `timeveil.symbols.envelope.envelopes` | §3 | the lowest and highest value at each instant |
-| PR[r] | `timeveil.symbols.sax.symbols_at` | §5.1 | one symbol per instant |
+| AE, R_i | `timeveil.symbols.envelopes` | §3 | the lowest and highest value at each instant |
+| PR[r] | `timeveil.symbols.symbols_at` | §5.1 | one symbol per instant |
 | level | `timeveil.models.series.method.partition.Partition.levels` | §5.1 | how many symbols there are |
-| β_b | `timeveil.symbols.sax.breakpoints` | §6.2 | the borders between symbols |
+| β_b | `timeveil.symbols.breakpoints` | §6.2 | the borders between symbols |
 | VL | `timeveil.models.series.method.partition.envelope_widths` | eq. 2 | how wide an envelope is |
-| PL | `timeveil.symbols.shape.pattern_distance` | eq. 3 | how far a pattern is from the shape |
+| PL | `timeveil.symbols.pattern_distance` | eq. 3 | how far a pattern is from the shape |
 | create-tree | `timeveil.models.series.method.tree.splitting_tree` | Algorithm 1 | split by pattern, level by level |
 | bad-leaf, good-leaf | `timeveil.models.series.method.tree.Leaves.undersized` | §5.2 | fewer than P series, or enough |
 | recycle bad-leaves | `timeveil.models.series.method.tree.recycle` | §5.3 | find them a pattern at a lower level |

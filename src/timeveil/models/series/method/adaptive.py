@@ -27,7 +27,7 @@ from timeveil.models.series.method.fitting import Alphabet, best_patterns
 from timeveil.models.series.method.partition import Matrix, Partition, envelope_widths, run_ranges
 from timeveil.models.series.method.refining import Seats, refine
 from timeveil.models.series.method.starting import Layout, Series, start
-from timeveil.symbols.sax import Center, positions, z_normalised
+from timeveil.symbols import Center, positions, z_normalised
 
 
 def adaptive(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.models.series.method.partition import Floats, Symbols
-from timeveil.symbols.sax import reconstructed
+from timeveil.symbols import reconstructed
 
 LINES, SWEEPS = 3, 3
 ROUNDING = 1e-9

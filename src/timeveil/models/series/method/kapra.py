@@ -29,7 +29,7 @@ from timeveil.models.series.method.partition import (
     runs_of,
 )
 from timeveil.models.series.method.tree import Leaves, agreeing_levels, recycle, splitting_tree
-from timeveil.symbols.sax import Center, positions, power_of_two, symbols_at, z_normalised
+from timeveil.symbols import Center, positions, power_of_two, symbols_at, z_normalised
 
 BUCKET = 128
 WIDTH_SHARE = 0.75

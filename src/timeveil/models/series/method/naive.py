@@ -16,8 +16,15 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.cutting import presplit
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact, runs_of
 from timeveil.models.series.method.tree import Leaves, splitting_tree
-from timeveil.symbols.sax import Center, positions, power_of_two, reconstructed, symbols_at, z_normalised
-from timeveil.symbols.shape import pattern_distance
+from timeveil.symbols import (
+    Center,
+    pattern_distance,
+    positions,
+    power_of_two,
+    reconstructed,
+    symbols_at,
+    z_normalised,
+)
 
 EQUALLY_FAR = 1e-12
 

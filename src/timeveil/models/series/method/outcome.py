@@ -23,8 +23,7 @@ from timeveil.models.series.method.diversity import diversified
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, by_values, runs_of
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection
-from timeveil.symbols.envelope import envelopes, rounded_outward
-from timeveil.symbols.sax import LETTERS
+from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
 

@@ -16,7 +16,7 @@ from timeveil.errors import ParameterError
 from timeveil.models.series.method.adaptive import arranged
 from timeveil.models.series.method.fitting import Alphabet
 from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.symbols.sax import Center
+from timeveil.symbols import Center
 
 LEAST_P = 3
 LEAST_LEVEL = 4

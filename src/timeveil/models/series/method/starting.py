@@ -15,8 +15,7 @@ import numpy as np
 from timeveil.domain.wording import Progress
 from timeveil.models.series.method.cutting import balanced_cut, gather_nearest
 from timeveil.models.series.method.partition import Floats, Labels, Matrix, envelope_widths, run_ranges
-from timeveil.symbols.sax import power_of_two
-from timeveil.symbols.shape import unit_shapes
+from timeveil.symbols import power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
 AXES = 12

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.models.series.method.partition import Labels, Matrix, Symbols, run_ranges, runs_of
-from timeveil.symbols.sax import symbols_at
+from timeveil.symbols import symbols_at
 
 ROOM = 2**62
 

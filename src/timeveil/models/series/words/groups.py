@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence
-from timeveil.symbols.sax import from_letters, reconstructed
+from timeveil.symbols import from_letters, reconstructed
 
 Numbers = NDArray[np.float64]
 STEPS = 257

@@ -1,0 +1,258 @@
+"""How shapes are written down: one symbol per instant, and envelopes of values (Shou et al. 2013, §5.1).
+
+A series is brought to mean 0 and deviation 1; at level L the real line is cut into L cells of equal
+probability, and an instant's symbol is the number of the cell that holds its value. With `u = Phi(z)` at hand
+the symbol at any level is `floor(L * u)`: a level costs one multiplication. Levels do not nest.
+
+The paper compares two shapes by the cosine distance of the vectors of all differences between two of their
+instants (eq. 3). That is one minus the correlation: with unit centred shapes, half the squared distance
+between them.
+
+Where we depart from the print
+    The deviation is the population's; a constant series is 0 at every instant.
+    The text centres on the mean, the worked example on the median: `center` says which.
+    A value on a border between two cells belongs to the upper one.
+    A constant sequence has no direction: two of them are 0 apart, one and another that is not constant 1.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR, Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Center = Literal["mean", "median"]
+Numbers = NDArray[np.float64]
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MOST_LEVELS = len(LETTERS)
+_SYMBOLS = {letter: symbol for symbol, letter in enumerate(LETTERS)}
+SNAP = 1e-12
+"""A z-normalised value nearer to 0 than this is 0: it is what is left of rounding."""
+NUDGE = 1e-13
+"""Added to every position, so that `floor(L * u)` sees a value on a border above it in spite of rounding."""
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
+_BLOCK = 1 << 16
+_MOST, _MOST_DIGITS = 22, 15
+"""Powers of ten up to this one, and all numbers of this many digits, are doubles without rounding."""
+_POWERS = np.array([float(f"1e{n}") for n in (*range(_MOST + 2), *range(-_MOST - 1, 0))])
+"""Powers of ten by exponent; the negative ones are at the end, where negative indices point."""
+
+
+def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
+    """Each row with its centre at 0 and population deviation 1; a constant row is 0 everywhere.
+
+    >>> z_normalised([[1.0, 3.0], [5.0, 5.0]]).tolist()
+    [[-1.0, 1.0], [0.0, 0.0]]
+    """
+    rows = np.ascontiguousarray(matrix, dtype=np.float64)
+    normalised = np.empty_like(rows)
+    # In blocks, so that the intermediate arrays stay small.
+    for start in range(0, len(rows), _BLOCK):
+        z, flat = _above_lowest(rows[start : start + _BLOCK])
+        # The deviation is about the mean whatever the centre is.
+        mean: Any = z.mean(axis=1, keepdims=True)
+        middle: Any = mean if center == "mean" else np.median(z, axis=1, keepdims=True)
+        deviation = np.sqrt(np.square(z - mean).mean(axis=1, keepdims=True))
+        z -= middle
+        z /= np.where(deviation > 0, deviation, 1.0)
+        z[np.abs(z) < SNAP] = 0.0
+        # A spread so small that its square vanishes counts as constant.
+        normalised[start : start + _BLOCK] = np.where(flat | (deviation == 0), 0.0, z)
+    return normalised
+
+
+def positions(z: ArrayLike) -> Numbers:
+    """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1.
+
+    >>> [round(float(u), 6) for u in positions([0.0, 1.96])]
+    [0.5, 0.975002]
+    """
+    from scipy.special import ndtr  # noqa: PLC0415
+
+    u: Numbers = ndtr(np.asarray(z, dtype=np.float64))
+    u += NUDGE
+    return np.minimum(u, _BELOW_ONE, out=u)
+
+
+def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
+    """The symbol of each position at its level: the number, from 0, of one of `levels` equally likely cells.
+
+    `levels` is one number, or one for each instant, or one for each position.
+
+    >>> symbols_at(positions([-2.0, 0.0, 2.0]), 3).tolist(), symbols_at(positions([0.0]), 2).tolist()
+    ([0, 1, 2], [1])
+    """
+    levels = np.asarray(levels)
+    symbols: NDArray[np.uint8] = np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8)
+    return symbols
+
+
+def breakpoints(level: int) -> Numbers:
+    """The borders of the cells at a level, from low to high, one fewer than there are cells.
+
+    >>> breakpoints(4).round(4).tolist()
+    [-0.6745, 0.0, 0.6745]
+    """
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    return np.asarray(ndtri(np.arange(1, level) / level), dtype=np.float64)
+
+
+def cell(symbol: int, level: int) -> tuple[float, float]:
+    """The lowest and highest z-normalised value that a symbol covers; infinite at the ends.
+
+    >>> cell(0, 2)
+    (-inf, 0.0)
+    """
+    borders = np.concatenate([[-np.inf], breakpoints(level), [np.inf]])
+    return float(borders[symbol]), float(borders[symbol + 1])
+
+
+def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
+    """The z-normalised value that halves the probability of each symbol's cell.
+
+    >>> reconstructed([[0, 1, 2]], 3).round(4).tolist()
+    [[-0.9674, 0.0, 0.9674]]
+    """
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    return np.asarray(ndtri((np.asarray(symbols) + 0.5) / np.asarray(levels)), dtype=np.float64)
+
+
+def to_letters(symbols: ArrayLike) -> str:
+    """Symbols as a text: a to z, then A to Z.
+
+    >>> to_letters([0, 25, 26])
+    'azA'
+    """
+    return "".join(LETTERS[symbol] for symbol in np.asarray(symbols).tolist())
+
+
+def from_letters(text: str) -> NDArray[np.uint8]:
+    """The symbols of such a text.
+
+    >>> from_letters("azA").tolist()
+    [0, 25, 26]
+    """
+    return np.array([_SYMBOLS[letter] for letter in text], dtype=np.uint8)
+
+
+def unit_shapes(matrix: ArrayLike) -> Numbers:
+    """Each row centred on its mean and of length 1; a constant row is 0 everywhere.
+
+    >>> unit_shapes([[0.0, 3.0, 0.0, 3.0], [7.0, 7.0, 7.0, 7.0]]).tolist()
+    [[-0.5, 0.5, -0.5, 0.5], [0.0, 0.0, 0.0, 0.0]]
+    """
+    shapes, flat = _above_lowest(np.ascontiguousarray(matrix, dtype=np.float64))
+    shapes -= shapes.mean(axis=-1, keepdims=True)
+    length = np.sqrt(np.square(shapes).sum(axis=-1, keepdims=True))
+    flat |= length == 0
+    shapes /= np.where(flat, 1.0, length)
+    return np.where(flat, 0.0, shapes)
+
+
+def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
+    """How far each row of one matrix is from that of another in shape, between 0 and 2.
+
+    >>> rising = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    >>> pattern_distance(rising, [[2.0, 4.0, 6.0], [3.0, 2.0, 1.0]]).round(6).tolist()
+    [0.0, 2.0]
+    >>> pattern_distance([[4.0, 4.0], [4.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]).tolist()
+    [0.0, 1.0]
+    """
+    first, second = unit_shapes(matrix), unit_shapes(other)
+    # Exactly one of the two constant: by convention 1 apart. Two constant ones are 0 apart as they are.
+    flat = ~first.any(axis=-1) ^ ~second.any(axis=-1)
+    return np.where(flat, 1.0, np.square(first - second).sum(axis=-1) / 2)
+
+
+def power_of_two(low: Numbers, high: Numbers) -> Numbers:
+    """A divisor that brings values between these bounds near 1 and changes none of their digits.
+
+    >>> power_of_two(np.array([-3.0]), np.array([1.0])).tolist()
+    [2.0]
+    """
+    largest = np.maximum(np.abs(low), np.abs(high))
+    divisor: Numbers = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
+    return divisor
+
+
+def _above_lowest(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+    """How far each value is above the lowest of its row, and which rows are constant.
+
+    The unit lets no square overflow. Near values have exact differences: a small spread far from 0 keeps all
+    of its digits.
+    """
+    low, high = rows.min(axis=-1, keepdims=True), rows.max(axis=-1, keepdims=True)
+    unit = power_of_two(low, high)
+    above: Numbers = rows / unit
+    above -= low / unit
+    return above, low == high
+
+
+def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+    """Per group, numbered from 0, the lowest and highest value at each instant; -1 is in no group.
+
+    >>> low, high = envelopes(np.array([[1.0, 5.0], [3.0, 4.0], [9.0, 9.0]]), np.array([0, 0, -1]))
+    >>> low.tolist(), high.tolist()
+    ([[1.0, 4.0]], [[3.0, 5.0]])
+    """
+    order = np.argsort(group)
+    order = order[np.searchsorted(group[order], 0) :]
+    sizes = np.bincount(group[order])
+    starts = np.cumsum(sizes) - sizes
+    low, high = np.empty((2, len(sizes), matrix.shape[1]))
+    # Instant by instant: a sorted copy of the whole matrix would double its memory.
+    for instant in range(matrix.shape[1]) if len(sizes) else ():
+        values = matrix[order, instant]
+        low[:, instant] = np.minimum.reduceat(values, starts)
+        high[:, instant] = np.maximum.reduceat(values, starts)
+    # Adding 0.0 turns -0.0 into 0.0, so that zero is written in one way.
+    return low + 0.0, high + 0.0
+
+
+def rounded_outward(low: Numbers, high: Numbers, digits: int) -> tuple[Numbers, Numbers]:
+    """Bounds with few significant digits that still contain the given ones.
+
+    The lower goes down and the upper up, each to its own `digits` significant digits, so that a bound need
+    not be somebody's exact value.
+
+    >>> low, high = rounded_outward(np.array([0.12345, -12345.0]), np.array([0.12345, 12.0]), 3)
+    >>> low.tolist(), high.tolist()
+    ([0.123, -12400.0], [0.124, 12.0])
+    """
+    return _down(np.asarray(low, np.float64), digits), -_down(-np.asarray(high, np.float64), digits) + 0.0
+
+
+def _down(values: Numbers, digits: int) -> Numbers:
+    """The nearest number of few digits that is not above; the value itself if there is no such number."""
+    size = np.abs(values)
+    usual = (size > _POWERS[-_MOST]) & (size < _POWERS[_MOST])
+    magnitude = np.floor(np.log10(np.where(usual, size, 1.0))).astype(np.int64)
+    # A logarithm is not exact: it may be one off next to a power of ten.
+    magnitude += (size >= _POWERS[magnitude + 1]).astype(np.int64) - (size < _POWERS[magnitude])
+    exponent = magnitude - (digits - 1)
+    # Of whole numbers and exact powers of ten a quotient or a product is the double nearest to the decimal.
+    usual &= (np.abs(exponent) <= _MOST) & (digits <= _MOST_DIGITS)
+    exponent = np.where(usual, exponent, 0)
+    up, down = _POWERS[np.maximum(exponent, 0)], _POWERS[np.maximum(-exponent, 0)]
+    nearest = np.rint(np.where(usual, values, 0.0) / up * down)
+    rounded = nearest / down * up
+    result: Numbers = np.where(rounded > values, (nearest - 1) / down * up, rounded)
+    # Rare: sizes beyond the exact powers of ten go one by one.
+    for index in zip(*np.nonzero(~usual & (size > 0)), strict=True):
+        result[index] = _text_down(float(values[index]), digits)
+    return result + 0.0
+
+
+def _text_down(value: float, digits: int) -> float:
+    """The number of few digits that is not above a very small or very large value, by decimals."""
+    near = float(f"{value:.{digits - 1}e}")
+    if near > value:
+        exact = Decimal(value)
+        step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+        near = float((exact / step).to_integral_value(ROUND_FLOOR) * step)
+    return near if near <= value and np.isfinite(near) else value
