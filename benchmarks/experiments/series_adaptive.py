@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.partition import Partition
-from timeveil.models.series.method.representative import representative
 
 K, P = 10, 5
 SETS = {

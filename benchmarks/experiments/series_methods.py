@@ -11,11 +11,11 @@ import numpy as np
 from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
 from benchmarks.experiments.series_judging import drawn_shapes
 from timeveil.models.series.judges.workload import ReleaseSummary
-from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.naive import naive, patterns_in
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact
-from timeveil.models.series.method.representative import LEAST_P, representative
+from timeveil.models.series.method.partition import Labels, Matrix, Partition
+from timeveil.models.series.parameters import LEAST_REPRESENTED
 from timeveil.symbols import envelopes, from_letters, positions, symbols_at, to_letters, z_normalised
 
 LEVEL = 20
@@ -39,7 +39,7 @@ BASELINES = ("Naive, top-down", "TGA", "BFP2KA")
 
 def applies(name: str, p: int) -> bool:
     """Whether a method can be run with so small a p."""
-    return p >= LEAST_P or not name.startswith("representative")
+    return p >= LEAST_REPRESENTED or not name.startswith("representative")
 
 
 def top_down(matrix: Matrix, k: int, p: int) -> Partition:
@@ -72,11 +72,12 @@ class Published:
 
 def seen(matrix: Matrix, partition: Partition) -> Published:
     """What a partition publishes, before bounds are rounded."""
-    low, high = envelopes(matrix, compact(partition.group)[1])
+    group = np.unique(partition.group, return_inverse=True)[1] - int((partition.group < 0).any())
+    low, high = envelopes(matrix, group)
     number = len(partition.symbols)
     group_of = np.zeros(number, np.int64)
     inside = partition.subgroup >= 0
-    group_of[partition.subgroup[inside]] = compact(partition.group)[1][inside]
+    group_of[partition.subgroup[inside]] = group[inside]
     by_group = np.argsort(group_of, kind="stable")
     place = np.empty(number, np.int64)
     place[by_group] = np.arange(number)

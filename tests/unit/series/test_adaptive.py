@@ -7,10 +7,8 @@ import pytest
 from tests.effort import some
 from tests.oracles import adaptive as slow
 
-from timeveil.errors import ParameterError
-from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.partition import Partition
-from timeveil.models.series.method.representative import representative
 from timeveil.symbols import pattern_distance, positions, reconstructed, symbols_at, z_normalised
 
 
@@ -59,10 +57,6 @@ def test_promises_of_representatives() -> None:
     rng = np.random.default_rng(2)
     for _ in range(some(400)):
         matrix, k, p = drawn(rng)
-        if p < 3:
-            with pytest.raises(ParameterError, match="needs p of at least 3"):
-                representative(matrix, k, p)
-            continue
         found = representative(matrix, k, p, effort=int(rng.integers(0, 2)))
         assert not found.own
         check(matrix, found, k, p, 20, "mean")

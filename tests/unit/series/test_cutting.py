@@ -7,7 +7,7 @@ import time
 import numpy as np
 from tests.oracles import cuts as slow
 
-from timeveil.models.series.method.cutting import balanced_cut, gather_nearest
+from timeveil.models.series.method.partition import balanced_cut, gather_nearest
 
 
 def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, InternalError, ParameterError
-from timeveil.models.series.method.partition import Labels
+from timeveil.models.series.method.partition import Labels, equal_before
 from timeveil.reading.numbers import numbers
 
 NEAR = 0.05
@@ -47,11 +47,12 @@ def diversified(
     changed = {}
     for name in names:
         values = _numbers(name, attributes[name])
-        rows = _too_many(values, cell, l, chance)
+        occurring = np.unique(values[cell >= 0])
+        rank = np.searchsorted(occurring, values)
+        rows = _too_many(rank, cell, l, chance)
         if len(rows):
-            occurring = np.unique(values[cell >= 0])
             _refuse_few(name, len(occurring), l)
-            new = _moved(np.searchsorted(occurring, values), cell, rows, l, chance)
+            new = _moved(rank, cell, rows, l, chance)
             lender = np.arange(len(values))
             lender[rows] = _lenders(values, occurring[new], cell, chance)
             index = attributes.column_names.index(name)
@@ -77,12 +78,12 @@ def _refuse_few(name: str, different: int, l: int) -> None:
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    read = None
     try:
         read = numbers(name, column)
     except InputError as error:
         if error.facts.get("long"):
             raise
+        read = None
     if read is None:
         raise ParameterError(
             f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
@@ -99,21 +100,15 @@ def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     return read.values
 
 
-def _too_many(values: NDArray[np.float64], cell: Labels, l: int, chance: np.random.Generator) -> Labels:
+def _too_many(rank: Labels, cell: Labels, l: int, chance: np.random.Generator) -> Labels:
     """Rows to change: of a value in more than one in l rows of a cell, as many as are too many."""
     # A random order first; the stable sort keeps it among equal values, so chance says who changes.
-    order = chance.permutation(len(values))
+    order = chance.permutation(len(rank))
     order = order[cell[order] >= 0]
-    order = order[np.lexsort((values[order], cell[order]))]
-    if len(order) == 0:
-        return order
-    where, what = cell[order], values[order]
-    first = np.concatenate([[True], (where[1:] != where[:-1]) | (what[1:] != what[:-1])])
-    starts = np.flatnonzero(first)
-    earlier = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    order = order[np.lexsort((rank[order], cell[order]))]
+    key = cell[order] * (int(rank.max(initial=0)) + 1) + rank[order]
     # Of each value the first n // l rows of its cell stay.
-    allowed = np.bincount(where)[where] // l
-    return order[earlier >= allowed]
+    return order[equal_before(key) >= np.bincount(cell[order])[cell[order]] // l]
 
 
 def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:
@@ -124,22 +119,20 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     size = int(rank[cell >= 0].max()) + 1
     sizes = np.bincount(cell[cell >= 0])
     staying = np.setdiff1d(np.flatnonzero(cell >= 0), rows)
-    # How often each value is used in each cell, by rows that stay and, later, by rows that were moved.
-    used, often = np.unique(cell[staying] * size + rank[staying], return_counts=True)
+    # The values in use in each cell, by rows that stay and, later, by rows that were moved.
+    used = np.sort(cell[staying] * size + rank[staying])
     new, open_rows = np.full(len(rows), -1, np.int64), np.arange(len(rows))
     reach = max(2 * l, int(np.ceil(NEAR * size)))
     for attempt in range(_TRIES):
         where = cell[rows[open_rows]]
         drawn = rank[rows[open_rows]] + chance.integers(-reach, reach + 1, len(open_rows))
         inside = (drawn >= 0) & (drawn < size)
-        key = where * size + np.where(inside, drawn, 0)
-        good = inside & (
-            # Rows that draw the same value in this attempt count one after another.
-            _often(used, often, key) + _equal_before(np.where(inside, key, -1)) < sizes[where] // l
-        )
+        key = np.where(inside, where * size + drawn, -1)
+        often = np.searchsorted(used, key, side="right") - np.searchsorted(used, key)
+        # Rows that draw the same value in this attempt count one after another.
+        good = inside & (often + equal_before(key) < sizes[where] // l)
         new[open_rows[good]] = drawn[good]
-        all_keys = np.concatenate([np.repeat(used, often), key[good]])
-        used, often = np.unique(all_keys, return_counts=True)
+        used = np.sort(np.append(used, key[good]))
         open_rows = open_rows[~good]
         if len(open_rows) == 0:
             return new
@@ -149,23 +142,6 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
         f"no free value was found near {counted(len(open_rows), 'value')}",
         hint="report this with the number of rows and the type of the sensitive column",
     )
-
-
-def _often(used: Labels, often: Labels, key: Labels) -> Labels:
-    """How often each key is used."""
-    if len(used) == 0:
-        return np.zeros(len(key), np.int64)
-    index = np.minimum(np.searchsorted(used, key), len(used) - 1)
-    return np.where(used[index] == key, often[index], 0)
-
-
-def _equal_before(key: Labels) -> Labels:
-    """How many equal keys come before each."""
-    order = np.argsort(key, kind="stable")
-    first = np.flatnonzero(np.diff(key[order], prepend=-2))
-    earlier = np.empty(len(key), np.int64)
-    earlier[order] = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
-    return earlier
 
 
 def _lenders(

@@ -13,17 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timeveil.models.series.method.partition import Floats, Symbols
+from timeveil.models.series.method.partition import Floats, Labels, Symbols
 from timeveil.symbols import reconstructed
 
 LINES, SWEEPS = 3, 3
 ROUNDING = 1e-9
 NUMBERS_AT_ONCE = 1 << 17
 """Subgroups times instants times choices in one step, which fits the processor's cache."""
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Alphabet:
         choices[lowest != highest] = np.inf
         return choices
 
-    def pattern(self, picked: Places, low: Floats) -> tuple[Symbols, Symbols]:
+    def pattern(self, picked: Labels, low: Floats) -> tuple[Symbols, Symbols]:
         """Symbols and levels of the picked choices."""
         levels = picked + 1 if self.level is None else np.full_like(picked, self.level)
         symbols = (low * levels).astype(np.uint8) if self.level is None else picked.astype(np.uint8)
@@ -99,7 +96,7 @@ def _portions(sums: Floats, alphabet: Alphabet) -> Iterator[slice]:
         yield slice(first, first + step)
 
 
-def _nearest_line(choices: Floats, sums: Floats) -> tuple[Places, Floats]:
+def _nearest_line(choices: Floats, sums: Floats) -> tuple[Labels, Floats]:
     """The choices nearest to a line through V, and their fit; the line then goes through them, and again."""
     length = np.sqrt(np.einsum("ij,ij->i", sums, sums))
     line = sums * (np.sqrt(sums.shape[1]) / np.where(length > 0, length, 1)).astype(sums.dtype)[:, None]
@@ -118,7 +115,7 @@ def _nearest_line(choices: Floats, sums: Floats) -> tuple[Places, Floats]:
     return picked, best
 
 
-def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floats]:
+def _ascend(choices: Floats, sums: Floats, picked: Labels) -> tuple[Labels, Floats]:
     """Change one instant at a time while the fit grows; returns the choices and their fit."""
     values = _values(choices, picked)
     # Three sums per subgroup decide its fit; a change of one instant shifts each by a known amount.
@@ -129,7 +126,7 @@ def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floa
     for _ in range(SWEEPS):
         changed = np.zeros(len(sums), np.bool_)
         for instant in range(instants):
-            # a choice that may not be published is taken for no change
+            # A choice that may not be published is taken for no change
             options, before = choices[rows, instant], values[rows, instant, None]
             steps = np.where(np.isfinite(options), options - before, 0.0)
             fits = _correlation(
@@ -153,7 +150,7 @@ def _ascend(choices: Floats, sums: Floats, picked: Places) -> tuple[Places, Floa
     return picked, best
 
 
-def _values(choices: Floats, picked: Places) -> Floats:
+def _values(choices: Floats, picked: Labels) -> Floats:
     return np.take_along_axis(choices, picked[..., None], axis=2)[..., 0]
 
 

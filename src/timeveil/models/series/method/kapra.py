@@ -18,13 +18,14 @@ from __future__ import annotations
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.method.cutting import balanced_cut, presplit
 from timeveil.models.series.method.partition import (
     Labels,
     Matrix,
     Partition,
-    compact,
+    balanced_cut,
     envelope_widths,
+    numbered_as_met,
+    presplit,
     run_ranges,
     runs_of,
 )
@@ -97,37 +98,28 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     [0, 1, 0, 1]
     """
     width = np.sqrt(low.shape[1]) * envelope_widths(low, high)
-    # a bucket holds k series several times over
+    # A bucket holds k series several times over
     minimum = max(BUCKET, 4 * -(-k // max(int(size.min()), 1)))
-    losses, ways = [], []
+    least, best = np.inf, np.zeros(len(size), np.int64)
     for share in (0.0, WIDTH_SHARE):
         features = np.column_stack([(low + high) / 2, share * width])
         order, bounds, _ = balanced_cut(features, np.array([0, len(size)]), minimum)
-        group = _formed(low, high, size, order, bounds, k)
+        group, lengths = np.empty(len(size), np.int64), np.diff(bounds)
+        # Bucket by bucket, all buckets of one length at once.
+        for length in np.unique(lengths):
+            begins = bounds[:-1][lengths == length, None]
+            members = order[begins + np.arange(length)]
+            # Groups are numbered from 0 in each bucket, so no two buckets share a number.
+            group[members] = begins + _in_buckets(low[members], high[members], size[members], k)
+        group = numbered_as_met(group)[0]
         rows, runs = runs_of(group)
         united = envelope_widths(
             np.minimum.reduceat(low[rows], runs[:-1]), np.maximum.reduceat(high[rows], runs[:-1])
         )
-        losses.append(float(np.bincount(group, size) @ united))
-        ways.append(group)
-    group = ways[int(np.argmin(losses))]
-    _, first, label = np.unique(group, return_index=True, return_inverse=True)
-    # Groups numbered by their first subgroup.
-    return np.argsort(np.argsort(first))[label]
-
-
-def _formed(low: Matrix, high: Matrix, size: Labels, order: Labels, bounds: Labels, k: int) -> Labels:
-    """Groups formed bucket by bucket, all buckets of one length at once."""
-    group = np.empty(len(size), np.int64)
-    lengths = np.diff(bounds)
-    finished = 0
-    for length in np.unique(lengths):
-        members = order[bounds[:-1][lengths == length, None] + np.arange(length)]
-        numbers = _in_buckets(low[members], high[members], size[members], k)
-        # numbers start at 0 in each bucket
-        group[members] = finished + numbers + length * np.arange(len(members))[:, None]
-        finished += length * len(members)
-    return compact(group)[1]
+        loss = float(np.bincount(group, size) @ united)
+        if loss < least:
+            least, best = loss, group
+    return best
 
 
 def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
@@ -135,7 +127,7 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     buckets, length, _ = low.shape
     bucket = np.arange(buckets)
     group = np.full((buckets, length), -1, np.int64)
-    # envelopes and sizes of the groups; the one that grows is the next of its bucket
+    # Envelopes and sizes of the groups; the one that grows is the next of its bucket
     bottom, top = np.full_like(low, np.inf), np.full_like(high, -np.inf)
     count = np.zeros((buckets, length), np.int64)
     finished = np.zeros(buckets, np.int64)
@@ -166,7 +158,7 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
         finished[growing[full]] += 1
         remaining = (size[growing] * (group[growing] < 0)).sum(axis=1)
         growing = growing[~full | (remaining >= k)]
-    # what is left over, one subgroup per bucket at a time
+    # What is left over, one subgroup per bucket at a time
     while (group < 0).any():
         which = np.flatnonzero((group < 0).any(axis=1))
         at = (group[which] < 0).argmax(axis=1)

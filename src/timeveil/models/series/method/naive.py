@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.method.cutting import presplit
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, compact, runs_of
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, equal_before, presplit, runs_of
 from timeveil.models.series.method.tree import Leaves, splitting_tree
 from timeveil.symbols import (
     Center,
@@ -65,7 +64,7 @@ def patterns_in(
     symbols = symbols_at(u[first], leaves.level[:, None])
     shapes = reconstructed(symbols, leaves.level[:, None])
     joins = _most_similar(shapes, np.diff(bounds), leaves, group[first])
-    used, subgroup = compact(joins[leaves.of])
+    used, subgroup = np.unique(joins[leaves.of], return_inverse=True)
     levels = np.repeat(leaves.level[used][:, None], matrix.shape[1], axis=1)
     joined = int(np.count_nonzero(leaves.undersized[leaves.of]))
     own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
@@ -84,7 +83,7 @@ def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -
     good = good[np.argsort(group[good], kind="stable")]
     begin, end = (np.searchsorted(group[good], group[bad], side=side) for side in ("left", "right"))
     # The rank of each undersized leaf in its group: leaves of equal rank are of different groups.
-    turn = np.arange(len(bad)) - np.searchsorted(group[bad], group[bad])
+    turn = equal_before(group[bad])
     for number in range(int(turn.max(initial=-1)) + 1):
         current = np.flatnonzero(turn == number)
         lengths = end[current] - begin[current]

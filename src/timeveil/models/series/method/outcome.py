@@ -1,18 +1,17 @@
-"""From a partition to a release and its ledger.
+"""From a partition to a release and its ledger, in an order that does not show how the rows came in.
 
-Groups are numbered in the order of their envelopes and rows are sorted by what they show, so that neither
-reveals how the rows came in.
+Methods settle ties by row, so they see series sorted by their values. Of series with the same values, those
+with different sensitive values take turns: no subgroup fills up with one sensitive value while others are at
+hand. In the release groups are numbered in the order of their envelopes, and rows sorted by what they show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.ordering import row_keys
@@ -20,7 +19,15 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.version import TOOL
 from timeveil.models.series.method.diversity import diversified
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, by_values, runs_of
+from timeveil.models.series.method.partition import (
+    Labels,
+    Matrix,
+    Partition,
+    Symbols,
+    equal_before,
+    numbered_as_met,
+    runs_of,
+)
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection
 from timeveil.symbols import LETTERS, envelopes, rounded_outward
@@ -36,22 +43,26 @@ class Instants:
     values: list[int]
     pattern: list[int]
 
+    def named(self, positions: list[int]) -> list[str]:
+        """The names of the instants at these positions."""
+        return [self.names[position] for position in positions]
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Rows that look alike: of each series its group and its cell, of each cell letters and levels.
+    """Rows that look alike: the cell of each series, -1 if it is suppressed, and what each cell shows.
 
-    Groups and cells are numbered from 0, cells in the order of their letters and levels; -1 is suppressed.
+    Cells are numbered from 0 in the order of their letters and levels; `rank` is the place of a cell's
+    letters and levels in that order, which cells of different groups may share.
     """
 
-    group: Labels
-    cell: Labels
+    of: Labels
     letters: Symbols
     levels: Symbols
+    rank: Labels
 
 
 def assemble(
-    promise: KPAnonymity,
     parameters: SeriesParameters,
     relation: Relation,
     collection: Collection,
@@ -67,23 +78,27 @@ def assemble(
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
         sensitive = tuple(relation.roles.sensitive)
-        attributes, perturbed = diversified(attributes, sensitive, cells.cell, parameters.l, seed)
-    content = _contents(cells, attributes)
-    number = _group_numbers(low, high, cells.group, content)
-    series = np.flatnonzero(cells.group >= 0)
-    order = series[np.lexsort((content[series], number[cells.group[series]]))]
-    group, cell = number[cells.group[order]], cells.cell[order]
+        attributes, perturbed = diversified(attributes, sensitive, cells.of, parameters.l, seed)
+    # A number for each series in the order of what its row shows apart from the envelope.
+    ranks = pa.array(np.append(cells.rank, -1)[cells.of])
+    shown = [ranks, *attributes.columns]
+    content = row_keys(pa.table(shown, names=[f"{position}" for position in range(len(shown))]))
+    number = _group_numbers(low, high, partition.group, content)
+    series = np.flatnonzero(partition.group >= 0)
+    order = series[np.lexsort((content[series], number[partition.group[series]]))]
+    group, cell = number[partition.group[order]], cells.of[order]
     columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
     by_number = np.argsort(number)
-    for column, position in enumerate(instants.values):
+    for column, name in enumerate(instants.named(instants.values)):
         for end, bounds in (("lo", low), ("hi", high)):
-            columns[f"{instants.names[position]}_{end}"] = pa.array(bounds[by_number, column][group])
+            columns[f"{name}_{end}"] = pa.array(bounds[by_number, column][group])
     columns["pattern"] = _texts(cells.letters).take(pa.array(cell))
     one_level = parameters.method != "adaptive"
     columns["level"] = _level_column(cells.levels[cell], one_level=one_level)
     columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
     data = decode_dictionaries(pa.table(columns))
-    subgroup = _numbered_as_met(cell)
+    subgroup, first = numbered_as_met(cell)
+    promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
     manifest = {
         "format": 1,
         "model": "series",
@@ -91,8 +106,8 @@ def assemble(
         "guarantee": promise.as_dict(),
         "series": {
             "instants": list(instants.names),
-            "values": [instants.names[position] for position in instants.values],
-            "pattern": [instants.names[position] for position in instants.pattern],
+            "values": instants.named(instants.values),
+            "pattern": instants.named(instants.pattern),
             "center": parameters.center,
             "levels": "one" if one_level else "each",
             "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
@@ -103,59 +118,92 @@ def assemble(
         "counts": {
             "rows": len(order),
             "groups": len(low),
-            "cells": int(subgroup.max(initial=-1)) + 1,
+            "cells": len(first),
             "suppressed": collection.size - len(order),
         },
     }
-    entries = _entries(collection, order, group, subgroup)
-    ledger = Ledger("series", entries, relation, facts=_facts(collection, partition, relation, perturbed))
+    facts = {
+        "series": collection.size,
+        "instants": len(collection.instants),
+        "filled": collection.filled,
+        "left_out": collection.dropped,
+        "perturbed": perturbed,
+        "dropped": list(relation.dropped),
+        **partition.facts,
+    }
+    ledger = Ledger("series", _entries(collection, order, group, subgroup), relation, facts=facts)
     return Release(promise, manifest, {"data": data}), ledger
+
+
+def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Labels:
+    """Rows sorted by their values; equal series take turns by what is sensitive.
+
+    >>> ill = pa.table({"ill": ["a", "a", "b", "b"]})
+    >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
+    [3, 0, 2, 1]
+    """
+    order, runs = _by_values(matrix)
+    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
+    if len(tied) and attributes.num_columns:
+        rows = attributes.take(pa.array(order[tied]))
+        secret, content = row_keys(rows.select(list(sensitive))), row_keys(rows, sensitive)
+        by_secret = np.lexsort((content, secret, runs[tied]))
+        # The first of each sensitive value, the second of each, and so on.
+        differs = [np.diff(keys[by_secret], prepend=-1) != 0 for keys in (secret, runs[tied])]
+        value = np.cumsum(differs[0] | differs[1])
+        turn = np.empty(len(tied), np.int64)
+        turn[by_secret] = equal_before(value)
+        order[tied] = order[tied][np.lexsort((content, turn, runs[tied]))]
+    return order
+
+
+def _by_values(rows: Matrix) -> tuple[Labels, Labels]:
+    """Rows sorted from the first column to the last, and numbers that equal neighbours share."""
+    order = np.argsort(rows[:, 0])
+    runs = _equal_runs(rows[order, :1])
+    # The first column settles nearly all; only rows that tie there are sorted by every column.
+    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
+    if len(tied) == 0:
+        return order, runs
+    # In the order of the input, so that the stable sort leaves equal rows in it.
+    unsettled = np.sort(order[tied])
+    order[tied] = unsettled[np.lexsort(rows[unsettled].T[::-1])]
+    return order, _equal_runs(rows[order])
+
+
+def _equal_runs(rows: Matrix) -> Labels:
+    """Sorted rows numbered so that equal ones share a number."""
+    return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
 
 
 def _cells(partition: Partition, pattern: list[int]) -> Cells:
     """Subgroups of one group that show the same are one cell: fewer instants distinguish fewer."""
-    letters = ASCII[partition.symbols[:, pattern]]
-    levels = np.ascontiguousarray(partition.levels[:, pattern])
+    letters, levels = ASCII[partition.symbols[:, pattern]], partition.levels[:, pattern]
     group = np.full(len(letters), -1, np.int64)
     inside = partition.subgroup >= 0
     group[partition.subgroup[inside]] = partition.group[inside]
     used = np.flatnonzero(group >= 0)
-    rank = _row_ranks(np.hstack([letters, levels])[used])
+    # Each row of bytes as one item, which sorts from its first byte on.
+    shown = np.ascontiguousarray(np.hstack([letters, levels])[used])
+    items = shown.view(np.dtype((np.void, shown.shape[1]))).ravel()
+    rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
     packed = rank * (int(group.max(initial=0)) + 1) + group[used]
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)
-    cell = np.full(len(letters) + 1, -1, np.int64)  # -1 points to the last
-    cell[used] = number.ravel()
-    return Cells(partition.group, cell[partition.subgroup], letters[used[first]], levels[used[first]])
-
-
-def _row_ranks(rows: NDArray[np.uint8]) -> Labels:
-    """Dense ranks of rows of bytes, compared from the first byte on."""
-    if rows.size == 0:
-        return np.zeros(len(rows), np.int64)
-    packed = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
-    return np.unique(packed, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _contents(cells: Cells, attributes: pa.Table) -> Labels:
-    """A number for each series in the order of what its row shows apart from the envelope."""
-    rank = np.append(_row_ranks(np.hstack([cells.letters, cells.levels])), -1)[cells.cell]
-    names = [f"{position}" for position in range(attributes.num_columns)]
-    return row_keys(pa.table([pa.array(rank), *attributes.columns], names=["", *names]))
+    cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
+    cell[used] = number
+    return Cells(cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first])
 
 
 def _group_numbers(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labels:
     """The rank of each group by its envelope; equal envelopes by what their rows show."""
-    bounds = np.empty((len(low), 2 * low.shape[1]))
-    bounds[:, 0::2], bounds[:, 1::2] = low, high
-    order, runs = by_values(bounds)
+    bounds = np.stack([low, high], axis=2).reshape(len(low), -1)
+    order, runs = _by_values(bounds)
     if len(runs) and runs[-1] + 1 < len(runs):
         rows, begins = runs_of(group)
         contents = [sorted(content[part].tolist()) for part in np.split(rows, begins[1:-1])]
         ranked = sorted(zip(runs.tolist(), order.tolist(), strict=True), key=lambda g: (g[0], contents[g[1]]))
         order = np.array([number for _, number in ranked], np.int64)
-    number = np.empty(len(low), np.int64)
-    number[order] = np.arange(len(low))
-    return number
+    return np.argsort(order)
 
 
 def _texts(letters: Symbols) -> pa.Array:
@@ -173,50 +221,30 @@ def _level_column(levels: Symbols, *, one_level: bool) -> pa.Array:
 
 
 def _columns(instants: Instants, relation: Relation, schema: pa.Schema) -> list[dict[str, str]]:
-    """Name, role and type of every published column."""
-    names = [instants.names[position] for position in instants.values]
-    roles = {
-        "group": "group",
-        **{f"{name}_{end}": role for name in names for end, role in (("lo", "low"), ("hi", "high"))},
-        "pattern": "pattern",
-        "level": "level",
-        **dict.fromkeys(relation.roles.sensitive, "sensitive"),
-        **dict.fromkeys(relation.roles.keep, "keep"),
+    """Name, role and type of every published column; group, pattern and level are named after their role."""
+    roles = {f"{name}_lo": "low" for name in instants.names} | {
+        f"{name}_hi": "high" for name in instants.names
     }
-    kinds = {name: schema.field(name).type for name in roles}
-    texts = {name: f"list<{t.value_type}>" if pa.types.is_list(t) else str(t) for name, t in kinds.items()}
-    return [{"name": name, "role": role, "type": texts[name]} for name, role in roles.items()]
+    roles |= dict.fromkeys(relation.roles.sensitive, "sensitive") | dict.fromkeys(relation.roles.keep, "keep")
+    columns = []
+    for field in schema:
+        listed = pa.types.is_list(field.type)
+        text = f"list<{field.type.value_type}>" if listed else str(field.type)
+        columns.append({"name": field.name, "role": roles.get(field.name, field.name), "type": text})
+    return columns
 
 
 def _published_parameters(parameters: SeriesParameters, instants: Instants) -> dict[str, Any]:
     """What the manifest states of the parameters; null where the method does not use one."""
-    weighed = parameters.method in ("adaptive", "representative")
-    published = {
-        name: None if chosen is None else [instants.names[position] for position in positions]
-        for name, chosen, positions in (
-            ("publish_values", parameters.publish_values, instants.values),
-            ("publish_pattern", parameters.publish_pattern, instants.pattern),
-        )
-    }
-    return {
-        "k": parameters.k,
-        "p": parameters.p,
-        "l": parameters.l,
-        "method": parameters.method,
-        "shape_weight": parameters.shape_weight if weighed else None,
-        "effort": parameters.effort if weighed else None,
-        "max_level": parameters.max_level,
-        "center": parameters.center,
-        "round_outward": parameters.round_outward,
-        "fill": parameters.fill,
-        **published,
-    }
-
-
-def _numbered_as_met(cell: Labels) -> Labels:
-    """Cells numbered from 0 in the order they first come."""
-    _, first, number = np.unique(cell, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[number.ravel()]
+    stated: dict[str, Any] = {"k": parameters.k, "p": parameters.p, "l": parameters.l}
+    for name, line in SeriesParameters.table().items():
+        if name not in ("zone", "unit"):
+            applies = not line.methods or parameters.method in line.methods
+            stated[name] = getattr(parameters, name) if applies else None
+    for name, positions in (("publish_values", instants.values), ("publish_pattern", instants.pattern)):
+        # Named in the order of time, whatever order they were asked for in.
+        stated[name] = None if stated.pop(name) is None else instants.named(positions)
+    return stated
 
 
 def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:
@@ -228,17 +256,3 @@ def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Lab
         of_series[order] = numbers + 1
         columns[name] = pa.array(of_series[rows], pa.int32(), mask=of_series[rows] < 0)
     return pa.table(columns)
-
-
-def _facts(
-    collection: Collection, partition: Partition, relation: Relation, perturbed: Mapping[str, int]
-) -> dict[str, Any]:
-    return {
-        "series": collection.size,
-        "instants": len(collection.instants),
-        "filled": collection.filled,
-        "left_out": collection.dropped,
-        "perturbed": dict(perturbed),
-        "dropped": list(relation.dropped),
-        **partition.facts,
-    }

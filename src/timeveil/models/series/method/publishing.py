@@ -15,21 +15,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
-from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import check_numbers
 from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.naive import naive
-from timeveil.models.series.method.outcome import Instants, assemble
-from timeveil.models.series.method.partition import Matrix, Partition, settled_order
-from timeveil.models.series.method.representative import representative
+from timeveil.models.series.method.outcome import Instants, assemble, settled_order
+from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import collect, read_series, refuse_rare
 
+METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
 METHOD_FROM, METHOD_TO = 0.1, 0.85
 """The share of all work that is behind before and after the method."""
 
@@ -74,7 +73,12 @@ def anonymize_series(
     """
     SeriesParameters.refuse_unknown(removed)
     parameters = SeriesParameters.from_call(locals())
-    _require_sensitive(parameters, roles)
+    if parameters.l is not None and not roles.sensitive:
+        raise RolesError(
+            f"l is {parameters.l}, and no column is sensitive",
+            hint="name a column with {sensitive}, or leave {l} out",
+            code="role-missing",
+        )
     progress("reading", 0.0)
     relation = read_series(table, roles, zone=zone, unit=unit)
     collection = collect(relation, parameters.fill)
@@ -85,38 +89,25 @@ def anonymize_series(
     _require_free_names(collection.instants, relation.roles)
     if parameters.l is not None:
         check_numbers(collection.attributes, sensitive, parameters.l)
-    # Methods settle ties by row, so they see rows sorted by content and never in the order of the input.
     order = settled_order(collection.matrix, collection.attributes, sensitive)
+    span = METHOD_TO - METHOD_FROM
     partition = partitioned(
-        collection.matrix[order],
-        parameters,
-        lambda doing, share: progress(doing, METHOD_FROM + (METHOD_TO - METHOD_FROM) * share),
+        collection.matrix[order], parameters, lambda doing, share: progress(doing, METHOD_FROM + span * share)
     )
     progress("publishing", METHOD_TO)
-    promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
-    pair = assemble(promise, parameters, relation, collection, instants, partition.back_from(order), seed)
+    pair = assemble(parameters, relation, collection, instants, partition.back_from(order), seed)
     progress("done", 1.0)
     return pair
 
 
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups, subgroups and patterns by the method of the parameters."""
-    k, p = parameters.k, parameters.p
-    options: dict[str, Any] = {
-        "max_level": parameters.max_level,
-        "center": parameters.center,
-        "progress": progress,
-    }
-    weighed = {**options, "shape_weight": parameters.shape_weight, "effort": parameters.effort}
-    match parameters.method:
-        case "naive":
-            return naive(matrix, k, p, **options)
-        case "kapra":
-            return kapra(matrix, k, p, **options)
-        case "representative":
-            return representative(matrix, k, p, **weighed)
-        case "adaptive":
-            return adaptive(matrix, k, p, **weighed)
+    options: dict[str, Any] = {"max_level": parameters.max_level, "center": parameters.center}
+    # The parameters that only some methods have are declared with those methods.
+    for name, line in SeriesParameters.table().items():
+        if parameters.method in line.methods:
+            options[name] = getattr(parameters, name)
+    return METHODS[parameters.method](matrix, parameters.k, parameters.p, progress=progress, **options)
 
 
 def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Instants:
@@ -146,15 +137,6 @@ def _positions(name: str, chosen: tuple[str, ...] | None, instants: Sequence[str
             code="column-missing",
         )
     return [position for position, instant in enumerate(instants) if instant in chosen]
-
-
-def _require_sensitive(parameters: SeriesParameters, roles: Roles) -> None:
-    if parameters.l is not None and not roles.sensitive:
-        raise RolesError(
-            f"l is {parameters.l}, and no column is sensitive",
-            hint="name a column with {sensitive}, or leave {l} out",
-            code="role-missing",
-        )
 
 
 def _require_k_series(series: int, k: int) -> None:

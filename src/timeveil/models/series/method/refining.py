@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.domain.wording import Progress
-from timeveil.models.series.method.cutting import balanced_cut
 from timeveil.models.series.method.fitting import Alphabet, preserved_shape
-from timeveil.models.series.method.partition import Floats, Labels, run_ranges
+from timeveil.models.series.method.partition import Floats, Labels, balanced_cut, run_ranges, slots_of
 from timeveil.models.series.method.starting import Layout, Series
 
 LEAF = 64
@@ -60,17 +59,11 @@ class Seats:
     @classmethod
     def of(cls, series: Series, positions: Floats, layout: Layout) -> Seats:
         """The series of a layout, in its order."""
-        subgroup = np.repeat(np.arange(len(layout.parent)), np.diff(layout.subgroups))
-        return cls(
-            series.values.copy(),
-            np.column_stack([series.shapes, series.flat]),
-            np.minimum(positions, BELOW_ONE).astype(np.float32),
-            layout.features[layout.order],
-            np.arange(len(subgroup)),
-            layout,
-            subgroup,
-            layout.parent[subgroup],
-        )
+        shapes = np.column_stack([series.shapes, series.flat])
+        positions = np.minimum(positions, BELOW_ONE).astype(np.float32)
+        features, subgroup = layout.features[layout.order], layout.subgroup
+        row, group = np.arange(len(subgroup)), layout.parent[subgroup]
+        return cls(series.values, shapes, positions, features, row, layout, subgroup, group)
 
     def swap(self, first: Labels, second: Labels) -> None:
         """Exchange what is in these seats, pair by pair; no seat comes twice."""
@@ -79,13 +72,7 @@ class Seats:
 
 
 def refine(
-    seats: Seats,
-    alphabet: Alphabet,
-    price: float,
-    *,
-    effort: int,
-    draw: np.random.Generator,
-    progress: Progress,
+    seats: Seats, alphabet: Alphabet, price: float, effort: int, draw: np.random.Generator, progress: Progress
 ) -> dict[str, int]:
     """Swap series while `sum of size * width + price * shape that is lost` falls; returns what was done."""
     done = {"rounds": 0, "swaps": 0}
@@ -96,7 +83,7 @@ def refine(
         for number in range(rounds):
             share = (stage + number / rounds) / len(stages)
             progress(("swapping by shape", "swapping by pattern")[stage], share)
-            scores = Scores(seats, price, alphabet if stage else None)
+            scores = Scores(seats, price, alphabet, by_pattern=bool(stage))
             if effort > 1:
                 heat = HEAT * scores.mean_loss() * (1 - number / rounds)
             swaps = _best_swaps(scores, _leaves(seats, draw), heat, draw)
@@ -116,25 +103,22 @@ def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
     order, bounds, _ = balanced_cut(seats.features @ turn, np.array([0, len(seats.row)]), LEAF)
     lengths = np.diff(bounds)
     for length in np.unique(lengths):
-        begins = bounds[:-1][lengths == length]
-        step = max(1, PAIRS_AT_ONCE // length**2)
-        for first in range(0, len(begins), step):
-            yield order[begins[first : first + step, None] + np.arange(length)]
+        for slots in slots_of(bounds[:-1][lengths == length], length, PAIRS_AT_ONCE // length**2):
+            yield order[slots]
 
 
 def _best_swaps(
     scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
 ) -> tuple[Labels, Labels]:
     """The swaps to carry out: each the best for both of its groups among what is left."""
-    tries = BY_PATTERN if scores.alphabet else 1
+    tries = BY_PATTERN if scores.by_pattern else 1
     pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
     first, second, change = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    # each pair was met from both sides
-    _, unique = np.unique(
-        np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second), return_index=True
-    )
+    # Each pair was met from both sides.
+    pair = np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second)
+    unique = np.unique(pair, return_index=True)[1]
     first, second, change = first[unique], second[unique], change[unique]
-    if scores.alphabet:
+    if scores.by_pattern:
         change = scores.exact_change(first, second)
     if heat:
         # Accepting a loss d when d < heat * Exp(1) is accepting it with probability exp(-d / heat).
@@ -165,8 +149,8 @@ def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
 class Scores:
     """What follows from who sits where, worked out anew for every round, and what swaps would change."""
 
-    def __init__(self, seats: Seats, price: float, alphabet: Alphabet | None) -> None:
-        self.seats, self.price, self.alphabet = seats, price, alphabet
+    def __init__(self, seats: Seats, price: float, alphabet: Alphabet, *, by_pattern: bool) -> None:
+        self.seats, self.price, self.alphabet, self.by_pattern = seats, price, alphabet, by_pattern
         self.least_gain = ROUNDING * (1 + price)
         layout = seats.layout
         self._size = np.diff(layout.groups).astype(np.float32)
@@ -175,7 +159,7 @@ class Scores:
         sums = np.add.reduceat(seats.shapes, layout.subgroups[:-1])
         self._others = sums[seats.subgroup] - seats.shapes
         self._preserved = self._expected = _lengths(sums)
-        if alphabet:
+        if by_pattern:
             self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
             self._preserved = preserved_shape(
                 alphabet, *run_ranges(seats.positions, layout.subgroups), sums[:, :-1], sums[:, -1]
@@ -224,7 +208,6 @@ class Scores:
             sums = self._others[leaving] + seats.shapes[entering]
             low = np.minimum(self._lowest[leaving], seats.positions[entering])
             high = np.maximum(self._highest[leaving], seats.positions[entering])
-            assert self.alphabet is not None  # noqa: S101
             change -= self.price * preserved_shape(self.alphabet, low, high, sums[:, :-1], sums[:, -1])
         return change
 

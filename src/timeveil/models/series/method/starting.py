@@ -13,8 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeveil.domain.wording import Progress
-from timeveil.models.series.method.cutting import balanced_cut, gather_nearest
-from timeveil.models.series.method.partition import Floats, Labels, Matrix, envelope_widths, run_ranges
+from timeveil.models.series.method.partition import (
+    Floats,
+    Labels,
+    Matrix,
+    balanced_cut,
+    gather_nearest,
+    total_width,
+)
 from timeveil.symbols import power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
@@ -74,6 +80,11 @@ class Layout:
     parent: Labels
     features: Floats
 
+    @property
+    def subgroup(self) -> Labels:
+        """The subgroup of each row, in the order of the layout."""
+        return np.repeat(np.arange(len(self.parent)), np.diff(self.subgroups))
+
 
 def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> tuple[Layout, float]:
     """The layout of least width / unit + weight / 3 * loss of shape, and the unit: the width at lean 0."""
@@ -83,19 +94,17 @@ def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> 
         progress("sampling", 0.0)
         sample = _sample(series, axes)
         sample_axes = Axes(sample)
-    unit, best, best_lean, layout = 0.0, np.inf, None, None
+    unit, tried = 0.0, list[tuple[float, float | None, Layout]]()
     for number, lean in enumerate((*LEANS, None)):
         progress("forming groups", 0.1 + 0.8 * number / (len(LEANS) + 1))
-        candidate = _arranged(sample, sample_axes, lean, k, p)
-        width, loss = _losses(sample, candidate)
+        layout = _arranged(sample, sample_axes, lean, k, p)
+        width, loss = _losses(sample, layout)
         # The first lean is 0: its width is the unit in which all others are measured.
         unit = unit or width or 1.0
-        if layout is None or width / unit + weight / 3 * loss < best:
-            best, best_lean, layout = width / unit + weight / 3 * loss, lean, candidate
+        tried.append((width / unit + weight / 3 * loss, lean, layout))
+    _, lean, layout = min(tried, key=lambda candidate: candidate[0])
     # A layout of a sample only chose the lean; all rows are arranged by it now.
-    if layout is None or sample is not series:
-        layout = _arranged(series, axes, best_lean, k, p)
-    return layout, unit
+    return (layout if sample is series else _arranged(series, axes, lean, k, p)), unit
 
 
 def _sample(series: Series, axes: Axes) -> Series:
@@ -124,12 +133,11 @@ def _arranged(series: Series, axes: Axes, lean: float | None, k: int, p: int) ->
 def _losses(series: Series, layout: Layout) -> tuple[float, float]:
     """Mean width of the groups, and the least mean loss of shape that the subgroups can have."""
     rows = series.take(layout.order)
-    width = np.diff(layout.groups) @ envelope_widths(*run_ranges(rows.values, layout.groups))
     sums = np.add.reduceat(rows.shapes, layout.subgroups[:-1])
     flats = np.add.reduceat(rows.flat, layout.subgroups[:-1])
     preserved = np.maximum(np.sqrt(np.einsum("ij,ij->i", sums, sums)), flats)
     count = len(rows.values)
-    return float(width) / count, 1 - float(preserved.sum()) / count
+    return total_width(rows.values, layout.groups) / count, 1 - float(preserved.sum()) / count
 
 
 class Axes:

@@ -21,14 +21,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timeveil.models.series.method.partition import Labels, Matrix, Symbols, run_ranges, runs_of
+from timeveil.models.series.method.partition import (
+    Flags,
+    Labels,
+    Matrix,
+    Symbols,
+    numbered_as_met,
+    run_ranges,
+    runs_of,
+)
 from timeveil.symbols import symbols_at
 
 ROOM = 2**62
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,8 @@ class _Growing:
         self.undersized = np.zeros(count, np.bool_)
         self._made = 0
 
-    def add(self, rows: Labels, label: Labels, level: int, *, undersized: bool = False) -> None:
-        """Make a leaf of all rows with one label."""
+    def add(self, rows: Labels, label: Labels, level: int | Symbols, *, undersized: bool = False) -> None:
+        """Make a leaf of all rows with one label, at one level or at that of each row."""
         if len(rows):
             self.leaf[rows] = label + self._made
             self.level[rows], self.undersized[rows] = level, undersized
@@ -62,12 +67,9 @@ class _Growing:
     def leaves(self) -> Leaves:
         """All leaves, numbered by their first series."""
         inside = np.flatnonzero(self.leaf >= 0)
-        _, first, label = np.unique(self.leaf[inside], return_index=True, return_inverse=True)
-        # Sorting twice turns first positions into ranks.
-        rank = np.argsort(np.argsort(first))
         of = np.full(len(self.leaf), -1, np.int64)
-        of[inside] = rank[label]
-        first = inside[np.sort(first)]
+        of[inside], first = numbered_as_met(self.leaf[inside])
+        first = inside[first]
         return Leaves(of, self.level[first].astype(np.uint8), self.undersized[first])
 
 
@@ -112,11 +114,8 @@ def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
     """The leaves of at least p, equal ones merged; series that find no other are in none (§5.3.2)."""
     growing = _Growing(len(u))
     alone = leaves.undersized[leaves.of]
-    good = np.flatnonzero(~alone)
-    level_of = leaves.level.astype(np.int64)
-    growing.add(good, leaves.of[good], 1)
-    growing.level[good] = level_of[leaves.of[good]]
-    waiting = np.flatnonzero(alone)
+    good, waiting = np.flatnonzero(~alone), np.flatnonzero(alone)
+    growing.add(good, leaves.of[good], leaves.level[leaves.of[good]])
     level = int(leaves.level[leaves.undersized].max(initial=0))
     # At level 1 all patterns agree, so this ends there at the latest.
     while len(waiting) >= p:
@@ -134,8 +133,7 @@ def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
 
 def agreeing_levels(low: Matrix, high: Matrix, least: Labels, max_level: int) -> Labels:
     """The highest level at which the lowest and highest positions of a leaf share all symbols, or `least`."""
-    levels = least.copy()
-    waiting = np.arange(len(low))
+    levels, waiting = least.copy(), np.arange(len(low))
     for level in range(max_level, 1, -1):
         waiting = waiting[levels[waiting] < level]
         agree = (symbols_at(low[waiting], level) == symbols_at(high[waiting], level)).all(axis=1)
@@ -158,10 +156,8 @@ def same_pattern(u: Matrix, level: int | Labels, node: Labels) -> Labels:
 
 def _maximise(u: Matrix, growing: _Growing, rows: Labels, max_level: int) -> None:
     """Raise leaves to the highest level at which all of their series agree."""
-    if len(rows) == 0:
-        return
-    _, label = np.unique(growing.leaf[rows], return_inverse=True)
-    order, bounds = runs_of(label)
-    rows = rows[order]
-    levels = agreeing_levels(*run_ranges(u[rows], bounds), growing.level[rows[bounds[:-1]]], max_level)
-    growing.level[rows] = np.repeat(levels, np.diff(bounds))
+    if len(rows):
+        order, bounds = runs_of(numbered_as_met(growing.leaf[rows])[0])
+        rows = rows[order]
+        levels = agreeing_levels(*run_ranges(u[rows], bounds), growing.level[rows[bounds[:-1]]], max_level)
+        growing.level[rows] = np.repeat(levels, np.diff(bounds))
