@@ -566,8 +566,11 @@ BAD_QUESTIONS = {
         "both --difference and --like",
     ),
     "features": ("--features nose --difference h00,h01=0:", "`nose`"),
-    "window": ("--between 2024-01-01 2024-02-01", "--between asks about rows"),
-    "where": ("--where tariff=night", "--where asks about rows"),
+    "window": (
+        "--between 2024-01-01 2024-02-01",
+        "`--between` applies to releases of timestamped rows or a stream only",
+    ),
+    "where": ("--where tariff=night", "`--where` applies to releases of timestamped rows or a stream only"),
 }
 
 
@@ -587,7 +590,7 @@ def test_rows_are_not_asked_about_series(cli: Cli, here: Path) -> None:
     assert cli(f"generalize-time visits.csv --out times {roles} --k 2 --quiet").code == 0
     said = cli("query times --range zip=1:2")
     assert said.code == 2
-    assert "--range asks about series" in said.err
+    assert "`--range` applies to releases of series only" in said.err
     assert cli("plot times --out p.svg").code == 2
 
 

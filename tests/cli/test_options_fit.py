@@ -66,7 +66,7 @@ def test_features_need_a_shape(cli: Cli, folder: Path, features: str) -> None:
 def test_a_question_of_another_model_is_refused_whatever_it_says(cli: Cli, folder: Path, option: str) -> None:
     said = cli(f"query {folder / 'time'} {option}")
     assert (said.code, said.out) == (2, "")
-    assert f"{option.split(maxsplit=1)[0]} asks about " in said.err
+    assert f"`{option.split(maxsplit=1)[0]}` applies to releases of " in said.err
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -76,8 +76,8 @@ def test_attack_refuses_an_option_of_another_model(cli: Cli, folder: Path, optio
         if model not in OPTIONS[option]:
             said = cli(f"attack {folder / model} --ledger {folder / model}.ledger {option}")
             assert (said.code, said.out) == (2, "")
-            assert f"`{name}` is about a release of " in said.err
-            assert said.err.endswith(f"\n\nhint: leave `{name}` out\n")
+            assert f"`{name}` applies to releases of " in said.err
+            assert said.err.endswith(f"\n\nhint: leave {name} out\n")
 
 
 @pytest.mark.parametrize(

@@ -214,8 +214,8 @@ def test_a_picture(cli: Cli) -> None:
     assert (said.code, said.out, said.err) == (0, "shapes.svg: drawn\n", "")
     assert "The 4 strongest of " in Path("shapes.svg").read_text()
     for line, message in (
-        ("plot out --group 2 --out p.svg", "`--group` is about a release of series"),
-        ("plot out --ledger ledger --out p.svg", "`--ledger` is about a release of series"),
+        ("plot out --group 2 --out p.svg", "`--group` applies to releases of series only"),
+        ("plot out --ledger ledger --out p.svg", "`--ledger` applies to releases of series only"),
         ("plot out --longer-than 99 --out p.svg", "no pattern has more than 99 items"),
         ("plot out --top 0 --out p.svg", "1 to 60 patterns"),
     ):

@@ -8,19 +8,13 @@ from typing import Annotated
 import typer
 
 from timeveil.cli.attack import attack
-from timeveil.cli.compare import compare
 from timeveil.cli.demo import demo
-from timeveil.cli.explore import explore
-from timeveil.cli.granularities import granularities
-from timeveil.cli.hierarchy import hierarchy
-from timeveil.cli.measure import measure
-from timeveil.cli.plot import plot
-from timeveil.cli.profile import profile
-from timeveil.cli.publishing import publishing_command, run
+from timeveil.cli.preparing import explore, granularities, hierarchy, profile
+from timeveil.cli.process import to_stdout
+from timeveil.cli.publishing import publishing_command, run, stream_status
 from timeveil.cli.query import query
-from timeveil.cli.report import report
-from timeveil.cli.stream_status import stream_status
-from timeveil.cli.verify import verify
+from timeveil.cli.releases import compare, measure, plot, report, verify
+from timeveil.domain.version import TOOL
 from timeveil.jobs.request import tables
 
 app = typer.Typer(
@@ -42,11 +36,7 @@ def _timeveil(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Publish temporal data about people without giving them away."""
-    from timeveil.cli.streams import to_stdout
-
     if version:
-        from timeveil.domain.version import TOOL
-
         to_stdout(f"{TOOL}\n")
         raise typer.Exit
     if context.invoked_subcommand is None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from timeveil.cli import process
+from timeveil.cli.output import Output
 from timeveil.domain.roles import Roles
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ def demo(
 
     Example: timeveil demo
     """
-    from timeveil.cli import streams
-    from timeveil.cli.output import Output
     from timeveil.folder import open_release
     from timeveil.jobs.publish import publish
     from timeveil.judging import attack
@@ -51,7 +51,7 @@ def demo(
         (folder / "attack.svg").write_text(attack_picture(breach).svg(), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
-        streams.begin()
+        process.begin()
         raise
     output.print(_published(outcome, output.width))
     output.print(_attacked(breach, folder))

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timeveil.cli import stopping, streams
+from timeveil.cli import process
 from timeveil.cli.output import Output
-from timeveil.cli.stopping import INTERRUPTED
-from timeveil.cli.usage import usage_error
-from timeveil.errors import EngineError, InternalError, TimeveilError, spell
+from timeveil.cli.process import INTERRUPTED
+from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
+from timeveil.jobs.request import tables
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -31,11 +33,11 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGTERM, stopping.terminate)
+    signal.signal(signal.SIGTERM, process.terminate)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, stopping.terminate)
+        signal.signal(signal.SIGHUP, process.terminate)
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
-        signal.signal(signal.SIGINT, stopping.interrupt)
+        signal.signal(signal.SIGINT, process.interrupt)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -43,25 +45,24 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    streams.flush()
+    process.flush()
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing but the code of a signal is raised."""
-    streams.begin()
-    stopping.begin()
+    process.begin()
     command = _command()
     try:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as cause:  # noqa: BLE001
-        code = stopping.asked()
+        code = process.stop_code()
         if code is None:
             return _failed(cause, command, arguments)
     if code == INTERRUPTED:
-        streams.to_stderr(f"interrupted; {streams.what_was_written()}\n")
+        process.to_stderr(f"interrupted; {process.what_was_written()}\n")
     return code if isinstance(code, int) else 0
 
 
@@ -71,7 +72,7 @@ def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
         traceback.print_exception(cause)
     error = _ours(cause)
     if error is None:
-        error = usage_error(cause, list(getattr(command, "commands", ())), arguments)
+        error = _usage_error(cause, list(getattr(command, "commands", ())), arguments)
     Output(as_json="--json" in arguments).error(_as_typed(error, arguments))
     return error.exit_code
 
@@ -88,8 +89,6 @@ def _command() -> Any:
 
 def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
     """The error with its hint as it is typed: options, or the keys of a job file."""
-    from timeveil.jobs.request import tables
-
     job = arguments[:1] == ["run"]
     options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
     hint = spell(error.template, "job" if job else "command", options)
@@ -109,9 +108,8 @@ def _ours(cause: Exception) -> TimeveilError | None:
         )
     number = cause.errno if isinstance(cause, OSError) else None
     if number in _FULL:
-        return EngineError(
-            "the disk is full", hint="make room, or set TMPDIR to a folder on another disk", code="disk-full"
-        )
+        hint = "make room, or set TMPDIR to a folder on another disk"
+        return EngineError("the disk is full", hint=hint, code="disk-full")
     if number in _FORBIDDEN:
         return EngineError(
             "no permission to read or write a file that is needed",
@@ -133,3 +131,69 @@ def _location(cause: Exception) -> str:
     path = Path(innermost.filename)
     name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
     return f"{name.as_posix()}:{innermost.lineno}"
+
+
+def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) -> ParameterError:
+    """What the option parser refuses, in our words; the hint is the option's own help, if it is about one."""
+    context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
+    option = str(getattr(cause, "option_name", ""))
+    table = tables().get(context.command.name) if context is not None else None
+    name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+    if table is not None and name in table.removed:
+        return table.removal(name)
+    command = f"timeveil {arguments[0]}" if arguments and arguments[0] in commands else "timeveil"
+    help_text = getattr(parameter, "help", None)
+    hint = _sentence(help_text) if help_text else f"`{command} --help` explains it"
+    message = _sentence(cause.format_message())
+    unknown = re.match(r"no such command '(.*?)'", message)
+    kind = type(cause).__name__
+    if kind == "MissingParameter":
+        message = f"{_typed(parameter)} is missing"
+    elif kind == "BadParameter":
+        message = f"{_typed(parameter)} {_wrong(cause.message)}"
+    elif kind == "NoSuchOption":
+        known = context.command.params if context is not None else ()
+        near = _near(option, [spelling for parameter in known for spelling in parameter.opts])
+        message = f"there is no option `{option}`"
+        hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else hint
+    elif unknown:
+        near = _near(unknown[1], commands)
+        message = f"there is no command `{unknown[1]}`"
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
+    return ParameterError(message, hint=hint)
+
+
+def _typed(parameter: Any) -> str:
+    """An option or argument as help shows it."""
+    if parameter is None:
+        return "a parameter"
+    if getattr(parameter, "param_type_name", "") == "argument":
+        return f"`{parameter.metavar or str(parameter.name).upper()}`"
+    return f"`{max(parameter.opts, key=len)}`"
+
+
+def _wrong(message: str) -> str:
+    """What is wrong with a value.
+
+    >>> _wrong("Input should be a valid integer, unable to parse string as an integer")
+    'is not a whole number'
+    """
+    if "integer" in message:
+        return "is not a whole number"
+    is_number = "number" in message or "float" in message
+    return "is not a number" if is_number else f"is wrong: {_sentence(message)}"
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    """Names that begin alike, or else look alike.
+
+    >>> _near("--grain", ["--granularity", "--gaps", "--engine"])
+    ['--granularity']
+    """
+    similar = [other for other in known if len(name) > 4 and other.startswith(name[:5])]
+    return similar or get_close_matches(name, known, n=2)
+
+
+def _sentence(text: str) -> str:
+    plain = text.strip().rstrip(".")
+    return plain[:1].lower() + plain[1:]

@@ -1,19 +1,92 @@
-"""Options of commands: made from the tables of parameters, and a few that several commands share."""
+"""Options of commands, made from tables of parameters, and what every command does with them.
+
+A command is a function of its options and an `Output`; `--json` and `--quiet` are added to all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from timeveil.domain.parameter import Parameter
+from timeveil.cli.output import Output
+from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Columns, option_words
-from timeveil.errors import spell
+from timeveil.errors import ParameterError, spell
 
-_TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool}
+T = TypeVar("T", bound=Parameters)
+_TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
+_CONTENTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
+DROP_REST = Parameter(
+    "drop_rest", "flag", "Leave out every column that has no role.", default=False, example=True
+)
+_SPEECH = (
+    Parameter("as_json", "flag", "Print the result as JSON.", default=False, option="--json"),
+    Parameter("quiet", "flag", "Print errors only.", default=False),
+)
+
+
+class ReleaseOptions(Parameters):
+    """What a command about a release takes."""
+
+    folder: str = parameter("Release folder, such as published.", metavar="DIR", positional=True)
+
+
+class LedgerOptions(ReleaseOptions):
+    """What a command about a release and its ledger takes."""
+
+    ledger: str = parameter(
+        "Private ledger that was made with the release.", example="NAME.ledger", metavar="PATH"
+    )
+
+
+def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any) -> Any:
+    """A line of a table for what need not be given."""
+    return parameter(meaning, default=None, example=example, metavar=metavar, **more)
+
+
+def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function a command: it is called with an `Output`, and with these arguments by name."""
+    taken = [*arguments, *map(argument, _SPEECH)]
+
+    def made(function: Callable[..., int]) -> Callable[..., int]:
+        def run(*, as_json: bool, quiet: bool, **given: Any) -> int:
+            return function(Output(as_json=as_json, quiet=quiet), **given)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__signature__ = Signature(taken, return_annotation=int)  # type: ignore[attr-defined]  # for typer
+        run.__annotations__ = {a.name: a.annotation for a in taken} | {"return": int}
+        return run
+
+    return made
+
+
+def command(table: type[T]) -> Callable[[Callable[[T, Output], int]], Callable[..., int]]:
+    """Make a function a command that takes the options of a table."""
+
+    def made(function: Callable[[T, Output], int]) -> Callable[..., int]:
+        def run(output: Output, **given: Any) -> int:
+            return function(table(**given), output)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        return takes(map(argument, table.table().values()))(run)
+
+    return made
+
+
+def source(meaning: str) -> Argument:
+    """The argument for the table to read."""
+    return argument(Parameter("source", "text", meaning, metavar="IN", positional=True))
+
+
+def columns(names: Iterable[str], required: Iterable[str] = ()) -> list[Argument]:
+    """The arguments for roles of columns."""
+    table = Columns.table()
+    arguments = [argument(table[name], required=name in required) for name in names]
+    return [*arguments, argument(DROP_REST)] if "drop" in names else arguments
 
 
 def argument(declared: Parameter, *, required: bool = False, ranges: bool = False) -> Argument:
@@ -26,17 +99,20 @@ def argument(declared: Parameter, *, required: bool = False, ranges: bool = Fals
     elif declared.can_be_off or ranges:
         kind, default = str, None if ranges else str(default)
     needed = required or (declared.required and not ranges)
-    form = typer.Option(
-        *names_of(declared),
-        metavar=None if declared.kind == "flag" else metavar(declared, ranges=ranges),
-        help=help_text(declared),
-        show_default=default not in (None, False) and not several,
+    form = (
+        typer.Argument(metavar=declared.metavar, help=declared.meaning)
+        if declared.positional
+        else typer.Option(
+            *names_of(declared),
+            metavar=None if declared.kind == "flag" else metavar(declared, ranges=ranges),
+            help=help_text(declared),
+            show_default=default not in (None, False) and not several,
+        )
     )
-    annotation = kind if needed else kind | None
     return Argument(
         declared.name,
         Argument.KEYWORD_ONLY,
-        annotation=Annotated[annotation, form],
+        annotation=Annotated[kind if needed else kind | None, form],
         default=Argument.empty if needed else default,
     )
 
@@ -69,50 +145,12 @@ def help_text(declared: Parameter) -> str:
     return f"{meaning}: {' '.join(option_words(declared, declared.example))}"
 
 
-def takes(command: Any, arguments: list[Argument]) -> Callable[..., int]:
-    """The command function with these arguments as its signature."""
-    command.__signature__ = Signature(arguments, return_annotation=int)
-    command.__annotations__ = {a.name: a.annotation for a in arguments} | {"return": int}
-    taking: Callable[..., int] = command
-    return taking
-
-
-Table = Annotated[
-    str, typer.Argument(metavar="IN", help="Table to read: CSV, TSV or Parquet, such as visits.csv.")
-]
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="Release folder, such as published.")]
-Calendar = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="TOML file that defines further granularities: --calendar clinic.toml"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON: --json")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only: --quiet")]
-LedgerIn = Annotated[
-    str,
-    typer.Option(
-        "--ledger", metavar="PATH", help="Private ledger that was made with the release: --ledger NAME.ledger"
-    ),
-]
-
-
-NO_DEFAULT = Argument.empty
-
-
-def switch(name: str, kind: Any, default: Any = False) -> Argument:
-    """An argument with one of the annotations above."""
-    return Argument(name, Argument.KEYWORD_ONLY, annotation=kind, default=default)
-
-
-DROP_REST = switch(
-    "drop_rest",
-    Annotated[bool, typer.Option("--drop-rest", help="Leave out every column that has no role: --drop-rest")],
-)
-SPEECH = [switch("as_json", Json), switch("quiet", Quiet)]
-"""How every command speaks."""
-
-
-def columns(names: Iterable[str], required: Iterable[str] = ()) -> list[Argument]:
-    """The arguments for roles of columns."""
-    table = Columns.table()
-    arguments = [argument(table[name], required=name in required) for name in names]
-    return [*arguments, DROP_REST] if "drop" in names else arguments
+def refuse_foreign(options: Parameters, model: str) -> None:
+    """Refuse an option about other models than that of the release: it would be ignored."""
+    for name, declared in options.table().items():
+        if declared.models and model not in declared.models and getattr(options, name) != declared.default:
+            contents = " or ".join(_CONTENTS[model] for model in declared.models)
+            raise ParameterError(
+                f"`{declared.typed}` applies to releases of {contents} only",
+                hint=f"leave {declared.typed} out",
+            )

@@ -1,7 +1,7 @@
-"""Where words go: results to stdout, everything else to stderr.
+"""Where words go: results to stdout, everything else to stderr, and what was asked for to new files.
 
 Text that came from outside (column and file names) is shown without control characters, so that no file can
-play tricks on a terminal.
+play tricks on a terminal. A new file is written completely or not at all, and never over another.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from timeveil.cli.stopping import raise_if_interrupted
-from timeveil.cli.streams import to_stderr, to_stdout
+import timeveil as tv
+from timeveil.cli.process import note_written, raise_if_interrupted, to_stderr, to_stdout
 from timeveil.domain.wording import Progress
-from timeveil.errors import EngineError, TimeveilError
+from timeveil.errors import EngineError, ParameterError, PrivateArtifactError, TimeveilError
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -65,11 +67,19 @@ class Output:
 
     def print(self, text: str) -> None:
         """Text to stdout, with headings in bold on a terminal."""
-        plain = printable(text)
-        if not _has_colour(sys.stdout):
-            to_stdout(plain)
-            return
-        _print_coloured(plain, sys.stdout)
+        if _has_colour(sys.stdout):
+            _print_coloured(printable(text), sys.stdout)
+        else:
+            to_stdout(printable(text))
+
+    def ledger(self, path: str) -> tv.Ledger:
+        """Open a ledger, and warn if others could, too."""
+        ledger = tv.open_ledger(path)
+        if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
+            self.say(
+                f"warning: others can read or change the ledger `{path}`; shut them out: chmod 600 {path}"
+            )
+        return ledger
 
     def say(self, text: str) -> None:
         """A word on stderr, next to the result."""
@@ -83,10 +93,10 @@ class Output:
             with suppress(EngineError):
                 to_stdout(_as_json({"error": data}))
         words = f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n"
-        if not _has_colour(sys.stderr):
+        if _has_colour(sys.stderr):
+            _print_coloured(words, sys.stderr)
+        else:
             to_stderr(words)
-            return
-        _print_coloured(words, sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -182,7 +192,7 @@ def one_line(text: str) -> str:
 
 def _as_json(data: Any) -> str:
     """JSON in which every letter shows; others are written as their number, which means the same."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=_type_name) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=lambda thing: type(thing).__name__) + "\n"
     if text.isascii():
         return text
     return "".join(m if m.isprintable() or m == "\n" else json.dumps(m)[1:-1] for m in text)
@@ -192,5 +202,48 @@ def _has_colour(stream: TextIO) -> bool:
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
-def _type_name(thing: object) -> str:
-    return type(thing).__name__
+def refuse_file(
+    path: str | None, folders: Sequence[str] = (), what: str = "picture", *, private: bool = False
+) -> None:
+    """Refuse a file before any work is done: one that exists, one inside of a release it is about, and a
+    private one inside of any release.
+    """
+    from timeveil.folder.new_files import refuse_taken
+
+    if path is None:
+        return
+    target = Path(path).resolve()
+    for folder in folders:
+        if target.is_relative_to(Path(folder).resolve()):
+            raise ParameterError(
+                f"the {what} would be in the release folder `{folder}`, which holds the release and nothing "
+                "else",
+                hint="write it to a file outside the folder",
+            )
+    releases = [parent.name for parent in target.parents if (parent / "release.json").exists()]
+    if private and releases:
+        raise PrivateArtifactError(
+            f"the {what} would be in the release folder `{releases[0]}`, and it shows what a release hides",
+            hint="write it outside every folder that is published",
+        )
+    refuse_taken(Path(path))
+
+
+def write_file(path: str, content: str, *, private: bool = False) -> None:
+    """Write text to a new file; a private one only its owner may read."""
+    from timeveil.domain.stored import hold_beside
+    from timeveil.folder.new_files import refuse_taken, translate_os_errors
+
+    raise_if_interrupted()
+    target = Path(path)
+    refuse_taken(target)
+    with translate_os_errors(target.name):
+        hidden, handle = hold_beside(target, 0o600 if private else 0o666)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(content)
+                file.flush()
+                hidden.replace(target)
+            note_written(target)
+        finally:
+            hidden.unlink(missing_ok=True)

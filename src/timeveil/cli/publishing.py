@@ -1,32 +1,31 @@
-"""The four publishing commands, made from their tables of parameters, and `timeveil run`."""
+"""Commands that publish: one per method, made from its table of parameters, `run` and `stream-status`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from timeveil.cli import options
-from timeveil.domain.parameter import Parameters
+from timeveil.cli.output import Output
+from timeveil.cli.process import note_written
+from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Files
+from timeveil.errors import TimeveilError
+from timeveil.jobs.columns import lists_hint
+from timeveil.jobs.request import read_job, run_from_options, service_table
 
 if TYPE_CHECKING:
-    from timeveil.cli.output import Output
     from timeveil.domain.run import Run
+    from timeveil.service.status import Status, StreamStatus
 
 VIOLATED, BAD_INPUT = 1, 2
+SOURCE = "Table to read: CSV, TSV or Parquet, such as visits.csv."
 _SOURCES = {
     "stream": "Table to read, such as cases.csv; or, with --state, an inbox folder of snapshot files.",
     "patterns": "Table to read: CSV, TSV or Parquet, such as baskets.csv, or a series release folder.",
 }
-_EXPLAIN = options.switch(
-    "explain",
-    Annotated[
-        bool, typer.Option("--explain", help="Also list small groups that the true counts reveal: --explain")
-    ],
-)
+_EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true counts reveal.", default=False)
 DESCRIPTIONS = {
     "generalize-time": """Publish events so that every (quasi-identifiers, time) value is shared by k people.
 
@@ -66,62 +65,48 @@ DESCRIPTIONS = {
 
 def publishing_command(table: type[Parameters]) -> Callable[..., int]:
     """The command of a method, with an option for every line of its table."""
-    from timeveil.jobs.request import service_table
 
-    def command(**given: Any) -> int:
-        from timeveil.cli.output import Output
-        from timeveil.errors import TimeveilError
-        from timeveil.jobs.columns import lists_hint
-        from timeveil.jobs.request import run_from_options
+    files = Files.table()
 
+    def publish(output: Output, **given: Any) -> int:
         try:
-            run = run_from_options(table, given)
-            return perform(run, Output(as_json=given["as_json"], quiet=given["quiet"]))
+            return perform(run_from_options(table, given), output)
         except TimeveilError as error:
             raise lists_hint(error, given) from None
 
-    files = Files.table()
-    source = typer.Argument(
-        metavar="IN",
-        help=_SOURCES.get(table.model, "Table to read: CSV, TSV or Parquet, such as visits.csv."),
-    )
-    command.__name__ = table.command.replace("-", "_")
-    command.__doc__ = DESCRIPTIONS[table.command]
-    return options.takes(
-        command,
-        [
-            options.switch("source", Annotated[str, source], default=options.NO_DEFAULT),
-            options.argument(files["out"]),
-            *options.columns((*table.needs, *table.roles), table.needs),
-            *map(options.argument, table.table().values()),
-            *map(options.argument, service_table(table).values()),
-            *([_EXPLAIN] if table.model == "patterns" else []),
-            *(options.argument(declared) for name, declared in files.items() if name != "out"),
-            *options.SPEECH,
-        ],
-    )
+    publish.__name__ = table.command.replace("-", "_")
+    publish.__doc__ = DESCRIPTIONS[table.command]
+    arguments = [
+        options.source(_SOURCES.get(table.model, SOURCE)),
+        options.argument(files["out"]),
+        *options.columns((*table.needs, *table.roles), table.needs),
+        *map(options.argument, table.table().values()),
+        *map(options.argument, service_table(table).values()),
+        *([options.argument(_EXPLAIN)] if table.model == "patterns" else []),
+        *(options.argument(declared) for name, declared in files.items() if name != "out"),
+    ]
+    return options.takes(arguments)(publish)
 
 
-def run(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Job file, such as job.toml.")],
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> int:
+class RunOptions(Parameters):
+    """The options of `run`."""
+
+    job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
+
+
+@options.command(RunOptions)
+def run(given: RunOptions, output: Output) -> int:
     """Run a saved job: a TOML file with the options of a command.
 
     Paths in it are relative to the file, and unknown keys are refused.
 
     Example: timeveil run job.toml
     """
-    from timeveil.cli.output import Output
-    from timeveil.jobs.request import read_job
-
-    return perform(read_job(Path(job)), Output(as_json=as_json, quiet=quiet))
+    return perform(read_job(Path(given.job)), output)
 
 
 def perform(run: Run, output: Output) -> int:
     """Do what a run says, print what came of it, and return the exit code."""
-    from timeveil.cli.streams import note_written
     from timeveil.jobs.publish import publish
     from timeveil.service.command import is_service, serve, tally_text
 
@@ -142,3 +127,76 @@ def perform(run: Run, output: Output) -> int:
     if run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` identifies people: keep it private.")
     return 0
+
+
+class StatusOptions(Parameters):
+    """The options of `stream-status`."""
+
+    state: str = parameter("State file of a stream in service.", example="stream.db", metavar="PATH")
+
+
+@options.command(StatusOptions)
+def stream_status(given: StatusOptions, output: Output) -> int:
+    """How a stream in service is doing: published, in the window, withheld, behind, and what went wrong.
+
+    It tells how many records were withheld, which is private.
+
+    Example: timeveil stream-status --state stream.db
+    """
+    from timeveil.service import status
+
+    state = status(Path(given.state))
+    output.result("\n".join(_status_lines(given.state, state)), state.as_dict())
+    return 0
+
+
+def _status_lines(path: str, state: Status) -> list[str]:
+    from timeveil.page.wording import aligned, counted
+
+    files = {
+        "taken": state.files_taken,
+        "of these changed since": state.files_changed,
+        "copies of one taken": state.files_copies,
+        "in quarantine": state.files_quarantined,
+    }
+    listing = ", ".join(f"{number:,} {what}" for what, number in files.items() if number)
+    lines = [
+        f"{path} -> {counted(len(state.streams), 'stream')}{', closed' if state.closed else ''}",
+        f"files: {listing or 'none taken'}",
+    ]
+    if state.slots_to_write:
+        lines.append(f"{counted(state.slots_to_write, 'slot')} final, not yet in place")
+    if state.streams:
+        lines += ["", *aligned([_STATUS_HEAD, *map(_status_row, state.streams)])]
+    for warning in state.warnings:
+        lines += ["", f"warning: {warning}"]
+    error = state.last_error
+    if error is not None:
+        lines += ["", f"last error, {error['at']}: {error['message']}", f"hint: {error['hint']}"]
+    return lines
+
+
+LONGEST_NAME = 30
+_STATUS_HEAD = (
+    "stream",
+    "published",
+    "in window",
+    "lag",
+    "last slot",
+    "rows",
+    "waiting",
+    "moved",
+    "withheld",
+)
+
+
+def _status_row(stream: StreamStatus) -> tuple[str, ...]:
+    from timeveil.page.wording import share
+
+    name = stream.folder or "the stream"
+    name = name if len(name) <= LONGEST_NAME else f"{name[:18]}...{name[-9:]}"
+    last = "" if stream.last_slot is None else str(stream.last_slot)
+    before = (stream.slots_published, stream.slots_in_window, stream.lag)
+    after = (stream.rows_read, stream.rows_waiting, stream.moved)
+    withheld = f"{stream.withheld:,} ({share(stream.withheld_share)})"
+    return (name, *(f"{n:,}" for n in before), last, *(f"{n:,}" for n in after), withheld)

@@ -1,105 +1,90 @@
-"""`timeveil query`."""
+"""`timeveil query`: a question about rows, series or patterns, as it is typed, and its answer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-import typer
-
-from timeveil.cli import options as given
-from timeveil.errors import ParameterError, raising
-
-if TYPE_CHECKING:
-    from timeveil.cli.output import Output
-    from timeveil.cli.pattern_query import Asked as AskedOfPatterns
-    from timeveil.cli.series_query import Asked
-    from timeveil.domain.judgement import Estimate
-    from timeveil.domain.release import Release
+import timeveil as tv
+from timeveil.cli.options import ReleaseOptions, command, optional, refuse_foreign
+from timeveil.cli.output import Output
+from timeveil.errors import InputError, ParameterError, raising
+from timeveil.jobs.columns import listed
 
 OPEN = ".."
+LARGEST_SHAPE = 1_000_000
+"""Bytes of a file with a shape; a larger one is the wrong file."""
+Range = tuple[float | None, float | None]
+_ROWS, _SERIES, _PATTERNS = ("time", "stream"), ("series",), ("patterns",)
 
 
-def query(
-    folder: given.Folder,
-    between: Annotated[
-        tuple[str, str],
-        typer.Option(
-            metavar="A B",
-            help="Window of time, A in and B out, .. for an open side: --between 2024-03-01 2024-04-01",
-        ),
-    ] = (OPEN, OPEN),
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="C=V",
-            help="Rows with a value, or in a range with both ends in; repeat it: "
-            "--where zip=04103 --where age=30..39",
-        ),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="C=LOW:HIGH",
-            help="On series: those with a value in a range, both ends in; repeat it: --range h08=0.2:0.5",
-        ),
-    ] = None,
-    difference: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B=LOW:HIGH",
-            help="On series: those whose value at A less that at B, in deviations of the series, is in a "
-            "range; repeat it: --difference h08,h20=:-1",
-        ),
-    ] = None,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,...|FILE",
-            help="On series: those of a shape like these numbers, one per instant: --like 1,2,4,3",
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="With --like: 1 less the correlation, at most: --tolerance 0.1"),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="On series: what shapes are told by, one of differences, the default, adjacent, slope and "
-            "peak-to-trough: --features adjacent",
-        ),
-    ] = None,
-    item: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ITEM",
-            help="On patterns: how many people have all of these items; repeat it: --item h08=b --item h09=c",
-        ),
-    ] = None,
-    given_items: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--given",
-            metavar="ITEM",
-            help="On patterns: of those who have these items, how many have those of --then; repeat it: "
-            "--given h08=b --then h09=c",
-        ),
-    ] = None,
-    then: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ITEM", help="With or without --given: what they have, too: --then h09=c"),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option(metavar="N", help="On patterns: the N that most people have: --top 10")
-    ] = None,
-    longer_than: Annotated[
-        int | None, typer.Option(metavar="N", help="With --top: of more items than that: --longer-than 1")
-    ] = None,
-    as_json: given.Json = False,
-    quiet: given.Quiet = False,
-) -> int:
+class QueryOptions(ReleaseOptions):
+    """The options of `query`, each about rows, series or patterns."""
+
+    between: tuple[str, str] | None = optional(
+        "Window of time, A in and B out, .. for an open side.",
+        ("2024-03-01", "2024-04-01"),
+        "A B",
+        models=_ROWS,
+    )
+    where: list[str] | None = optional(
+        "Rows with a value, or in a range with both ends in; repeat it.",
+        ["zip=04103", "age=30..39"],
+        "C=V",
+        models=_ROWS,
+    )
+    ranges: list[str] | None = optional(
+        "On series: those with a value in a range, both ends in; repeat it.",
+        ["h08=0.2:0.5"],
+        "C=LOW:HIGH",
+        option="--range",
+        models=_SERIES,
+    )
+    difference: list[str] | None = optional(
+        "On series: those whose value at A less that at B, in deviations of the series, is in a range; "
+        "repeat it.",
+        ["h08,h20=:-1"],
+        "A,B=LOW:HIGH",
+        models=_SERIES,
+    )
+    like: str | None = optional(
+        "On series: those of a shape like these numbers, one per instant.",
+        "1,2,4,3",
+        "N,N,...|FILE",
+        models=_SERIES,
+    )
+    tolerance: float | None = optional("With --like: 1 less the correlation, at most.", 0.1, models=_SERIES)
+    features: str | None = optional(
+        "On series: what shapes are compared by, one of differences, the default, adjacent, slope and "
+        "peak-to-trough.",
+        "adjacent",
+        "NAME",
+        models=_SERIES,
+    )
+    item: list[str] | None = optional(
+        "On patterns: how many people have all of these items; repeat it.",
+        ["h08=b", "h09=c"],
+        "ITEM",
+        models=_PATTERNS,
+    )
+    given: list[str] | None = optional(
+        "On patterns: of those who have these items, how many have those of --then; repeat it.",
+        ["h08=b"],
+        "ITEM",
+        models=_PATTERNS,
+    )
+    then: list[str] | None = optional(
+        "With or without --given: what they have, too.", ["h09=c"], "ITEM", models=_PATTERNS
+    )
+    top: int | None = optional("On patterns: the N that most people have.", 10, models=_PATTERNS)
+    longer_than: int | None = optional("With --top: of more items than that.", 1, models=_PATTERNS)
+
+
+@command(QueryOptions)
+def query(options: QueryOptions, output: Output) -> int:
     """Estimate from the release alone how many rows lie in a window of time, or how many series fit.
 
     Questions about values and about the shape of series may be combined. Of patterns: how many people have
@@ -107,84 +92,33 @@ def query(
 
     Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
     """
-    from timeveil.cli.output import Output
-    from timeveil.cli.pattern_query import Asked as AskedOfPatterns
-    from timeveil.cli.series_query import Asked
-    from timeveil.folder import open_release
-
-    output = Output(as_json=as_json, quiet=quiet)
-    release = open_release(folder)
-    asked = Asked(ranges or (), difference or (), like, tolerance, features)
-    sought = AskedOfPatterns(item or (), given_items or (), then or (), top, longer_than)
-    model = {"series": "series", "patterns": "patterns"}.get(release.manifest["model"], "rows")
-    _refuse([*(["--between"] * (between != (OPEN, OPEN))), *(["--where"] * bool(where))], "rows", model)
-    _refuse(asked.options, "series", model)
-    _refuse(sought.options, "patterns", model)
+    release = tv.open_release(options.folder)
+    model = str(release.manifest["model"])
+    refuse_foreign(options, model)
     if model == "series":
-        return _of_series(release, asked, output)
-    if model == "patterns":
-        return _of_patterns(release, sought, output)
-    return _of_rows(release, between, where or [], output)
-
-
-def _refuse(options: list[str], about: str, model: str) -> None:
-    if options and about != model:
-        raise ParameterError(
-            f"{options[0]} asks about {about}, and this is a release of {model}",
-            hint="`timeveil query --help` says what can be asked of which release",
-        )
-
-
-def _of_patterns(release: Release, sought: AskedOfPatterns, output: Output) -> int:
-    from timeveil.cli.pattern_query import answered
-
-    lines, data = answered(release, sought)
-    output.result("\n".join(lines), data)
+        text, data = _of_series(release, options)
+    elif model == "patterns":
+        text, data = _of_patterns(release, options)
+    else:
+        text, data = _of_rows(release, options, output)
+    output.result(text, data)
     return 0
 
 
-def _of_series(release: Release, asked: Asked, output: Output) -> int:
-    from timeveil.cli.series_query import series_query
-    from timeveil.judging import answer
-
-    count = answer(release, series_query(asked, release.manifest["series"]["instants"]))
-    suppressed = release.manifest["counts"]["suppressed"]
-    exact = count.low == count.high
-    text = f"{count.value:,.0f} series exactly" if exact else f"{count.value:,.4g} series"
-    span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
-    if suppressed and not exact:
-        span += f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} suppressed"
-    data = {"value": count.value, "low": count.low, "high": count.high, "of": "original"}
-    output.result(text + span, data)
-    return 0
+def _of_rows(release: tv.Release, options: QueryOptions, output: Output) -> tuple[str, dict[str, Any]]:
+    """How many rows; of a stream, of what was published, not of what happened."""
+    start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
+    conditions = _conditions(options.where or [], release, output)
+    count = tv.answer(release, tv.WindowCount(between=(start, end), where=conditions))
+    if release.manifest["model"] == "stream":
+        text = f"{_number(count)} published rows{_span(count)}"
+        return f"{text}; how many were moved or withheld is not published", _data(count, "published")
+    withheld = release.manifest["counts"].get("withheld", 0)
+    missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
+    return _estimate(count, "rows", missing if withheld else ""), _data(count)
 
 
-def _of_rows(release: Release, between: tuple[str, str], where: list[str], output: Output) -> int:
-    from timeveil.evidence.published import WindowCount
-    from timeveil.judging import answer
-
-    conditions = _conditions(where, release, output)
-    low, high = (_bound(text, release) for text in between)
-    count = answer(release, WindowCount(between=(low, high), where=conditions))
-    of = "published" if release.manifest["model"] == "stream" else "original"
-    data = {"value": count.value, "low": count.low, "high": count.high, "of": of}
-    output.result(_rows_told(count, of, release.manifest["counts"].get("withheld", 0)), data)
-    return 0
-
-
-def _rows_told(count: Estimate, of: str, withheld: int) -> str:
-    """The count in words; of a stream it is about what was published, not about what happened."""
-    exact = count.low == count.high
-    number = f"{count.value:,.0f}" if exact else f"{count.value:,.4g}"
-    span = "" if exact else f", between {count.low:,.0f} and {count.high:,.0f}"
-    if of == "published":
-        return f"{number} published rows{span}; how many were moved or withheld is not published"
-    if withheld and not exact:
-        span += f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
-    return f"{number} rows exactly" if exact else f"{number} rows{span}"
-
-
-def _bound(text: str, release: Release) -> str | int | None:
+def _bound(text: str, release: tv.Release) -> str | int | None:
     if text == OPEN:
         return None
     if release.manifest["time"]["kind"] != "relative":
@@ -198,7 +132,8 @@ def _bound(text: str, release: Release) -> str | int | None:
         return int(text)
 
 
-def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, Any]:
+def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[str, Any]:
+    """The value or range of each column named."""
     conditions: dict[str, Any] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
@@ -210,11 +145,182 @@ def _conditions(texts: list[str], release: Release, output: Any) -> dict[str, An
                 hint="write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH",
             )
         low, dots, high = value.partition(OPEN)
-        generalised = column in release.manifest.get("levels", {})
-        if dots and not generalised:
-            conditions[column] = (low or None, high or None)
-            if types.get(column) == "string":
-                output.say(f"`{column}` holds text, so the range is compared letter by letter.")
-        else:
+        if not dots or column in release.manifest.get("levels", {}):  # generalised values may have dots
             conditions[column] = value or None
+            continue
+        conditions[column] = (low or None, high or None)
+        if types.get(column) == "string":
+            output.say(f"`{column}` holds text, so the range is compared letter by letter.")
     return conditions
+
+
+def _number(count: tv.Estimate) -> str:
+    return f"{count.value:,.0f}" if count.low == count.high else f"{count.value:,.4g}"
+
+
+def _span(count: tv.Estimate) -> str:
+    return "" if count.low == count.high else f", between {count.low:,.0f} and {count.high:,.0f}"
+
+
+def _estimate(count: tv.Estimate, noun: str, missing: str) -> str:
+    """A count in words; `missing` is why it is not exact."""
+    if count.low == count.high:
+        return f"{_number(count)} {noun} exactly"
+    return f"{_number(count)} {noun}{_span(count)}{missing}"
+
+
+def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
+    return {"value": count.value, "low": count.low, "high": _finite(count.high), "of": of}
+
+
+def _finite(number: float) -> float | None:
+    """JSON knows no infinity: null is no bound."""
+    return None if math.isinf(number) else number
+
+
+def _of_patterns(release: tv.Release, options: QueryOptions) -> tuple[str, dict[str, Any]]:
+    """The support of a pattern, the confidence of a rule, or the strongest patterns."""
+    from timeveil.models.patterns.evidence import Evidence
+    from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines
+
+    items, given, then = options.item or [], options.given or [], options.then or []
+    questions = [bool(items), bool(given or then), options.top is not None]
+    if sum(questions) != 1:
+        raise ParameterError(
+            "more than one question is asked" if any(questions) else "nothing is asked of the patterns",
+            hint="ask with --item for a pattern, with --given and --then for a rule, or with --top N",
+        )
+    if options.longer_than is not None and options.top is None:
+        raise ParameterError("--longer-than is given without --top", hint="say how many of them: --top 10")
+    for option, number, least in (("--top", options.top, 1), ("--longer-than", options.longer_than, 0)):
+        if number is not None and number < least:
+            raise ParameterError(
+                f"{option} must be a whole number of at least {least}", hint=f"give {option} {least} or more"
+            )
+    evidence = Evidence(release)
+    if options.top is not None:
+        table = tv.answer(evidence, tv.TopPatterns(options.top, options.longer_than or 0))
+        rows = [{**row, "high": _finite(row["high"])} for row in table.to_pylist()]
+        return "\n".join(top_lines(table, evidence.patterns)), {"patterns": rows}
+    if items:
+        support = tv.answer(evidence, tv.PatternSupport(items))
+        return "\n".join(support_lines(support, evidence.patterns, items)), _data(support)
+    confidence = tv.answer(evidence, tv.RuleConfidence(given, then))
+    return "\n".join(confidence_lines(confidence, evidence.patterns, [*given, *then])), _data(confidence)
+
+
+def _of_series(release: tv.Release, options: QueryOptions) -> tuple[str, dict[str, Any]]:
+    """How many series have these values, this shape, or both."""
+    instants = release.manifest["series"]["instants"]
+    ranges: dict[str, Range] = {}
+    for text in options.ranges or ():
+        names, span = _parts(text, "--range", "h08=0.2:0.5")
+        ranges |= dict.fromkeys(listed([names], instants), span)
+    shape = _shape(options, instants)
+    if not ranges and shape is None:
+        raise ParameterError(
+            "nothing is asked of the series",
+            hint="ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or "
+            "--like",
+        )
+    values = tv.RangeCount(ranges) if ranges else None
+    question: Any = values if shape is None else shape
+    if shape is not None and values is not None:
+        question = tv.Complex(pattern=shape, range=values)
+    count: tv.Estimate = tv.answer(release, question)
+    suppressed = release.manifest["counts"]["suppressed"]
+    missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} suppressed" if suppressed else ""
+    return _estimate(count, "series", missing), _data(count)
+
+
+def _shape(options: QueryOptions, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
+    """The question about shapes, by differences or by numbers that they are like."""
+    features = "differences" if options.features is None else options.features
+    if options.like is not None:
+        if options.difference:
+            raise ParameterError(
+                "both --difference and --like are given; a question is about one of them",
+                hint="ask twice, once with each",
+            )
+        if options.tolerance is None:
+            raise ParameterError(
+                "--like needs --tolerance: how far from it a shape may be, between 0 and 2",
+                hint="start with --tolerance 0.1; it is 1 less the correlation",
+            )
+        return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features)
+    if options.tolerance is not None:
+        raise ParameterError(
+            "--tolerance is given without --like", hint="say what shapes are compared with: --like 1,2,4,3"
+        )
+    differences: dict[Any, Range] = {}
+    for text in options.difference or ():
+        names, span = _parts(text, "--difference", "h08,h20=:-1")
+        differences[_pair(names, instants)] = span
+    if options.features is not None and options.ranges and not differences:
+        raise ParameterError(
+            "--features is given without --difference or --like",
+            hint="leave it out, or ask for shapes, too: --difference h08,h20=:-1",
+        )
+    return tv.PatternRange(differences, features) if differences else None
+
+
+def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
+    """`NAME=LOW:HIGH`; a side left empty is open.
+
+    >>> _parts("a=1:", "--range", "a=0:1")
+    ('a', (1.0, None))
+    """
+    names, mark, span = text.rpartition("=")
+    low, colon, high = span.partition(":")
+    error = ParameterError(
+        f"{option} is not of the form NAME=LOW:HIGH with numbers",
+        hint=f"write {option} {example}; a side left empty is open",
+    )
+    if not (names and mark and colon):
+        raise error
+    with raising(error, on=ValueError):
+        ends = tuple(float(end) if end.strip() else None for end in (low, high))
+    if any(end is not None and not math.isfinite(end) for end in ends):
+        raise ParameterError(
+            "an end of a range is NaN, infinite or too large for a number",
+            hint="give finite numbers; a side left empty is open",
+        )
+    return names, (ends[0], ends[1])
+
+
+def _pair(names: str, instants: Sequence[str]) -> Any:
+    """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
+    commas = [comma.start() for comma in re.finditer(",", names)]
+    pairs = [(names[:comma].strip(), names[comma + 1 :].strip()) for comma in commas]
+    existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
+    return [*existing, *pairs, names][0]
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers with commas or blanks between, typed or in a file."""
+    try:
+        return _parsed(text)
+    except ValueError:
+        path = Path(text)
+    no_file = InputError(
+        "--like is neither numbers nor a file that is there",
+        hint="give a number per instant, such as --like 1,2,4,3, or a file that has them",
+        code="file-missing",
+    )
+    no_numbers = InputError(
+        f"`{path.name}` does not hold numbers with commas, blanks or lines between",
+        hint="put one number per instant into it, and nothing else",
+        code="file-unreadable",
+    )
+    with raising(no_file, on=(OSError, ValueError)):
+        is_file = path.is_file()
+    if not is_file:
+        raise no_file
+    with raising(no_numbers, on=(OSError, ValueError)):
+        if path.stat().st_size > LARGEST_SHAPE:
+            raise no_numbers
+        return _parsed(path.read_text("utf-8"))
+
+
+def _parsed(text: str) -> list[float]:
+    return [float(part) for part in re.split(r"[\s,;]+", text.strip())]

@@ -6,9 +6,9 @@ report's parameter table and the reference page are all made from it.
 
 The classes are frozen dataclasses. A field's annotation says which kind of value it takes: `int` a whole
 number, `float` a number, `bool` on or off, `Literal[...]` one of several words, `str` text,
-`tuple[str, ...]` names of columns or instants, `list[Any]` several of anything, `Mapping[str, ...]` a value
-per column; `Any` is checked by a rule or the method. `| None` adds None, typed `off` where it is not the
-default.
+`tuple[str, ...]` names of columns or instants, `tuple[str, str]` two texts, `list[...]` several of anything,
+`Mapping[str, ...]` a value per column; `Any` is checked by a rule or the method. `| None` adds None, typed
+`off` where it is not the default.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import (
 
 from timeveil.errors import ParameterError
 
-Kind = Literal["whole", "number", "flag", "choice", "text", "names", "list", "mapping", "any"]
+Kind = Literal["whole", "number", "flag", "choice", "text", "names", "pair", "list", "mapping", "any"]
 Problem = tuple[str, str] | None
 """What a rule finds: what is wrong and the hint, or None."""
 F = TypeVar("F", bound=Callable[..., Problem])
@@ -101,6 +101,8 @@ class Parameter:
     opened: str | None = None
     methods: tuple[str, ...] = ()
     off: str = ""
+    models: tuple[str, ...] = ()
+    positional: bool = False
 
     @property
     def key(self) -> str:
@@ -185,7 +187,7 @@ def _plain(kind: Kind, value: Any) -> Any:
             convert = int if isinstance(value, Integral) else float
         case "flag":
             fits, convert = type(value).__name__ in ("bool", "bool_"), bool
-        case "names":
+        case "names" | "pair":
             value = tuple(value) if several else ()
             fits, convert = bool(value) and all(isinstance(name, str) for name in value), tuple
         case "list":
@@ -206,33 +208,23 @@ def parameter(
     at_most: float | None = None,
     above: float | None = None,
     below: float | None = None,
-    option: str | None = None,
-    metavar: str | None = None,
     private: bool = False,
-    read: Callable[[str], Any] | None = None,
-    opened: str | None = None,
-    methods: tuple[str, ...] = (),
-    off: str = "",
+    **more: Any,
 ) -> Any:
     """One line of a table.
 
-    `meaning` is a plain sentence. `example` is shown in help and hints. `option` is how it is typed where
-    that is not `--its-name`, `metavar` what help writes for its value, `read` how such text becomes a value
-    where the kind does not say it. `opened` marks a path, which Python opens with that expression. What is
-    `private` is in no release and no repr. `methods` are those that use it, if not all do. `off` is
-    what an option does that switches it off.
+    `meaning` is a plain sentence. `example` is shown in help and hints. What is `private` is in no release
+    and no repr. Of `more`, `option` is how it is typed where that is not `--its-name`, or it is `positional`;
+    `metavar` is what help writes for its value, `read` how such text becomes a value where the kind does not
+    say it. `opened` marks a path, which Python opens with that expression. `methods` or `models` are those
+    that use it, if not all do. `off` is what an option does that switches it off.
     """
     declared = {
         "meaning": meaning,
         "range": Range(at_least, at_most, above, below),
         "example": example if example is not None or default is REQUIRED else default,
-        "option": option,
-        "metavar": metavar,
         "private": private,
-        "read": read,
-        "opened": opened,
-        "methods": methods,
-        "off": off,
+        **more,
     }
     default = MISSING if default is REQUIRED else default
     return field(default=default, metadata=declared, repr=not private)
@@ -348,7 +340,7 @@ def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any])
     }
     choices = get_args(kind_hint) if origin is Literal else ()
     optional = NoneType in alternatives
-    kind = kinds.get(origin, "any")
+    kind = "pair" if get_args(kind_hint) == (str, str) else kinds.get(origin, "any")
     default = REQUIRED if default is MISSING else default
     return Parameter(name, kind, default=default, choices=choices, optional=optional, **declared)
 

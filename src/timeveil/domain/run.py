@@ -255,6 +255,8 @@ def option_words(declared: Parameter, value: Any) -> Iterator[str]:
         case (("names" | "list"), _):
             for entry in value:
                 yield from (option, str(getattr(entry, "name", entry)))
+        case "pair", _:
+            yield from (option, *value)
         case "mapping", _:
             for column, entry in value.items():
                 yield from (option, f"{column}={entry}")

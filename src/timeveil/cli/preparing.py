@@ -1,0 +1,254 @@
+"""Commands for before a release is made: `profile`, `explore`, `granularities` and `hierarchy`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import timeveil as tv
+from timeveil.cli import options
+from timeveil.cli.options import optional
+from timeveil.cli.output import Output, refuse_file, write_file
+from timeveil.cli.publishing import SOURCE, VIOLATED
+from timeveil.domain.parameter import Parameters, parameter
+from timeveil.domain.roles import REST
+from timeveil.domain.run import Columns
+from timeveil.errors import InfeasibleError, ParameterError, RolesError, TimeveilError
+from timeveil.jobs.columns import lists_hint, plain_roles
+from timeveil.jobs.exploring import SWEPT, explorable, plan_from
+from timeveil.jobs.toml import calendar_file
+from timeveil.models.events.parameters import EventParameters
+
+_PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")
+
+
+@options.takes(
+    [
+        options.source(SOURCE),
+        *options.columns(("respondent", "time", "quasi", "cyclic"), ("respondent", "time")),
+        *(options.argument(EventParameters.table()[name]) for name in _PROFILED),
+    ]
+)
+def profile(output: Output, **given: Any) -> int:
+    """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
+
+    Per granularity: how many people would be alone or with fewer than k others, and what a count of rows
+    would claim. Only the columns named matter; no other is read.
+
+    Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
+    """
+    from timeveil.calendar.definitions import from_toml
+    from timeveil.jobs.publish import refuse_empty
+
+    parameters = EventParameters(**{name: given[name] for name in _PROFILED if given[name] is not None})
+    calendar = parameters.definitions
+    definitions = None if calendar is None else from_toml(calendar_file(Path(calendar)))
+    columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
+    roles = plain_roles({**columns, "drop": REST})
+    reading = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls")}
+    try:
+        with output.progress() as progress:
+            progress("reading", 0.0)
+            relation = tv.read(given["source"], roles, **reading)
+            refuse_empty(relation)
+            progress("counting people", 0.5)
+            risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
+    except TimeveilError as error:
+        raise lists_hint(error, given) from None
+    known = [*roles.quasi_columns, given["time"]]
+    lines = _risk_lines(risk, relation.source or given["source"], known, output.width)
+    output.result("\n".join(lines), risk.as_dict())
+    return 0 if risk.already_anonymous else VIOLATED
+
+
+def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> list[str]:
+    """The profile as a page."""
+    from timeveil.models.events.words.results import profile_lines
+    from timeveil.page.wording import counted, people, quoted, wrapped
+
+    k, spread = risk.k, risk.rows_per_person
+    rows = (
+        f"{counted(risk.rows, 'row')} of {people(risk.people)}: a median of "
+        f"{counted(round(spread['median']), 'row')} per person, {spread['max']:,.0f} at most."
+    )
+    if risk.rows_incomplete:
+        rows += f" {counted(risk.rows_incomplete, 'row')} without a person or a time left out."
+    verdict = f"holds: the table is {k}-anonymous as it stands."
+    if not risk.already_anonymous:
+        verdict = (
+            f"violated: the table is not {k}-anonymous as it stands: {risk.as_it_stands.people_below_k:,} of "
+            f"{people(risk.people)} are in a group of fewer than {k}."
+        )
+    head = f"{source} -> what {quoted(known)} reveal to an outsider"
+    return [
+        *(line for sentence in (head, rows) for line in wrapped(sentence, width)),
+        "",
+        *profile_lines(risk),
+        "",
+        *wrapped(verdict, width),
+    ]
+
+
+class ExploringOptions(Parameters):
+    """How `explore` judges settings."""
+
+    loss: str | None = optional("Loss to compare by, a column of the table.", "withheld", "NAME")
+    risk: str | None = optional("Risk to compare by.", "mean", "worst|mean|promised")
+    knows: str | None = optional(
+        "Slot an outsider knows.", "true-slot", "published-slot|true-slot|several-slots"
+    )
+    max_loss: float | None = optional("Largest acceptable loss.", 0.2)
+    max_risk: float | None = optional("Largest acceptable risk.", 0.1)
+    picture: str | None = optional("Draw the trade-off as SVG.", "explored.svg", "FILE")
+    workers: int | None = optional("Settings tried at a time; one per core if not set.", 1)
+
+
+@options.takes(
+    [
+        options.source(
+            "Table to read, such as visits.csv; a saved job, such as job.toml; or a series release folder."
+        ),
+        *(options.argument(declared, ranges=name in SWEPT) for name, declared in explorable().items()),
+        *options.columns([name for name in Columns.table() if name != "cyclic"]),
+        *map(options.argument, ExploringOptions.table().values()),
+    ]
+)
+def explore(output: Output, **given: Any) -> int:
+    """Try a parameter at several settings in memory: what each loses, what it risks, where the knee is.
+
+    Takes the options of `generalize-time`, `publish-stream`, `anonymize-series` or `sanitize-patterns`, one
+    of them with a range, 2..50, or a list, 2,5,10. No release is written. Exits with 3 if no setting is
+    possible, or none stays within the limits.
+
+    Example: timeveil explore visits.csv --respondent patient --time taken_at --quasi zip --drop-rest
+    --k 2..50 --max-risk 0.1 --picture explored.svg
+    """
+    from timeveil.explore.sweep import METHODS
+    from timeveil.explore.words import exploration_lines, exploration_picture
+
+    refuse_file(given["picture"])
+    judging = {name: given[name] for name in ("loss", "risk", "max_loss", "max_risk", "workers")}
+    try:
+        plan = plan_from(given["source"], given)
+        judging["adversary"] = _adversary(plan.model, given["knows"])
+        with output.progress() as progress:
+            exploration = tv.explore(
+                METHODS[plan.model], plan.source, plan.roles, progress=progress, **judging, **plan.options
+            )
+    except TimeveilError as error:
+        raise lists_hint(error, given) from None
+    if given["picture"] is not None:
+        write_file(given["picture"], exploration_picture(exploration).svg())
+    lines = exploration_lines(exploration, given["source"], output.width)
+    output.result("\n".join(lines), exploration.as_dict())
+    met = exploration.feasible and (exploration.best is not None or not exploration.limited)
+    return 0 if met else InfeasibleError.exit_code
+
+
+def _adversary(model: str, knows: Any) -> tv.StreamAdversary | None:
+    """The outsider of a stream, if one is named; else the one that the model is about."""
+    if knows is not None and model != "stream":
+        raise ParameterError("`--knows` applies to streams only", hint="leave --knows out")
+    return None if knows is None else tv.StreamAdversary(knows)
+
+
+class GranularityOptions(Parameters):
+    """The options of `granularities`."""
+
+    graph: str | None = optional("Draw which is finer than which, as SVG.", "order.svg", "FILE")
+    calendar: str | None = optional("TOML file that defines further granularities.", "clinic.toml", "FILE")
+
+
+@options.command(GranularityOptions)
+def granularities(given: GranularityOptions, output: Output) -> int:
+    """List the granularities of time, and which is directly coarser than which.
+
+    Example: timeveil granularities --graph order.svg
+    """
+    from timeveil.calendar.catalogue import CATALOGUE
+    from timeveil.calendar.definitions import from_toml
+    from timeveil.calendar.order import Order, order_svg
+    from timeveil.page.wording import aligned
+
+    defined = [] if given.calendar is None else from_toml(calendar_file(Path(given.calendar)))
+    every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
+    if given.graph is not None:
+        write_file(given.graph, order_svg([g for g in every if g.clock in ("civil", "any")]))
+    order = Order(every)
+    coarser = [[h.name for h in order.directly_coarser(g)] for g in every]
+    rows = [("name", "what it is", "gaps", "directly coarser")]
+    data = []
+    for g, names in zip(every, coarser, strict=True):
+        rows.append((g.name, g.title, "yes" if g.has_gaps else "", ", ".join(names)))
+        data.append(g.as_dict() | {"has_gaps": g.has_gaps, "directly_coarser": names})
+    output.result("\n".join(aligned(rows, left=4)), {"granularities": data})
+    return 0
+
+
+class HierarchyOptions(Parameters):
+    """The options of `hierarchy`."""
+
+    source: str = parameter(SOURCE, metavar="IN", positional=True)
+    column: str = parameter("Column to make coarser.", example="age", metavar="C")
+    out: str = parameter("New hierarchy file.", example="age.csv", metavar="FILE")
+    intervals: str | None = optional("For numbers: widths from fine to coarse.", "5,10,20", "N,N")
+    prefixes: str | None = optional("For codes: how many characters stay.", "3,2", "N,N")
+
+
+@options.command(HierarchyOptions)
+def hierarchy(given: HierarchyOptions, output: Output) -> int:
+    """Write a hierarchy file for a column: one row per value, one column per level, for you to edit.
+
+    Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so only you can
+    read it; treat it as you treat the table.
+
+    Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
+    """
+    from timeveil.recoding import hierarchy_from
+
+    column, out, prefixes = given.column, given.out, given.prefixes
+    if (given.intervals is None) == (prefixes is None):
+        raise ParameterError(
+            "give either --intervals or --prefixes",
+            hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
+        )
+    refuse_file(out)
+    rule = hierarchy_from(f"intervals:{given.intervals}" if prefixes is None else f"prefixes:{prefixes}")
+    values = _distinct_values(given.source, column)
+    write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
+    names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
+    text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
+    output.result(text, {"file": out, "column": column, "values": len(values), "levels": list(rule.names)})
+    return 0
+
+
+def _distinct_values(table: str, column: str) -> Any:
+    import pyarrow as pa
+
+    from timeveil.domain.wording import listed
+    from timeveil.reading.sources import open_source
+
+    source = open_source(table)
+    if column not in source.names:
+        raise RolesError(
+            f"the table has no column `{column}`",
+            hint=f"the table has {listed(source.names)}",
+            code="column-missing",
+        )
+    values = pa.concat_tables(source.batches([column])).column(0)
+    return values.unique().drop_null()
+
+
+def _hierarchy_csv(rule: tv.Hierarchy, values: Any, *, numbers: bool) -> str:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
+    order = pc.array_sort_indices(values.cast(pa.float64() if numbers else pa.string())).to_pylist()
+    texts = values.cast(pa.string()).to_pylist()
+    target = io.StringIO()
+    writer = csv.writer(target, delimiter=";", lineterminator="\n")
+    writer.writerows((texts[row], *(level[row] for level in levels)) for row in order)
+    return target.getvalue()
