@@ -75,8 +75,5 @@ def test_an_interrupt_stays_an_interrupt(monkeypatch):
     """DuckDB reports Ctrl-C as an error of its own; callers see KeyboardInterrupt."""
     from timeveil.engines import duckdb as engine
 
-    def interrupted():
+    with pytest.raises(KeyboardInterrupt), engine._explained():
         raise RuntimeError("Query interrupted")
-
-    with pytest.raises(KeyboardInterrupt):
-        engine._explained(interrupted)

@@ -1,4 +1,4 @@
-"""Slow twin of `timeveil.engines.visits`: sets and dictionaries."""
+"""Slow twin of `timeveil.engines.memory`: sets and dictionaries."""
 
 from __future__ import annotations
 

@@ -1,22 +1,117 @@
 """Where counting runs. An engine speaks a handful of domain operators, not a dataframe language.
 
-Each engine is imported only when asked for: `open_events`.
+Each engine is a module of this package, imported only when asked for: `open_events`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
-from timeveil.engines.protocol import Events, Extent, Levels, Published, Tally
+from timeveil.domain.release import Deferred
+from timeveil.domain.stored import Stored
 
-__all__ = ["ENGINES", "Events", "Extent", "Levels", "Published", "Tally", "open_events"]
+ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents"}
+"""The engines by the name of their module, which `EventParameters.engine` takes, and their classes."""
 
-ENGINES = ("memory", "duckdb")
-"""The modules of this package that hold one; `EventParameters.engine` takes these names."""
+Int64s = npt.NDArray[np.int64]
+Levels = Mapping[str, pa.Table]
+"""Per generalised quasi-identifier a table `value`, `published`, one row per distinct value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """First and last instant, and the widest tick (in instants) that all of them are multiples of."""
+
+    low: int = 0
+    high: int = 0
+    resolution: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """One granularity's groups, counted in people.
+
+    `smallest_group` is gen_m and `group_total` gen_s of the paper. The `kept_` numbers leave the groups
+    below k out.
+    """
+
+    smallest_group: int
+    groups: int
+    group_total: int
+    groups_below_k: int
+    rows_below_k: int
+    rows_in_gaps: int
+    kept_smallest: int
+    kept_total: int
+
+    @property
+    def kept_groups(self) -> int:
+        return self.groups - self.groups_below_k
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The rows to publish and, per input row, the group it went to (null: withheld)."""
+
+    data: pa.Table | Deferred | Stored
+    entries: pa.Table | Stored
+    rows: int
+    groups: int
+    smallest_group: int
+    people: int
+
+
+class Events(Protocol):
+    """The events of one relation, open for counting. Rows without a person or time are not counted."""
+
+    rows: int
+    people: int
+
+    def extent(self) -> Extent:
+        """First and last instant, and the widest tick that divides them all."""
+
+    def observe(self, base: Ticks) -> Int64s:
+        """Fix the base granularity; return the base granules that occur, in order."""
+
+    def values(self, column: str) -> pa.Array:
+        """The distinct values of a quasi-identifier, null among them if it occurs, in any order."""
+
+    def tally(
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
+    ) -> list[Tally]:
+        """Frequency sets (Definition 2) of every granularity, summed up, from one ordering of the rows."""
+
+    def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
+        """Generalise the time, leave out groups below k, order the rows by what they say."""
+
+    def close(self) -> None:
+        """Let go of temporary files."""
 
 
 def open_events(engine: str, relation: Relation, memory_limit: str | None = None) -> Events:
-    """Open a relation with the engine of that name; `memory_limit` binds engines that work from disk."""
-    events: Events = import_module(f"timeveil.engines.{engine}").open_events(relation, memory_limit)
+    """Open a relation with the engine of that name; only one that works from disk takes a `memory_limit`."""
+    opened = getattr(import_module(f"timeveil.engines.{engine}"), ENGINES[engine])
+    events: Events = opened(relation) if memory_limit is None else opened(relation, memory_limit)
     return events
+
+
+def published_schema(relation: Relation, generalised: Mapping[str, object]) -> pa.Schema:
+    """Names and types of the published columns: values without dictionaries, then label, start and end."""
+
+    def kind(column: str) -> pa.DataType:
+        declared = relation.data.schema.field(column).type
+        return declared.value_type if pa.types.is_dictionary(declared) else declared
+
+    time, instant = relation.time, relation.clock.type
+    columns = [(c, pa.string() if c in generalised else kind(c)) for c in relation.roles.published]
+    return pa.schema([*columns, (time, pa.string()), (f"{time}_start", instant), (f"{time}_end", instant)])

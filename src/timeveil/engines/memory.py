@@ -1,10 +1,18 @@
-"""Counting in memory: columns become codes, and one sort of the visits serves every granularity."""
+"""Counting in memory: distinct people per group under any granularity, from one sort of the rows.
+
+A *cell* is a pair (quasi code, position in time) that occurs. A *visit* is a person in a cell. Visits are
+sorted by quasi code, person and position, and each remembers the position of the visit before it. A visit
+is the first of its person in a granule exactly when the one before is ahead of the granule's first
+position. So a distinct count is a sum, and one sort serves every granularity (Procedure 2 of the paper).
+
+Cost: one sort of the rows, then two look-ups per visit and granularity; eight bytes a visit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,126 +25,97 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Deferred
-from timeveil.engines.protocol import Extent, Levels, Published, Tally
-from timeveil.engines.visits import Cells, Codes, Int64s, Visits
-from timeveil.reading.encoding import combine, encode, encode_people, plain, publish_values, whole
+from timeveil.domain.release import Deferred, decode_dictionaries
+from timeveil.engines import Extent, Int64s, Levels, Published, Tally
+from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
 
-DENSE_GRANULES = 50_000_000
+Codes = npt.NDArray[np.int32]
+
+KEY_BITS = 62
+NEVER = np.int32(-1)
+"""The position before a person's first visit."""
+DENSE = 8
+"""A table over a range of numbers beats a sort, up to this many entries per number."""
 SAMPLE_ROWS = 1_000
 WORKERS = 2
 DAY = CATALOGUE["day"]
 DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """The visits at one combination of hierarchy levels, and the cell of every row."""
-
-    visits: Visits
-    cell_of_row: Codes
-
-
-def open_events(relation: Relation, memory_limit: str | None = None) -> MemoryEvents:  # noqa: ARG001 (one signature for all engines)
-    """The events of a relation; a limit of memory has no meaning here."""
-    return MemoryEvents(relation)
-
-
 class MemoryEvents:
     """The events of a relation, encoded. One sort per level combination serves every granularity."""
 
     def __init__(self, relation: Relation) -> None:
-        self._relation = relation
-        self._table = relation.table
-        self._counted_rows = _countable(self._table, relation.respondent, relation.time)
-        counted = self._table
-        if self._counted_rows is not None:
+        self._relation, self._table = relation, relation.table
+        counted, person, time = self._table, relation.respondent, relation.time
+        self._counted_rows: Int64s | None = None
+        if counted[person].null_count or counted[time].null_count:
+            valid = pc.and_(counted[person].is_valid(), counted[time].is_valid())
+            self._counted_rows = np.flatnonzero(valid)
             counted = counted.take(pa.array(self._counted_rows))
         self.rows = counted.num_rows
-        self._ticks, self._scale = _ticks(relation, counted[relation.time])
-        self._person, self._person_room = encode_people(counted[relation.respondent])
+        self._ticks, self._ticks_per_instant = _ticks(relation, counted[time])
+        self._person, self._person_room = encode_people(counted[person])
+        self.people = int(np.count_nonzero(np.bincount(self._person)))
         self._quasi = {name: encode(counted[name]) for name in relation.roles.quasi_columns}
         self._position: Codes = np.empty(0, np.int32)
-        self._ordered: dict[tuple[tuple[str, int], ...], Ordered] = {}
-
-    @property
-    def people(self) -> int:
-        """How many different people there are."""
-        seen = np.zeros(self._person_room, np.bool_)
-        seen[self._person] = True
-        return int(seen.sum())
+        self._rows_at: Int64s = np.empty(0, np.int64)
+        self._visits: dict[tuple[tuple[str, int], ...], tuple[Visits, Codes]] = {}
 
     def extent(self) -> Extent:
-        """First and last instant, and the widest tick that divides them all."""
         if self.rows == 0:
-            return Extent(0, 0, 1)
-        low, high = int(self._ticks.min()) // self._scale, int(self._ticks.max()) // self._scale
-        widths = (width for width, _ in candidates(self._relation.clock))
-        return Extent(low, high, next((width for width in widths if self._is_divided_by(width)), 1))
+            return Extent()
+        ticks, per_instant = self._ticks, self._ticks_per_instant
 
-    def _is_divided_by(self, width: int) -> bool:
-        """Whether every instant is a multiple; a few rows show most of the time that one is not."""
-        ticks, divisor = self._ticks, width * self._scale
-        return not (ticks[:SAMPLE_ROWS] % divisor).any() and not (ticks % divisor).any()
+        def divides(width: int) -> bool:
+            # A few rows show most of the time that a width does not divide all.
+            return not any((part % (width * per_instant)).any() for part in (ticks[:SAMPLE_ROWS], ticks))
+
+        widths = (width for width, _ in candidates(self._relation.clock))
+        low, high = int(ticks.min()) // per_instant, int(ticks.max()) // per_instant
+        return Extent(low, high, next(filter(divides, widths), 1))
 
     def observe(self, base: Ticks) -> Int64s:
-        """Fix the base granularity; return the base granules that occur, in order."""
-        self._ordered.clear()
-        if self.rows == 0:
-            return np.empty(0, np.int64)
-        # Floor division, so that times before the epoch fall into the right granule too.
-        granule = (self._ticks // self._scale + base.phase) // base.width
-        low, high = int(granule.min()), int(granule.max())
-        # A flag per possible granule is faster than a sort, as long as the span is not absurd.
-        if high - low < DENSE_GRANULES:
-            granule -= low
-            occurs = np.zeros(high - low + 1, np.bool_)
-            occurs[granule] = True
-            self._position = (np.cumsum(occurs) - 1).astype(np.int32)[granule]
-            return np.flatnonzero(occurs) + low
-        granules, position = np.unique(granule, return_inverse=True)
-        self._position = position.astype(np.int32)
+        self._visits.clear()
+        granule = base.granule(self._ticks // self._ticks_per_instant)
+        granules, self._position, self._rows_at = _numbered(granule)
         return granules
 
     def values(self, column: str) -> pa.Array:
-        """The distinct values of a quasi-identifier, null among them if it occurs."""
         return self._quasi[column].values
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
-        """Every granularity from one ordering of the rows; coarse ones from first visits per day."""
-        visits = self._at(timeline, levels).visits
+        visits, _ = self._sorted(levels)
         whole_days = {g.name for g in granularities if _is_of_whole_days(g, timeline)}
         # Granules of whole days contain days, so a person's later visits on a day can open none of them.
         by_day = visits.opening(timeline.firsts(DAY)) if len(whole_days) > 1 else visits
 
         def count(granularity: Granularity) -> Tally:
-            firsts, gaps = timeline.firsts(granularity), timeline.in_gaps(granularity)
-            in_gaps = int(gaps[self._position].sum()) if gaps.any() else 0
+            firsts = timeline.firsts(granularity)
             counted = by_day if granularity.name in whole_days else visits
             if (firsts < 0).any():
                 # A visit in a gap must not hide that a later one is the person's first in its granule.
                 counted = visits.within(firsts >= 0)
-            groups = counted.groups(firsts)
-            return Tally.of(groups.people, groups.rows, k, in_gaps)
+            in_gaps = int(self._rows_at[timeline.in_gaps(granularity)].sum())
+            return counted.groups(firsts).tally(k, in_gaps)
 
         # Granularities do not depend on each other, and NumPy releases the lock in its array loops.
         with ThreadPoolExecutor(WORKERS) as pool:
             return list(pool.map(count, granularities))
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
-        """Generalise the time, leave out groups below k, order the rows by what they say."""
-        ordered = self._at(timeline, levels)
-        visits, firsts = ordered.visits, timeline.firsts(granularity)
-        inside = firsts[visits.cells.position] >= 0
+        visits, cell_of_row = self._sorted(levels)
+        firsts = timeline.firsts(granularity)
+        inside = firsts[visits.position] >= 0
         groups = visits.within(firsts >= 0).groups(firsts)
         safe = groups.people >= k
         # From groups that are published back to cells, and from cells to rows.
         number = np.where(safe, np.cumsum(safe) - 1, -1).astype(np.int32)
         group_of_cell = np.full(inside.size, -1, np.int32)
         group_of_cell[inside] = number[groups.of_cell]
-        group = group_of_cell[ordered.cell_of_row]
+        group = group_of_cell[cell_of_row]
         granules = timeline.granules_of(granularity)
         return Published(
             # Rows are built when first read; until then only their group is stored.
@@ -144,23 +123,21 @@ class MemoryEvents:
             entries=self._entries(group),
             rows=int((group >= 0).sum()),
             groups=int(safe.sum()),
-            smallest_group=int(groups.people[safe].min()) if safe.any() else 0,
+            smallest_group=groups.tally(k).kept_smallest,
             people=self.people,
         )
 
     def close(self) -> None:
         """Nothing on disk to let go of."""
 
-    def _at(self, timeline: Timeline, levels: Levels) -> Ordered:
-        """The visits at a combination of levels, sorted when first asked for."""
+    def _sorted(self, levels: Levels) -> tuple[Visits, Codes]:
+        """The visits at a combination of levels and the cell of each row, sorted when first asked for."""
+        # Tables of levels are cached by the caller, so their identity distinguishes combinations.
         key = tuple(sorted((name, id(level)) for name, level in levels.items()))
-        if key not in self._ordered:
+        if key not in self._visits:
             quasi, _ = combine([coded.at(levels.get(name)) for name, coded in self._quasi.items()], self.rows)
-            positions = max(len(timeline), 1)
-            cells, cell_of_row = Cells.of(quasi, self._position, positions)
-            visits = Visits.of(cells, cell_of_row, self._person, self._person_room)
-            self._ordered[key] = Ordered(visits, cell_of_row)
-        return self._ordered[key]
+            self._visits[key] = Visits.of(quasi, self._position, self._person, self._person_room)
+        return self._visits[key]
 
     def _entries(self, group: Codes) -> pa.Table:
         """The ledger's table: the group of every input row, null where it was withheld."""
@@ -174,11 +151,8 @@ class MemoryEvents:
         """The published rows, ordered by what they say."""
         roles, time = self._relation.roles, self._relation.time
         published = np.flatnonzero(group >= 0)
-        rows = published if self._counted_rows is None else self._counted_rows[published]
-        columns: dict[str, pa.Array | pa.ChunkedArray] = {
-            name: self._table[name].take(pa.array(rows))
-            for name in (*roles.quasi_columns, *roles.keep, *roles.sensitive)
-        }
+        rows = pa.array(published if self._counted_rows is None else self._counted_rows[published])
+        columns = {name: self._table[name].take(rows) for name in roles.published}
         for name, level in levels.items():
             coded = self._quasi[name]
             columns[name] = publish_values(coded.values, level).take(pa.array(coded.codes[published]))
@@ -186,8 +160,120 @@ class MemoryEvents:
         columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
         columns[f"{time}_start"] = granules.start.take(code)
         columns[f"{time}_end"] = granules.end.take(code)
-        ordered = canonical(pa.table(columns), by=[*roles.quasi_columns, f"{time}_start", time])
-        return pa.table({name: plain(ordered[name]) for name in ordered.column_names})
+        order = [*roles.quasi_columns, f"{time}_start", time]
+        return decode_dictionaries(canonical(pa.table(columns), by=order))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """People and rows of every group in the order of (quasi code, granule), and the group of each cell."""
+
+    people: Int64s
+    rows: Int64s
+    of_cell: Codes
+
+    def tally(self, k: int, rows_in_gaps: int = 0) -> Tally:
+        below = self.people < k
+        large = self.people[~below]
+        return Tally(
+            smallest_group=int(self.people.min()) if self.people.size else 0,
+            groups=int(self.people.size),
+            group_total=int(self.people.sum()),
+            groups_below_k=int(below.sum()),
+            rows_below_k=int(self.rows[below].sum()),
+            rows_in_gaps=rows_in_gaps,
+            kept_smallest=int(large.min()) if large.size else 0,
+            kept_total=int(large.sum()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Cells in order (`quasi`, `position`, `rows`), and per visit its `cell` and the position `before` it.
+
+    `before` is the position of the same person's visit before, with the same quasi code.
+
+    >>> quasi, position, person = (np.array(c, np.int32) for c in ([0] * 4, [0, 2, 1, 2], [0, 0, 1, 1]))
+    >>> visits, cell_of_row = Visits.of(quasi, position, person, people=2)
+    >>> visits.groups(np.array([0, 0, 2], np.int32)).people.tolist()
+    [2, 2]
+    """
+
+    quasi: Codes
+    position: Codes
+    rows: Int64s
+    cell: Codes
+    before: Codes
+
+    @classmethod
+    def of(cls, quasi: Codes, position: Codes, person: Codes, people: int) -> tuple[Visits, Codes]:
+        """The visits of rows, and the cell of each row; `people` is above every person."""
+        positions = int(position.max(initial=0)) + 1
+        pairs, cell_of_row, rows = _numbered(quasi * np.int64(positions) + position)
+        quasi_of, position_of = (pairs // positions).astype(np.int32), (pairs % positions).astype(np.int32)
+        owner = quasi_of[cell_of_row] * np.int64(people) + person
+        cell_bits = max(len(pairs) - 1, 1).bit_length()
+        if int(owner.max(initial=0)).bit_length() + cell_bits > KEY_BITS:
+            owner = np.unique(owner, return_inverse=True)[1].astype(np.int64)
+        # Owner and cell in one word: a plain sort of numbers instead of a sort by two keys.
+        key = np.sort(owner << cell_bits | cell_of_row)
+        fresh = np.ones(key.size, np.bool_)
+        np.not_equal(key[1:], key[:-1], out=fresh[1:])
+        if not fresh.all():
+            key = key[fresh]  # several rows of one person in one cell are one visit
+        cell = (key & ((1 << cell_bits) - 1)).astype(np.int32)
+        before = _previous(position_of[cell], key >> cell_bits)
+        return cls(quasi_of, position_of, rows, cell, before), cell_of_row
+
+    def groups(self, firsts: Codes) -> Groups:
+        """The groups under one granularity; `firsts` has the first position in the same granule."""
+        first = firsts[self.position]
+        # Cells are in the order of (quasi code, position), so a group is a run of them.
+        begins = np.ones(first.size, np.bool_)
+        begins[1:] = (first[1:] != first[:-1]) | (self.quasi[1:] != self.quasi[:-1])
+        group_of_cell = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+        heads = np.flatnonzero(begins)
+        rows = np.add.reduceat(self.rows, heads) if heads.size else self.rows
+        # Procedure 2: a person counts where no earlier visit is in the same granule.
+        opening = self.cell[self.before < first[self.cell]]
+        people = np.bincount(group_of_cell[opening], minlength=heads.size)
+        return Groups(people, rows, group_of_cell)
+
+    def opening(self, firsts: Codes) -> Visits:
+        """Only the first visits to each granule: enough to count every granularity that is coarser."""
+        fresh = self.before < firsts[self.position[self.cell]]
+        return replace(self, cell=self.cell[fresh], before=self.before[fresh])
+
+    def within(self, inside: npt.NDArray[np.bool_]) -> Visits:
+        """Only visits at positions that are `inside`, as if nobody had come at another time."""
+        left = inside[self.position]
+        number, position = (np.cumsum(left) - 1).astype(np.int32), self.position[left]
+        # A person's visits under one quasi code are a run that starts where nothing came before.
+        owner = np.cumsum(self.before == NEVER)
+        stays = left[self.cell]
+        cell = number[self.cell[stays]]
+        before = _previous(position[cell], owner[stays])
+        return Visits(self.quasi[left], position, self.rows[left], cell, before)
+
+
+def _previous(position: Codes, owner: Int64s) -> Codes:
+    """The position one visit earlier, `NEVER` at the first visit of an owner."""
+    before = np.full(position.size, NEVER, np.int32)
+    before[1:] = np.where(owner[1:] == owner[:-1], position[:-1], NEVER)
+    return before
+
+
+def _numbered(numbers: Int64s) -> tuple[Int64s, Codes, Int64s]:
+    """The distinct numbers in order, the index of each among them, and how often each occurs."""
+    low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
+    if high - low >= DENSE * numbers.size + 1_000_000:
+        distinct, index, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        return distinct, index.astype(np.int32), counts
+    offset = numbers - low
+    counts = np.bincount(offset)
+    distinct = np.flatnonzero(counts)
+    rank = np.cumsum(counts > 0, dtype=np.int32) - np.int32(1)
+    return distinct + low, rank[offset], counts[distinct]
 
 
 def _is_of_whole_days(granularity: Granularity, timeline: Timeline) -> bool:
@@ -196,15 +282,7 @@ def _is_of_whole_days(granularity: Granularity, timeline: Timeline) -> bool:
     return civil and not granularity.has_gaps and granularity.rule.grain % DAY_SECONDS == 0
 
 
-def _countable(table: pa.Table, respondent: str, time: str) -> Int64s | None:
-    """Numbers of the rows that have a person and a time; None if all have."""
-    if not (table[respondent].null_count or table[time].null_count):
-        return None
-    valid = pc.and_(pc.is_valid(table[respondent]), pc.is_valid(table[time]))
-    return np.flatnonzero(valid.to_numpy(zero_copy_only=False))
-
-
-def _ticks(relation: Relation, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
+def _ticks(relation: Relation, column: pa.ChunkedArray) -> tuple[Int64s, int]:
     """The time column as whole numbers, and how many of them make one instant."""
     if pa.types.is_timestamp(column.type):
         per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[column.type.unit]

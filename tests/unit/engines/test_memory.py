@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.engines import memory, visits
+from timeveil.engines import memory
 
 ROLES = tv.Roles(respondent="who", time="when", quasi=["place"])
 
@@ -26,11 +26,11 @@ def events(rows: int = 300) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize(("module", "limit"), [(visits, "KEY_BITS"), (memory, "DENSE_GRANULES")])
-def test_sparse_paths_give_what_dense_paths_give(monkeypatch, module, limit):
+@pytest.mark.parametrize(("limit", "value"), [("KEY_BITS", 1), ("DENSE", -1_000_000)])
+def test_sparse_paths_give_what_dense_paths_give(monkeypatch, limit, value):
     """Keys too wide to pack, granules too far apart for a table: same answer."""
     expected = tv.generalize_time(events(), ROLES, 3)
-    monkeypatch.setattr(module, limit, 1)
+    monkeypatch.setattr(memory, limit, value)
     found = tv.generalize_time(events(), ROLES, 3)
     assert found[0].manifest == expected[0].manifest
     assert found[0].table.equals(expected[0].table)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import occurrences as oracle
 
-from timeveil.engines import visits as module
-from timeveil.engines.visits import Cells, Visits
+from timeveil.engines import memory
+from timeveil.engines.memory import Visits
 
 POSITIONS = 12
 row_lists = st.lists(
@@ -19,8 +19,7 @@ row_lists = st.lists(
 
 def visits_of(rows):
     quasi, position, person = (np.array(column, np.int32) for column in zip(*rows, strict=True))
-    cells, cell_of_row = Cells.of(quasi, position, POSITIONS)
-    return Visits.of(cells, cell_of_row, person, people=6)
+    return Visits.of(quasi, position, person, people=6)[0]
 
 
 def firsts_of(width):
@@ -56,5 +55,5 @@ def test_rows_in_gaps_are_as_if_they_were_not_there(rows, gaps, width):
 def test_keys_too_wide_to_pack_count_the_same(rows):
     expected = visits_of(rows).groups(firsts_of(4)).people.tolist()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "KEY_BITS", 1)
+        patch.setattr(memory, "KEY_BITS", 1)
         assert visits_of(rows).groups(firsts_of(4)).people.tolist() == expected

@@ -24,16 +24,14 @@ import pyarrow as pa
 from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
-from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Tally, open_events
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.models.events.method.outcome import Choice, assemble, empty
-from timeveil.models.events.method.plan import make_plan
-from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
+from timeveil.models.events.method.release import Choice, assemble, empty
+from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
 from timeveil.recoding import Hierarchy, hierarchy_from
@@ -77,7 +75,7 @@ def generalize_time(
     ('week', ['2006-W01', '2006-W01', '2006-W02', '2006-W02'])
     """
     parameters = EventParameters.from_call(locals())
-    promise = KAnonymity(parameters.k)
+    k = parameters.k
     progress("reading", 0.0)
     relation = _relation(table, roles, parameters)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
@@ -87,18 +85,18 @@ def generalize_time(
     try:
         plan = make_plan(events, relation, parameters, custom)
         if events.rows == 0:
-            return empty(promise, parameters, relation, plan)
+            return empty(plan)
         if events.people < k:
             raise _too_few_people(events.people, k)
         progress("counting people", 0.4)
-        counts = Counts(events, plan, ladders, k)
-        choice = _search(counts, parameters, events.rows, k)
+        counts = Counts(events, plan, ladders)
+        choice = _search(counts)
         progress("generalising", 0.8)
         published = events.publish(
             plan.timeline, plan.by_name(choice.label), counts.levels(choice.chosen.levels), k
         )
         progress("done", 1.0)
-        return assemble(promise, parameters, relation, plan, counts, choice, published)
+        return assemble(counts, choice, published)
     finally:
         events.close()
 
@@ -121,36 +119,42 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
                 hint=f"name `{column}` in quasi, or leave its hierarchy out",
                 code="bad-hierarchy",
             )
-    tops = {column: hierarchy_from(source) for column, source in hierarchies.items()}
+    ladders: dict[str, Ladder] = {}
+    for column, source in hierarchies.items():
+        hierarchy = hierarchy_from(source)
+        ladders[column] = (hierarchy, range(hierarchy.top + 1))
     for column, level in levels.items():
-        if column not in tops or level not in range(tops[column].top + 1):
-            message = f"`{column}` has no hierarchy, so no level of it can be set"
-            if column in tops:
-                message = f"the levels of `{column}` go from 0 to {tops[column].top}"
-            raise ParameterError(
-                message,
-                hint="set levels only for columns with a hierarchy; level 0 is the value itself",
-                code="bad-hierarchy",
-            )
-    return {
-        column: Ladder(h, (levels[column],) if column in levels else tuple(range(h.top + 1)))
-        for column, h in tops.items()
-    }
+        message = f"`{column}` has no hierarchy, so no level of it can be set"
+        if column in ladders:
+            hierarchy, usable = ladders[column]
+            if level in usable:
+                ladders[column] = (hierarchy, (level,))
+                continue
+            message = f"the levels of `{column}` go from 0 to {hierarchy.top}"
+        raise ParameterError(
+            message,
+            hint="set levels only for columns with a hierarchy; level 0 is the value itself",
+            code="bad-hierarchy",
+        )
+    return ladders
 
 
-def _search(counts: Counts, parameters: EventParameters, rows: int, k: int) -> Choice:
+def _search(counts: Counts) -> Choice:
     """Count every node that may matter, keep the feasible ones, choose one of the least general."""
+    order, suppress = counts.order, counts.plan.parameters.suppress
     feasible: list[Node] = []
-    for combination in counts.order.levels:
-        nodes = [Node(combination, g.name) for g in counts.order.granularities]
-        # Above a success there are no more groups, unless rows are withheld: then small groups can merge
-        # into ones that are published.
-        if parameters.suppress == 0 and _dominated(counts, nodes, feasible):
-            continue
-        feasible += [node for node in nodes if _is_feasible(counts(node), parameters.suppress, rows, k)]
-    chosen, tried = _choose(counts, parameters, feasible, rows, k)
+    for combination in order.levels:
+        nodes = [Node(combination, g.name) for g in order.granularities]
+        # Above a success there are no more groups (Property 1), unless rows are withheld: then small groups
+        # can merge into ones that are published.
+        minimal = order.minimal(feasible) if suppress == 0 else []
+        if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
+            feasible += [
+                node for node in nodes if _is_feasible(counts(node), suppress, counts.rows, counts.k)
+            ]
+    chosen, tried = _choose(counts, feasible)
     label = counts.plan.named or chosen.granularity
-    return Choice(chosen, label, tuple(counts.order.minimal(feasible)), frozenset(feasible), tried)
+    return Choice(chosen, label, tuple(order.minimal(feasible)), frozenset(feasible), tried)
 
 
 def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
@@ -158,26 +162,19 @@ def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
     return tally.kept_groups > 0 and tally.rows_below_k <= suppress * rows + 1e-9 and k <= tally.kept_smallest
 
 
-def _dominated(counts: Counts, nodes: Sequence[Node], feasible: Sequence[Node]) -> bool:
-    """Whether each of some nodes is above one that already keeps the promise (Property 1)."""
-    minimal = counts.order.minimal(feasible)
-    return all(any(counts.order.is_finer(finer, node) for finer in minimal) for node in nodes)
-
-
-def _choose(
-    counts: Counts, parameters: EventParameters, feasible: Sequence[Node], rows: int, k: int
-) -> tuple[Node, int]:
+def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
     """One of the feasible nodes by the rule asked for, and how many nodes that took to try."""
-    if counts.plan.named:
-        representative = counts.order.representative(counts.plan.named)
+    order, plan = counts.order, counts.plan
+    if plan.named:
+        representative = order.representative(plan.named)
         feasible = [node for node in feasible if node.granularity == representative]
     if not feasible:
-        raise _infeasible(counts, rows, k)
-    rank = {node: i for i, node in enumerate(counts.order.nodes)}
-    if parameters.choose == "generality":
-        walk = least_generalization(counts.order, counts, k)
-        if parameters.suppress == 0 and walk.best:
-            return walk.best, len(walk.tried)
+        raise _infeasible(counts)
+    rank = {node: i for i, node in enumerate(order.nodes)}
+    if plan.parameters.choose == "generality":
+        best, tried = least_generalization(order, counts, counts.k)
+        if plan.parameters.suppress == 0 and best:
+            return best, len(tried)
         least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, rank[n]))
         return least, len(rank)
     most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_below_k, rank[n]))
@@ -185,58 +182,56 @@ def _choose(
 
 
 def _too_few_people(people: int, k: int) -> InfeasibleError:
-    who = "one person" if people == 1 else f"{people:,} different people"
-    enough = (
-        f"choose a {{k}} well below {people:,}: every group must have that many people"
-        if people > 1
-        else "a single person cannot be hidden; wait for more people"
-    )
+    who, hint = "one person", "a single person cannot be hidden; wait for more people"
+    if people > 1:
+        who = f"{people:,} different people"
+        hint = f"choose a {{k}} well below {people:,}: every group must have that many people"
     return InfeasibleError(
         f"the table is about {who}, so no group can have {k:,} people",
-        hint=enough,
+        hint=hint,
         code="too-few-people",
         facts={"people": people, "k": k, "best_k": people},
     )
 
 
-def _infeasible(counts: Counts, rows: int, k: int) -> InfeasibleError:
+def _infeasible(counts: Counts) -> InfeasibleError:
     """The best that was reached, and how many rows prevent more."""
+    order, named, rows, k = counts.order, counts.plan.named, counts.rows, counts.k
     reached = [
         (tally, name)
         for tallies in counts.scanned.values()
         for name, tally in tallies.items()
-        if not counts.plan.named or name == counts.order.representative(counts.plan.named)
+        if not named or name == order.representative(named)
     ]
     # Reversed, so that of equally good nodes the coarsest is named.
     best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_below_k, -pair[0].smallest_group))
     best_k = max(tally.smallest_group for tally, _ in reached)
     share = best.rows_below_k / rows
-    if "all" in counts.order.aliases.get(at, ()):
+    if "all" in order.aliases.get(at, ()):
         at = "all"
     everything = ", even with no time at all" if at == "all" else ""
-    facts = {
-        "best_k": best_k,
-        "granularity": at,
-        "rows_below_k": best.rows_below_k,
-        "groups_below_k": best.groups_below_k,
-        "rows": rows,
-        "suppress_needed": share,
-    }
     return InfeasibleError(
         f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
         f"{best.rows_below_k:,} of {rows:,} rows, in {best.groups_below_k:,} of {best.groups:,} groups, "
         "prevent it",
         hint=_what_to_try(best, share),
         code="no-granularity",
-        facts=facts,
+        facts={
+            "best_k": best_k,
+            "granularity": at,
+            "rows_below_k": best.rows_below_k,
+            "groups_below_k": best.groups_below_k,
+            "rows": rows,
+            "suppress_needed": share,
+        },
     )
 
 
 def _what_to_try(best: Tally, share: float) -> str:
-    if best.kept_groups:
-        rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
-        coarser = "make a quasi-identifier coarser with a hierarchy, or drop one"
-        if share > LARGEST_SHARE_TO_WITHHOLD:
-            return coarser
-        return f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {coarser}"
-    return "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
+    if not best.kept_groups:
+        return "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
+    coarser = "make a quasi-identifier coarser with a hierarchy, or drop one"
+    if share > LARGEST_SHARE_TO_WITHHOLD:
+        return coarser
+    rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
+    return f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {coarser}"

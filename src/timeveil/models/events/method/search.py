@@ -14,22 +14,27 @@ Cost: one scan per node tried (Theorem 6); nodes above a success are not tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
-from timeveil.calendar.timeline import Timeline
+from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
+from timeveil.domain.relation import Relation
 from timeveil.engines import Events, Levels, Tally
-from timeveil.models.events.method.plan import Plan
+from timeveil.errors import InputError
+from timeveil.models.events.parameters import EventParameters
 from timeveil.recoding import Hierarchy
+
+Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]
+"""A hierarchy and the levels of it that may be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,15 @@ class Node:
     granularity: str
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """What Algorithm 1 found and which nodes it had to try."""
-
-    best: Node | None
-    tried: tuple[Node, ...]
-
-
 def generality(tally: Tally) -> tuple[int, int]:
     """gen_c (Definition 7), as a key that sorts by ≤_c: smallest group up, group total down."""
     return (tally.smallest_group, -tally.group_total)
 
 
-def least_generalization(order: Order, tally: Callable[[Node], Tally], k: int) -> Walk:
-    """Algorithm 1: the least general node whose groups all hold k people, finest nodes first."""
+def least_generalization(
+    order: Order, tally: Callable[[Node], Tally], k: int
+) -> tuple[Node | None, list[Node]]:
+    """Algorithm 1: the least general node whose groups all hold k people, and the nodes that were tried."""
     best: tuple[tuple[int, int], Node] | None = None
     covered: set[Node] = set()
     tried: list[Node] = []
@@ -65,10 +64,10 @@ def least_generalization(order: Order, tally: Callable[[Node], Tally], k: int) -
         counted = tally(node)
         if counted.smallest_group < k:  # only a failure sends us coarser (Property 1)
             continue
-        covered.update(order.coarser_than(node))
+        covered.update(other for other in order.nodes if order.is_finer(node, other))
         if best is None or generality(counted) < best[0]:
             best = (generality(counted), node)
-    return Walk(best[1] if best else None, tuple(tried))
+    return best[1] if best else None, tried
 
 
 class Order:
@@ -82,21 +81,28 @@ class Order:
     def __init__(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Sequence[Sequence[int]] = ()
     ) -> None:
-        shapes = {g.name: Partition.of(timeline.firsts(g)) for g in granularities}
-        ranked = sorted(granularities, key=lambda g: (-shapes[g.name].granules, *_rank(g, granularities)))
+        partitions = {g.name: _partition(timeline.firsts(g)) for g in granularities}
+
+        def rank(granularity: Granularity) -> tuple[int, int, int]:
+            """Most granules first; where the data at hand do not decide, finer and then shorter ones."""
+            cuts = int.from_bytes(partitions[granularity.name][0]).bit_count()
+            finer = sum(is_finer_than(g, granularity) for g in granularities if g is not granularity)
+            return -cuts, finer, granularity.rule.shortest
+
         self.aliases: dict[str, list[str]] = {}
         self.granularities: list[Granularity] = []
-        for granularity in ranked:
-            shape = shapes[granularity.name]
+        for granularity in sorted(granularities, key=rank):
+            partition = partitions[granularity.name]
             # Equal cuts of the data are one node; as finer ones come first, it has the finest name.
-            twin = next((g for g in self.granularities if shapes[g.name] == shape), None)
+            twin = next((name for name in self.aliases if partitions[name] == partition), None)
             if twin is None:
                 self.granularities.append(granularity)
                 self.aliases[granularity.name] = []
             else:
-                self.aliases[twin.name].append(granularity.name)
-        names = [g.name for g in self.granularities]
-        self._finer = {(g, h): shapes[g].refines(shapes[h]) for g in names for h in names}
+                self.aliases[twin].append(granularity.name)
+        self._finer = {
+            (g, h): _refines(partitions[g], partitions[h]) for g in self.aliases for h in self.aliases
+        }
         self.levels = sorted(product(*levels), key=lambda combination: (sum(combination), combination))
 
     @cached_property
@@ -113,102 +119,129 @@ class Order:
         below = all(x <= y for x, y in zip(a.levels, b.levels, strict=True))
         return below and self._finer[a.granularity, b.granularity]
 
-    def coarser_than(self, node: Node) -> set[Node]:
-        """All nodes strictly above one."""
-        return {other for other in self.nodes if other != node and self.is_finer(node, other)}
-
     def minimal(self, nodes: Sequence[Node]) -> list[Node]:
         """Those of some nodes that no other of them is finer than: the frontier."""
         return [n for n in nodes if not any(m != n and self.is_finer(m, n) for m in nodes)]
 
 
-def _rank(granularity: Granularity, among: Sequence[Granularity]) -> tuple[int, int]:
-    """Finer ones first, where the data at hand do not decide: how many are finer, then the length."""
-    finer = sum(is_finer_than(other, granularity) for other in among if other is not granularity)
-    return finer, granularity.rule.shortest
+def _partition(firsts: Positions) -> tuple[bytes, bytes]:
+    """Where a granularity cuts the positions outside its gaps, and which are inside: a bit each."""
+    inside = firsts[firsts >= 0]
+    return np.packbits(inside[1:] != inside[:-1]).tobytes(), np.packbits(firsts < 0).tobytes()
+
+
+def _refines(partition: tuple[bytes, bytes], other: tuple[bytes, bytes]) -> bool:
+    """Whether the other cuts only where this one does, and leaves out the same rows."""
+    if partition[1] != other[1]:
+        return False
+    cuts, other_cuts = (np.frombuffer(packed, np.uint8) for packed in (partition[0], other[0]))
+    return not bool((other_cuts & ~cuts).any())
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """How a granularity cuts the observed positions: where a new granule begins, and which are in gaps."""
+class Plan:
+    """What one run may choose from: the calendar, compiled against the data.
 
-    cuts: bytes
-    gaps: bytes
-    granules: int
+    `base` is the granularity time was read at. It is always counted, and chosen only if `allowed`.
+    `named` is the one that must be chosen, if `choose` names one. `limited_to` has the names that the
+    caller allowed, `skipped` the reason for each granularity that was left out.
+    """
 
-    @classmethod
-    def of(cls, firsts: npt.NDArray[np.int32]) -> Partition:
-        """From the first position of each position's granule, -1 in a gap."""
-        inside = firsts[firsts >= 0]
-        cuts = inside[1:] != inside[:-1]
-        return cls(np.packbits(cuts).tobytes(), np.packbits(firsts < 0).tobytes(), int(cuts.sum()))
+    relation: Relation
+    parameters: EventParameters
+    timeline: Timeline
+    allowed: tuple[Granularity, ...]
+    base: Granularity
+    named: str | None
+    limited_to: list[str] | None
+    skipped: Mapping[str, str]
 
-    def refines(self, other: Partition) -> bool:
-        """Whether the other cuts only where this one does, and leaves out the same rows."""
-        if self.gaps != other.gaps:
-            return False
-        cuts, other_cuts = (np.frombuffer(p.cuts, np.uint8) for p in (self, other))
-        # One bit per pair of neighbours: refining is being a superset of cuts.
-        return not bool((other_cuts & ~cuts).any())
+    def by_name(self, name: str) -> Granularity:
+        return next(g for g in (*self.allowed, self.base) if g.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
-    """A hierarchy and the levels of it that may be used."""
+def make_plan(
+    events: Events, relation: Relation, parameters: EventParameters, definitions: Iterable[Granularity] | None
+) -> Plan:
+    """Fix the base granularity, look at which granules occur, and settle what may be chosen."""
+    axis, limited = relation.clock, parameters.granularities is not None
+    allowed = resolve(parameters.granularities, axis, definitions)
+    named = resolve([parameters.choose], axis, definitions)[0] if parameters.chooses_by_name else None
+    if named and named.name not in {g.name for g in allowed}:
+        allowed = (*allowed, named)
+    names = [g.name for g in allowed] if limited else None
+    extent = events.extent()
+    ticks = base_for(axis, allowed, extent.low, extent.high, extent.resolution)
+    (base,) = resolve([ticks.name], axis)
+    timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
+    if not limited:
+        # Granularities below the base would cut the data no finer than it does.
+        allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
+    skipped = _gapped(timeline, allowed, named, parameters.gaps)
+    allowed = tuple(g for g in allowed if g.name not in skipped)
+    must = named.name if named else None
+    return Plan(relation, parameters, timeline, allowed, base, must, names, skipped)
 
-    hierarchy: Hierarchy
-    usable: tuple[int, ...]
+
+def _gapped(
+    timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None, policy: str
+) -> dict[str, str]:
+    """The granularities to skip because of their gaps; policies that withhold or move rows skip none."""
+    if policy not in ("error", "skip"):
+        return {}
+    gapped = [g for g in allowed if timeline.in_gaps(g).any()]
+    if gapped and (policy == "error" or named in gapped or len(gapped) == len(allowed)):
+        worst = named if named in gapped else gapped[0]
+        lost = int(timeline.in_gaps(worst).sum())
+        raise InputError(
+            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, belong to no "
+            f"granule of `{worst.name}`, which has gaps",
+            hint='withhold such rows with {gaps="suppress"}, or move them on with {gaps="next"}',
+            code="gap",
+            facts={"granularity": worst.name, "granules": lost},
+        )
+    return {g.name: "rows fall into its gaps" for g in gapped}
 
 
 class Counts:
     """Tallies of nodes: one scan per combination of levels, made when first asked for."""
 
-    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], k: int) -> None:
-        self._events = events
-        self.plan = plan
-        self._ladders = ladders
-        self.k = k
-        self._scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
+    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder]) -> None:
+        self.plan, self.rows, self.k = plan, events.rows, plan.parameters.k
+        self._events, self._ladders = events, ladders
+        self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
-        self.order = Order(plan.timeline, plan.allowed, [ladder.usable for ladder in ladders.values()])
+        self.order = Order(plan.timeline, plan.allowed, [usable for _, usable in ladders.values()])
 
     def __call__(self, node: Node) -> Tally:
-        """One node's tally."""
         return self.scan(node.levels)[node.granularity]
 
     def scan(self, combination: tuple[int, ...]) -> dict[str, Tally]:
         """Every granularity at one combination of levels, the base granularity too."""
-        if combination not in self._scanned:
+        if combination not in self.scanned:
             nodes = list(self.order.granularities)
             if self.plan.base.name not in {g.name for g in self.plan.allowed}:
                 nodes.append(self.plan.base)
             tallies = self._events.tally(self.plan.timeline, nodes, self.levels(combination), self.k)
-            self._scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
-        return self._scanned[combination]
-
-    @property
-    def scanned(self) -> dict[tuple[int, ...], dict[str, Tally]]:
-        """What has been counted so far."""
-        return self._scanned
+            self.scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
+        return self.scanned[combination]
 
     def levels(self, combination: tuple[int, ...]) -> Levels:
         """What each generalised quasi-identifier publishes at these levels."""
-        return {
-            column: self._level(column, number)
-            for column, number in zip(self._ladders, combination, strict=True)
-            if number > 0
-        }
+        tables = {}
+        for column, number in self._generalised(combination).items():
+            if (column, number) not in self._tables:
+                hierarchy, _ = self._ladders[column]
+                self._tables[column, number] = hierarchy.level(number, self._events.values(column))
+            tables[column] = self._tables[column, number]
+        return tables
 
     def level_names(self, combination: tuple[int, ...]) -> dict[str, dict[str, Any]]:
         """The number and the name of each of these levels."""
         return {
-            column: {"level": number, "name": self._ladders[column].hierarchy.names[number - 1]}
-            for column, number in zip(self._ladders, combination, strict=True)
-            if number > 0
+            column: {"level": number, "name": self._ladders[column][0].names[number - 1]}
+            for column, number in self._generalised(combination).items()
         }
 
-    def _level(self, column: str, number: int) -> pa.Table:
-        if (column, number) not in self._tables:
-            values = self._events.values(column)
-            self._tables[column, number] = self._ladders[column].hierarchy.level(number, values)
-        return self._tables[column, number]
+    def _generalised(self, combination: tuple[int, ...]) -> dict[str, int]:
+        return {column: n for column, n in zip(self._ladders, combination, strict=True) if n > 0}
