@@ -125,8 +125,8 @@ def explore(output: Output, **given: Any) -> int:
     Example: timeveil explore visits.csv --respondent patient --time taken_at --quasi zip --drop-rest
     --k 2..50 --max-risk 0.1 --picture explored.svg
     """
+    from timeveil.explore.exploration import exploration_lines, exploration_picture
     from timeveil.explore.sweep import METHODS
-    from timeveil.explore.words import exploration_lines, exploration_picture
 
     refuse_file(given["picture"])
     judging = {name: given[name] for name in ("loss", "risk", "max_loss", "max_risk", "workers")}

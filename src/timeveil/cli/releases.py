@@ -129,7 +129,7 @@ def compare(options: CompareOptions, output: Output) -> int:
 
     Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
     """
-    from timeveil.compare.words import comparison_lines, comparison_picture
+    from timeveil.compare.comparison import comparison_lines, comparison_picture
 
     folders, ledgers = options.folders, options.ledger or []
     refuse_file(options.out, folders, private=bool(ledgers))

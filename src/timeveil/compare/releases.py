@@ -2,22 +2,41 @@
 
 Every release is verified; with the ledgers each is also measured and attacked, by the same judges with the
 same outsider, as in `explore`. Where two numbers answer different questions, neither is called better.
+
+Folders cannot show whether releases are of the same data. A ledger holds the original: ledgers of releases of
+the same table have equally many rows, and the same values in every column that they share, in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, Literal
 
-from timeveil.compare.comparison import Cell, Comparison, Line, Part
-from timeveil.compare.profile import NOT_SET, ReleaseSummary, from_folder, from_judges
-from timeveil.compare.same_data import same_data
-from timeveil.domain.guarantee import LDiversity
+import numpy as np
+
+from timeveil.compare.comparison import Comparison, Line, Part
+from timeveil.domain.guarantee import KPAnonymity, LDiversity
 from timeveil.domain.release import Ledger, Release
-from timeveil.domain.wording import Progress, silent
+from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
+from timeveil.evidence.codes import align, column_of, encode_values, plain_type
 from timeveil.evidence.published import require_matching_ledger, require_release
-from timeveil.judging import verify
+from timeveil.explore.judgement import KNOWN, default_adversary, judge, promised
+from timeveil.judging import attack, verify
+from timeveil.models.series.judges.attack import SeriesAdversary
+from timeveil.models.stream.judges.attack import StreamAdversary
+
+_SIZES: Mapping[str, tuple[str, ...]] = {
+    "time": ("rows", "groups", "smallest_group"),
+    "stream": ("rows", "slots", "buckets"),
+    "series": ("rows", "groups", "cells"),
+    "patterns": ("patterns", "transactions", "virtual"),
+}
+"""Counts of a manifest that show how much was published."""
+NOT_SET = "-"
+_IN_GUARANTEE = ("k", "l", "p", "protect_slot")
 
 COMPOSES = (
     "Publish only one of them. Each keeps its promise alone; anyone who has two releases of the same people "
@@ -43,6 +62,17 @@ TRUE_SLOT = (
 VIOLATED = "A release that does not keep its promise is not a choice, so nothing is ranked."
 
 
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """One release in words and numbers by name; `basis` is what its losses and risks are about."""
+
+    model: str
+    guarantee: str
+    parameters: Mapping[str, str]
+    numbers: Mapping[str, Mapping[str, float]]
+    basis: str
+
+
 def compare(
     releases: Mapping[str, Release] | Sequence[Release],
     ledgers: Mapping[str, Ledger] | Sequence[Ledger] | None = None,
@@ -66,42 +96,41 @@ def compare(
     (('week', 'quarter'), ('withheld', 'promised'), True)
     """
     names, opened = _named(releases)
-    private = None if ledgers is None else _ordered(ledgers, names)
+    private = [] if ledgers is None else _ordered(ledgers, names)
     _refuse_twice(names, opened)
-    verdicts = tuple(
-        verify(release, None if private is None else private[number]) for number, release in enumerate(opened)
-    )
-    if private is None:
-        summaries = [from_folder(release) for release in opened]
-    else:
-        summaries = _judged(names, opened, private, progress)
+    known: Sequence[Ledger | None] = private or [None] * len(names)
+    verdicts = tuple(map(verify, opened, known))
+    summaries = _summaries(names, opened, known, progress)
     models = tuple(summary.model for summary in summaries)
     comparable = len({(summary.model, summary.basis) for summary in summaries}) == 1
     lines = tuple(_lines(summaries, ranked=comparable and all(verdicts)))
-    notes = [*_notes(models, comparable=comparable, ledgers=private is not None)]
-    if not all(verdicts):
-        notes.insert(0, VIOLATED)
-    elif len({_promises_slot(release) for release in opened}) > 1 and len(set(models)) == 1:
-        notes.insert(0, TRUE_SLOT)
-    return Comparison(names, models, verdicts, lines, same_data(names, private), tuple(notes))
+    same_model = len(set(models)) == 1
+    same_slot_promise = len({_true_slot(release) is None for release in opened}) == 1
+    notes = {
+        VIOLATED: not all(verdicts),
+        TRUE_SLOT: all(verdicts) and same_model and not same_slot_promise,
+        MODELS_DIFFER: not same_model,
+        UNLIKE: same_model and not comparable,
+        NO_LEDGERS: ledgers is None,
+        COMPOSES: True,
+    }
+    applying = tuple(note for note, applies in notes.items() if applies)
+    return Comparison(names, models, verdicts, lines, _same_data(names, private), applying)
 
 
 def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[str, ...], list[Release]]:
-    named = releases if isinstance(releases, Mapping) else dict(_numbered(releases))
-    if len(named) < 2:
-        raise ParameterError(
-            f"{'one release' if named else 'no release'} cannot be compared",
-            hint="give two or more of the same data",
-        )
-    for release in named.values():
-        require_release(release)
-    return tuple(named), list(named.values())
-
-
-def _numbered(releases: Iterable[Release]) -> Iterable[tuple[str, Release]]:
     if isinstance(releases, str | Release):
         releases = [releases]
-    return ((f"release {number}", release) for number, release in enumerate(releases, start=1))
+    if not isinstance(releases, Mapping):
+        releases = {f"release {number}": release for number, release in enumerate(releases, start=1)}
+    if len(releases) < 2:
+        raise ParameterError(
+            f"{'one release' if releases else 'no release'} cannot be compared",
+            hint="give two or more of the same data",
+        )
+    for release in releases.values():
+        require_release(release)
+    return tuple(releases), list(releases.values())
 
 
 def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[str]) -> list[Ledger]:
@@ -125,17 +154,18 @@ def _refuse_twice(names: Sequence[str], releases: Sequence[Release]) -> None:
             )
 
 
-def _judged(
-    names: Sequence[str], releases: Sequence[Release], ledgers: Sequence[Ledger], progress: Progress
-) -> list[ReleaseSummary]:
-    """Measure and attack each, also by someone who knows the true slot if all promise something about it."""
-    slot = all(_promises_slot(release) for release in releases)
-    summaries = []
-    for number, (name, release, ledger) in enumerate(zip(names, releases, ledgers, strict=True)):
-        doing = _part(progress, name, number, len(names))
+def _summaries(
+    names: Sequence[str], releases: Sequence[Release], ledgers: Sequence[Ledger | None], progress: Progress
+) -> list[_Summary]:
+    true_slot = all(_true_slot(release) is not None for release in releases)
+    summaries: list[_Summary] = []
+    for name, release, ledger in zip(names, releases, ledgers, strict=True):
+
+        def doing(step: str, share: float, name: str = name) -> None:
+            progress(f"{step} {name}", (len(summaries) + share) / len(names))
+
         try:
-            require_matching_ledger(release, ledger)
-            summaries.append(from_judges(release, ledger, doing, true_slot=slot))
+            summaries.append(_summary(release, ledger, doing, true_slot=true_slot))
         except InputError as error:
             if error.code != "ledger-mismatch":
                 raise
@@ -147,43 +177,160 @@ def _judged(
     return summaries
 
 
-def _promises_slot(release: Release) -> bool:
-    return isinstance(release.guarantee, LDiversity) and release.guarantee.true_slot is not None
+def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_slot: bool) -> _Summary:
+    """What anyone who has the release knows; with its ledger, also what `measure` and `attack` find.
+
+    `true_slot` adds an attack by someone who knows the slot to which a record belongs.
+    """
+    manifest, guarantee = release.manifest, release.guarantee
+    model, counts = str(manifest["model"]), manifest["counts"]
+    outsider = default_adversary(model, "", {})
+    losses = _withheld(model, counts)
+    risks = {"promised": promised(release, outsider)}
+    if (slot := _true_slot(release)) is not None:
+        risks["promised_true_slot"] = 1 / slot
+    if isinstance(guarantee, KPAnonymity):
+        risks["envelopes_alone"] = 1 / guarantee.k  # not promised: patterns narrow it
+    if ledger is not None:
+        require_matching_ledger(release, ledger)
+        measured, chances, _ = judge(release, ledger, outsider, doing)
+        losses |= measured
+        risks |= {chance: chances[chance] for chance in ("worst", "mean")}
+        if true_slot:
+            by_slot = attack(release, ledger, StreamAdversary("true-slot"))
+            risks |= {"worst_true_slot": by_slot.worst, "mean_true_slot": by_slot.mean}
+        if model == "series":
+            few = min(KNOWN, len(manifest["series"]["instants"]))
+            by_values = attack(release, ledger, SeriesAdversary(values=few))
+            risks |= {"worst_values": by_values.worst, "mean_values": by_values.mean}
+    sizes = {size: counts[size] for size in _SIZES[model] if size in counts}
+    numbers = {"size": sizes, "loss": losses, "risk": risks}
+    return _Summary(model, _short(guarantee.as_dict()), _parameters(manifest), numbers, _basis(manifest))
 
 
-def _part(progress: Progress, name: str, index: int, every: int) -> Callable[[str, float], None]:
-    return lambda doing, share: progress(f"{doing} {name}", (index + share) / every)
+def _true_slot(release: Release) -> int | None:
+    """What a release promises about outsiders who know the slot to which a record belongs: 1 in N."""
+    return release.guarantee.true_slot if isinstance(release.guarantee, LDiversity) else None
 
 
-def _lines(summaries: Sequence[ReleaseSummary], *, ranked: bool) -> Iterable[Line]:
-    same_model = len({summary.model for summary in summaries}) == 1
+def _withheld(model: str, counts: Mapping[str, Any]) -> dict[str, float]:
+    """The share that the folder states was withheld; a stream does not state it."""
+    if model == "time":
+        return {"withheld": counts["withheld"] / max(counts["rows_read"], 1)}
+    if model == "series":
+        return {"withheld": counts["suppressed"] / max(counts["rows"] + counts["suppressed"], 1)}
+    return {}
+
+
+def _short(guarantee: Mapping[str, Any]) -> str:
+    """A promise in few words.
+
+    >>> _short({"name": "kp-anonymity", "k": 10, "p": 5, "l": None})
+    'kp-anonymity k=10 p=5'
+    """
+    numbers = (f"{name}={value}" for name, value in guarantee.items() if name != "name" and value is not None)
+    return " ".join([str(guarantee["name"]), *numbers])
+
+
+def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Everything that was chosen besides the promise, in words; names of columns, never a value."""
+    chosen = {name: value for name, value in manifest["parameters"].items() if name not in _IN_GUARANTEE}
+    if "granularity" in manifest:
+        chosen = {"granularity": manifest["granularity"], **chosen}
+    if manifest.get("levels"):
+        chosen["levels"] = [f"{column}: {level['name']}" for column, level in manifest["levels"].items()]
+    if manifest["model"] != "patterns":
+        chosen["columns"] = [column["name"] for column in manifest["columns"]]
+    return {name: _setting(value) for name, value in chosen.items()}
+
+
+def _setting(value: Any) -> str:
+    match value:
+        case None:
+            return NOT_SET
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list() | tuple():
+            return ",".join(map(_setting, value))
+        case Mapping():
+            return ",".join(f"{name}={_setting(part)}" for name, part in value.items())
+    return str(value)
+
+
+def _basis(manifest: Mapping[str, Any]) -> str:
+    """What losses and chances are about: with another basis, they answer other questions."""
+    match manifest["model"]:
+        case "series":
+            return repr([manifest["series"][name] for name in ("instants", "values", "pattern")])
+        case "patterns":
+            parts = [manifest["patterns"][name] for name in ("kind", "instants", "symbols")]
+            return repr([*parts, *(manifest["parameters"][name] for name in ("min_support", "max_len"))])
+    roles = [(column["name"], column["role"]) for column in manifest["columns"]]
+    return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])
+
+
+def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
     yield Line("promise", "model", tuple(summary.model for summary in summaries))
     yield Line("promise", "guarantee", tuple(summary.guarantee for summary in summaries))
-    names = dict.fromkeys(name for summary in summaries for name in summary.parameters) if same_model else {}
-    for name in names:
-        cells = tuple(summary.parameters.get(name, NOT_SET) for summary in summaries)
-        if len(set(cells)) > 1:
-            yield Line("parameter", name, cells)
-    yield from _numbers("size", [summary.sizes for summary in summaries], share=False, ranked=False)
-    yield from _numbers("loss", [summary.losses for summary in summaries], share=True, ranked=ranked)
-    yield from _numbers("risk", [summary.risks for summary in summaries], share=True, ranked=ranked)
+    if len({summary.model for summary in summaries}) == 1:
+        for name in dict.fromkeys(name for summary in summaries for name in summary.parameters):
+            chosen = tuple(summary.parameters.get(name, NOT_SET) for summary in summaries)
+            if len(set(chosen)) > 1:
+                yield Line("parameter", name, chosen)
+    # Numbers that all have, in the order of the first.
+    parts: tuple[Part, ...] = ("size", "loss", "risk")
+    for part in parts:
+        numbers = [summary.numbers[part] for summary in summaries]
+        for name in numbers[0]:
+            if all(name in named for named in numbers):
+                cells = tuple(named[name] for named in numbers)
+                yield Line(part, name, cells, share=part != "size", ranked=ranked and part != "size")
 
 
-def _numbers(
-    part: Part, numbers: Sequence[Mapping[str, float]], *, share: bool, ranked: bool
-) -> Iterable[Line]:
-    """A line for every name that all have, in the order of the first."""
-    for name in numbers[0]:
-        if all(name in named for named in numbers):
-            cells: tuple[Cell, ...] = tuple(named[name] for named in numbers)
-            yield Line(part, name, cells, share=share, ranked=ranked)
+def _same_data(names: Sequence[str], ledgers: Sequence[Ledger]) -> Literal["agrees", "assumed"]:
+    """Refuse ledgers of one model that hold different originals; return whether all hold the same."""
+    agreed = [
+        _agree(names[0], ledgers[0], name, ledger)
+        for name, ledger in zip(names[1:], ledgers[1:], strict=False)
+    ]
+    return "agrees" if agreed and all(agreed) else "assumed"
 
 
-def _notes(models: Sequence[str], *, comparable: bool, ledgers: bool) -> Iterable[str]:
-    if len(set(models)) > 1:
-        yield MODELS_DIFFER
-    elif not comparable:
-        yield UNLIKE
-    if not ledgers:
-        yield NO_LEDGERS
-    yield COMPOSES
+def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:
+    """Whether two ledgers hold the same; of two kinds of table it may be unknown."""
+    types, other_types = (
+        {field.name: plain_type(field.type) for field in ledger.original.data.schema}
+        for ledger in (first, second)
+    )
+    columns = [name for name, kind in types.items() if other_types.get(name) == kind]
+    same_rows = first.original.rows == second.original.rows
+    different = sum(not _same_values(first, second, name) for name in columns) if same_rows else len(columns)
+    # Patterns made from a series release have an original that was published itself.
+    kinds = {(ledger.model, ledger.facts.get("origin") == "release") for ledger in (first, second)}
+    if not columns or len(kinds) > 1 or not different:
+        return bool(columns) and not different
+    if not same_rows:
+        difference = (
+            f"the original of `{first_name}` has {counted(first.original.rows, 'row')}, that of "
+            f"`{second_name}` {second.original.rows:,}"
+        )
+    else:
+        difference = (
+            f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of "
+            f"{counted(len(columns), 'shared column')}"
+        )
+    raise InputError(
+        f"{difference}: these are not releases of the same data",
+        hint="compare releases that were made from one table",
+        code="other-data",
+    )
+
+
+def _same_values(first: Ledger, second: Ledger, name: str) -> bool:
+    """Whether both have every value of a column equally often."""
+    columns = (encode_values(column_of(ledger.original.data, name)) for ledger in (first, second))
+    left, right = align(*columns)
+    counts = np.bincount(left.codes, minlength=left.size)
+    return np.array_equal(counts, np.bincount(right.codes, minlength=left.size))

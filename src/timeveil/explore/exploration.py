@@ -1,11 +1,17 @@
-"""The result of a sweep: its settings, the knee, and what stays within the limits."""
+"""The result of a sweep: its settings, the knee, what stays within the limits; in words and as a picture."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from timeveil.domain.judgement import as_dict as plain_data
+from timeveil.explore.judgement import SLOTS
+from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
+from timeveil.page.svg import Picture
+from timeveil.page.wording import WIDTH, aligned, counted, joined, numbered, share, wrapped
 
 SAME_RISK = 0.01
 """Risks that differ by no more than this count as the same."""
@@ -13,6 +19,32 @@ SAVED = 0.9
 """Share of the loss that can be saved, beyond which saving more is not worth it."""
 FEWEST = 3
 """A curve through fewer points has no knee."""
+_LOSSES: Mapping[tuple[str, str], str] = {
+    ("time", "window_error"): "the mean error of random counts over windows of time",
+    ("time", "withheld"): "the share of rows that were withheld",
+    ("stream", "window_error"): f"the mean error of random counts over windows of {SLOTS} slots",
+    ("stream", "withheld"): "the share of records that were withheld",
+    ("stream", "moved"): "the share of records that were published late",
+    ("series", "both"): "the mean of the losses of values and patterns",
+    ("series", "values"): "the width of envelopes, as a share of one envelope around everyone",
+    ("series", "pattern"): "the distance of published patterns from true ones: 1 less their correlation",
+    ("series", "withheld"): "the share of series that were withheld",
+    ("patterns", "count_error"): "the mean error of published counts",
+    ("patterns", "changed"): "the share of patterns with another count",
+    ("patterns", "lost"): "the share of patterns that are not published",
+}
+_GOALS = {
+    "time": "names the right person",
+    "stream": "knows a person's true value",
+    "series": "names the right row",
+    "patterns": "names a member of a group that follows from the counts",
+}
+_KNOWLEDGE = {
+    "published-slot": "the quasi-identifiers and the slot in which a record was published",
+    "true-slot": "the quasi-identifiers and the slot in which it happened",
+    "several-slots": "the quasi-identifiers and every slot in which a person was published",
+}
+_CHANCES = {"worst": "the highest chance", "mean": "the mean chance", "promised": "the highest chance"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +67,7 @@ class Setting:
         """The result as data."""
         if self.refused is not None:
             return {"value": self.value, "refused": self.refused}
-        return {
-            "value": self.value,
-            "loss": self.loss,
-            "risk": self.risk,
-            "losses": dict(self.losses),
-            "risks": dict(self.risks),
-            "facts": dict(self.facts),
-        }
+        return {name: part for name, part in plain_data(self).items() if name != "refused"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +184,172 @@ def _scaled(numbers: list[float]) -> list[float]:
     """
     least, most = min(numbers), max(numbers)
     return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]
+
+
+def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH) -> list[str]:
+    """The result as a page of text."""
+    sentences = [_measures(exploration), *_conclusions(exploration)]
+    title = f"{source} -> what {_option(exploration)} costs, and what it gives"
+    return [title, "", *_setting_lines(exploration, width), "", *numbered(sentences, width)]
+
+
+def exploration_picture(exploration: Exploration) -> Picture:
+    """A bar per setting for its loss and another for its risk; the knee and the best are bold."""
+    refused = len(exploration.settings) - len(exploration.feasible)
+    note = f", {refused} of them not possible" if refused else ""
+    picture = grouped_bars(
+        f"What {_option(exploration)} costs, and what it gives",
+        f"{counted(len(exploration.settings), 'setting')} tried{note}.",
+        [
+            BarGroup(f"loss ({_spaced(exploration.loss)})", tuple(_bars(exploration, "loss")), ORIGINAL),
+            BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")), RELEASE),
+        ],
+    )
+    return replace(picture, description=" ".join([picture.description, *_conclusions(exploration)]))
+
+
+def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
+    for setting in exploration.settings:
+        part = 0.0 if setting.refused is not None else getattr(setting, measure)
+        label = "not possible" if setting.refused is not None else share(part)
+        marks = ", ".join(_marks(exploration, setting))
+        strong = setting is exploration.knee or setting is exploration.best
+        yield Bar(f"{_option(exploration)} {_value(setting)}", (part,), (f"{label} {marks}".strip(),), strong)
+    for limit in (limit for name, limit in _limits(exploration) if name == measure):
+        yield Bar("limit", (limit,), (share(limit),))
+
+
+def _limits(exploration: Exploration) -> list[tuple[str, float]]:
+    limits = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
+    return [(measure, limit) for measure, limit in limits if limit is not None]
+
+
+def _option(exploration: Exploration) -> str:
+    """The parameter as it is typed.
+
+    >>> _option(Exploration("stream", "protect_slot", ()))
+    'protect-slot'
+    """
+    return exploration.parameter.replace("_", "-")
+
+
+def _spaced(measure: str) -> str:
+    return measure.replace("_", " ")
+
+
+def _value(setting: Setting) -> str:
+    """The value of a setting.
+
+    >>> _value(Setting(5)), _value(Setting(0.015))
+    ('5', '0.015')
+    """
+    return f"{setting.value:g}" if abs(setting.value) < 1e6 else str(setting.value)
+
+
+def _conclusions(exploration: Exploration) -> list[str]:
+    """The knee with the rule that chose it, and what stays within the limits."""
+    if exploration.knee is None:
+        settings = counted(len(exploration.feasible), "setting")
+        sentence = f"No knee: {settings} gave a release, and a knee takes three."
+    elif exploration.risk_differs:
+        sentence = (
+            "if loss and risk are each put on a scale from the least to the most of all settings, it is the "
+            "closest to the least of both."
+        )
+    else:
+        sentence = (
+            "the risk is the same at every setting, and this is the smallest one that saves nine tenths of "
+            "the loss that can be saved."
+        )
+    if exploration.knee is not None:
+        sentence = f"The knee is {_option(exploration)} {_value(exploration.knee)}: {sentence}"
+    return [sentence, *([_limit_sentence(exploration)] if exploration.limited else [])]
+
+
+def _limit_sentence(exploration: Exploration) -> str:
+    """Which settings stay within the limits, and which of them is best."""
+    limits = " and ".join(f"a {name} of at most {share(limit)}" for name, limit in _limits(exploration))
+    best, option = exploration.best, _option(exploration)
+    if best is None:
+        least = [
+            f"least {name} is {share(min(getattr(setting, name) for setting in exploration.feasible))}"
+            for name, _ in _limits(exploration)
+            if exploration.feasible
+        ]
+        nearest = f" The {' and the '.join(least)}." if least else ""
+        return f"No setting stays within {limits}.{nearest}"
+    numbers = f"loss {share(best.loss)}, risk {share(best.risk)}"
+    values = [_value(setting) for setting in exploration.within]
+    if len(values) == 1:
+        return f"Only {option} {values[0]} stays within {limits}: {numbers}."
+    least_of = f"{option} {_value(best)} has the least {exploration.best_has_least}"
+    return f"{option} {joined(values)} stay within {limits}; of these, {least_of}: {numbers}."
+
+
+def _measures(exploration: Exploration) -> str:
+    bound = ", as the promise bounds it" if exploration.risk == "promised" else ""
+    outsider = f"an outsider {_knowing(exploration)}{_GOALS[exploration.model]}"
+    risk = f"{_CHANCES[exploration.risk]} that {outsider}{bound}"
+    return f"Loss is {_LOSSES[exploration.model, exploration.loss]}. Risk is {risk}."
+
+
+def _knowing(exploration: Exploration) -> str:
+    """What the outsider knows."""
+    adversary = exploration.adversary
+    match exploration.model:
+        case _ if exploration.risk == "promised":
+            return ""
+        case "time":
+            return f"who knows the quasi-identifiers and the time of {counted(adversary['visits'], 'visit')} "
+        case "stream":
+            return f"who knows {_KNOWLEDGE[adversary['knows']]} "
+        case "series":
+            values = adversary["values"]
+            parts = ["the pattern"] if adversary["pattern"] else []
+            if values:
+                number = values if isinstance(values, int) else len(values)
+                instants = "all instants" if values == "all" else counted(number, "instant")
+                parts.insert(0, f"the values of {instants}")
+            return f"who knows {' and '.join(parts)} "
+    return ""
+
+
+def _setting_lines(exploration: Exploration, width: int) -> list[str]:
+    """A line per setting; below them, why others were refused."""
+    refusals = _refusal_lines(exploration, width)
+    if not exploration.feasible:
+        return refusals
+    first = exploration.feasible[0]
+    rows = [[_option(exploration), *first.facts, *map(_spaced, first.losses), *first.risks, ""]]
+    for setting in exploration.feasible:
+        facts = [f"{fact:,}" if isinstance(fact, int) else str(fact) for fact in setting.facts.values()]
+        shares = [share(part) for part in (*setting.losses.values(), *setting.risks.values())]
+        marks = ", ".join(_marks(exploration, setting))
+        rows.append([_value(setting), *facts, *shares, f"<- {marks}" if marks else ""])
+    longest = max(len(row[-1]) for row in rows)
+    lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
+    return [*lines, *(["", *refusals] if refusals else [])]
+
+
+def _marks(exploration: Exploration, setting: Setting) -> list[str]:
+    marks = ["knee"] if setting is exploration.knee else []
+    if setting is exploration.best:
+        marks.append("best within limits")
+    elif exploration.limited and setting in exploration.within:
+        marks.append("within limits")
+    return marks
+
+
+def _refusal_lines(exploration: Exploration, width: int) -> list[str]:
+    """Why settings are not possible; those with the same reason share a line."""
+    reasons: dict[str, list[str]] = {}
+    for setting in exploration.settings:
+        if setting.refused is not None:
+            reasons.setdefault(setting.refused, []).append(_value(setting))
+    return [
+        line
+        for reason, values in reasons.items()
+        for line in wrapped(
+            f"{reason}.", width, f"{_option(exploration)} {', '.join(values)} not possible: ", "  "
+        )
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from timeveil.domain.guarantee import KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
@@ -36,15 +35,6 @@ LOSSES: Mapping[str, tuple[str, ...]] = {
 """The losses of each model; settings are compared by the first unless another is named."""
 RISKS: tuple[str, ...] = ("worst", "mean", "promised")
 """The ways to state a risk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Numbers by name."""
-
-    losses: Mapping[str, float]
-    risks: Mapping[str, float]
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def default_adversary(model: str, name: str, options: Mapping[str, Any]) -> AnyAdversary:
@@ -86,15 +76,16 @@ def default_risk(adversary: AnyAdversary) -> str:
 
 def judge(
     release: Release, ledger: Ledger, adversary: AnyAdversary, doing: Callable[[str, float], None]
-) -> Judgement:
-    """Measure and attack one release; `doing` reports the progress."""
+) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
+    """Measure and attack one release: its losses, risks and other facts by name; `doing` reports progress."""
     doing("measuring", 0.0)
     loss = measure(release, ledger, queries=QUERIES)
     doing("attacking", 0.5)
     breach = attack(release, ledger, adversary)
     risks = {"worst": breach.worst, "mean": breach.mean, "promised": promised(release, adversary)}
     doing("judged", 1.0)
-    return Judgement(_losses(loss), risks, _facts(release, loss))
+    losses, facts = _measured(release, loss)
+    return losses, risks, facts
 
 
 def promised(release: Release, adversary: AnyAdversary) -> float:
@@ -110,41 +101,30 @@ def promised(release: Release, adversary: AnyAdversary) -> float:
             return 1 / l
 
 
-def _losses(loss: Loss | StreamLoss | SeriesLoss | PatternLoss) -> dict[str, float]:
+def _measured(
+    release: Release, loss: Loss | StreamLoss | SeriesLoss | PatternLoss
+) -> tuple[dict[str, float], dict[str, Any]]:
     match loss:
         case Loss():
-            return {"window_error": loss.window_error_mean, "withheld": loss.suppressed_share}
+            facts = {"granularity": release.manifest["granularity"], "groups": loss.groups}
+            return {"window_error": loss.window_error_mean, "withheld": loss.suppressed_share}, facts
         case StreamLoss():
             error = next(window.release for window in loss.window_errors if window.length == SLOTS)
-            return {"window_error": error, "withheld": loss.suppressed_share, "moved": loss.moved_share}
+            return {"window_error": error, "withheld": loss.suppressed_share, "moved": loss.moved_share}, {}
         case SeriesLoss():
-            return _series(loss)
+            # Envelopes as a share of one around everyone, patterns, and the mean of the two.
+            parts = {}
+            if loss.value_loss is not None:
+                parts["values"] = loss.value_loss / loss.value_span if loss.value_span else 0.0
+            if loss.pattern_loss is not None:
+                parts["pattern"] = loss.pattern_loss
+            mean = sum(parts.values()) / max(len(parts), 1)
+            return {"both": mean, **parts, "withheld": loss.suppressed_share}, {"groups": loss.groups}
         case PatternLoss():
             every = max(loss.patterns, 1)
-            return {
+            losses = {
                 "count_error": loss.mean_error,
                 "changed": loss.changed / every,
                 "lost": loss.lost / every,
             }
-
-
-def _series(loss: SeriesLoss) -> dict[str, float]:
-    """Envelopes as a share of one around everyone, patterns, and the mean of the two."""
-    losses = {}
-    if loss.value_loss is not None:
-        losses["values"] = loss.value_loss / loss.value_span if loss.value_span else 0.0
-    if loss.pattern_loss is not None:
-        losses["pattern"] = loss.pattern_loss
-    mean = sum(losses.values()) / len(losses) if losses else 0.0
-    return {"both": mean, **losses, "withheld": loss.suppressed_share}
-
-
-def _facts(release: Release, loss: Any) -> dict[str, Any]:
-    match loss:
-        case Loss():
-            return {"granularity": release.manifest["granularity"], "groups": loss.groups}
-        case SeriesLoss():
-            return {"groups": loss.groups}
-        case PatternLoss():
-            return {"patterns": loss.patterns, "virtual": loss.virtual}
-    return {}
+            return losses, {"patterns": loss.patterns, "virtual": loss.virtual}

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
+from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, raising
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.judgement import (
     LOSSES,
@@ -32,7 +31,6 @@ from timeveil.explore.judgement import (
     default_risk,
     judge,
 )
-from timeveil.explore.values import is_many, settings_of
 from timeveil.judging import verify
 from timeveil.models.events.method import generalize_time
 from timeveil.models.patterns.method import sanitize_patterns
@@ -54,6 +52,14 @@ SWEPT: Mapping[str, tuple[str, ...]] = {
     "patterns": ("k", "min_support"),
 }
 """The parameters of each model that can be explored."""
+TO = ".."
+MOST = 100
+"""More settings than this are a mistake."""
+_ALL = 8
+"""A range of fewer whole numbers than this is tried entirely."""
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+"""Round numbers, each about half as large again as the one before, at every power of ten."""
+_FEW = 10
 _INTERVAL = 0.1
 """Seconds between two reports of progress."""
 
@@ -91,99 +97,81 @@ def explore(
     name, settings = _swept(model, options)
     outsider = adversary or default_adversary(model, name, options)
     check_adversary(model, outsider)
-    by = (_named("loss", loss, LOSSES[model]), _named("risk", risk, RISKS, default_risk(outsider)))
+    loss = _measure("loss", loss or LOSSES[model][0], LOSSES[model])
+    risk = _measure("risk", risk or default_risk(outsider), RISKS)
     _check_limits(max_loss=max_loss, max_risk=max_risk)
     threads = _threads(workers, len(settings))
+    data = _loaded(table, roles, options)
     fixed = {"seed": 0, **options} if model == "stream" else options
-    task = _Task(method, _loaded(table, roles, options), roles, fixed, name, outsider, *by)
-    results = _all(task, settings, threads, progress)
-    return Exploration(model, name, results, *by, outsider.as_dict(), max_loss, max_risk)
 
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A method and a table on which settings are tried."""
-
-    method: Method
-    table: Any
-    roles: Roles | None
-    options: Mapping[str, Any]
-    name: str
-    adversary: AnyAdversary
-    loss: str
-    risk: str
-
-    def run(self, value: float, doing: Callable[[str, float], None]) -> Setting:
+    def attempt(value: float, doing: Progress) -> Setting:
         """Publish in memory, verify and judge; only the numbers are kept."""
-        options = {**self.options, self.name: value}
-        release, ledger = self.method(
-            self.table, self.roles, **options, progress=lambda step, share: doing(step, 0.5 * share)
+        release, ledger = method(
+            data, roles, **{**fixed, name: value}, progress=lambda step, share: doing(step, 0.5 * share)
         )
         doing("verifying", 0.5)
         if not verify(release, ledger):
             return Setting(value, refused="the release does not keep its promise")
-        judged = judge(release, ledger, self.adversary, lambda step, share: doing(step, 0.6 + 0.4 * share))
-        if self.loss not in judged.losses:
+        losses, risks, facts = judge(
+            release, ledger, outsider, lambda step, share: doing(step, 0.6 + 0.4 * share)
+        )
+        if loss not in losses:
             raise ParameterError(
-                f"`{self.loss}` cannot be measured because that part was not published",
-                hint=f"compare by one of {', '.join(judged.losses)}",
+                f"`{loss}` cannot be measured because that part was not published",
+                hint=f"compare by one of {', '.join(losses)}",
             )
-        chosen = judged.losses[self.loss], judged.risks[self.risk]
-        return Setting(value, *chosen, judged.losses, judged.risks, judged.facts)
+        return Setting(value, losses[loss], risks[risk], losses, risks, facts)
+
+    results = _all(attempt, name, settings, threads, progress)
+    return Exploration(model, name, results, loss, risk, outsider.as_dict(), max_loss, max_risk)
 
 
 class _Stopped(Exception):  # noqa: N818
     """Another setting failed, or the user interrupted: the others need not be tried."""
 
 
-def _all(task: _Task, values: tuple[float, ...], workers: int, progress: Progress) -> tuple[Setting, ...]:
-    """All settings, in the order of their values, `workers` at a time."""
+def _all(
+    attempt: Callable[[float, Progress], Setting],
+    name: str,
+    values: tuple[float, ...],
+    workers: int,
+    progress: Progress,
+) -> tuple[Setting, ...]:
+    """All settings, in the order of their values, `workers` at a time.
+
+    Errors become refused settings; if every setting is a wrong parameter, that is the caller's error.
+    """
     stop, shares = threading.Event(), [0.0] * len(values)
 
-    def attempt(index: int) -> Setting | ParameterError | InfeasibleError:
+    def run(index: int) -> Setting | ParameterError | InfeasibleError:
         def doing(_step: str, share: float) -> None:
             if stop.is_set():
                 raise _Stopped
             shares[index] = share
 
         try:
-            return task.run(values[index], doing)
+            return attempt(values[index], doing)
         except (ParameterError, InfeasibleError) as error:
             return error
         finally:
             shares[index] = 1.0
 
     with ThreadPoolExecutor(workers, thread_name_prefix="explore") as pool:
-        futures = [pool.submit(attempt, place) for place in range(len(values))]
+        futures = [pool.submit(run, index) for index in range(len(values))]
+        pending = set(futures)
         try:
-            _watch(futures, lambda: _report(progress, task.name, shares))
-            results = [future.result() for future in futures]
+            # Progress is reported from the caller's thread, and the first error is raised there.
+            while pending:
+                done, pending = wait(pending, _INTERVAL, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                finished = sum(share >= 1 for share in shares)
+                progress(f"trying {name}: {finished} of {len(shares)}", sum(shares) / len(shares))
         finally:
             stop.set()
             for future in futures:
                 future.cancel()
-    return _settled(values, results)
-
-
-def _watch(futures: list[Future[Any]], report: Callable[[], None]) -> None:
-    """Wait until all are done, reporting from the caller's thread; the first error is raised."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, _INTERVAL, FIRST_EXCEPTION)
-        for future in done:
-            future.result()
-        report()
-
-
-def _report(progress: Progress, name: str, shares: list[float]) -> None:
-    done = sum(share >= 1 for share in shares)
-    progress(f"trying {name}: {done} of {len(shares)}", sum(shares) / len(shares))
-
-
-def _settled(
-    values: tuple[float, ...], results: list[Setting | ParameterError | InfeasibleError]
-) -> tuple[Setting, ...]:
-    """Errors become refused settings; if every setting is a wrong parameter, that is the caller's error."""
+    results = [future.result() for future in futures]
     wrong = [result for result in results if isinstance(result, ParameterError)]
     if len(wrong) == len(results):
         raise wrong[0]
@@ -219,10 +207,10 @@ def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ..
     )
 
 
-def _named(what: str, chosen: str | None, names: tuple[str, ...], usual: str | None = None) -> str:
-    if chosen is not None and chosen not in names:
+def _measure(what: str, name: str, names: tuple[str, ...]) -> str:
+    if name not in names:
         raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
-    return chosen or usual or names[0]
+    return name
 
 
 def _check_limits(**limits: float | None) -> None:
@@ -263,6 +251,91 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
             code="file-unreadable",
         )
     return data
+
+
+def is_many(setting: Any) -> bool:
+    """Whether a parameter has several settings to try.
+
+    >>> [is_many(setting) for setting in (5, "5", "2..50", "2,5", [2, 5], range(2, 5), None)]
+    [False, False, True, True, True, True, False]
+    """
+    if isinstance(setting, str):
+        return TO in setting or "," in setting
+    return isinstance(setting, Sequence)
+
+
+def settings_of(name: str, typed: Any) -> tuple[float, ...]:
+    """The settings that a list, a range or its text names, each once, from small to large.
+
+    >>> settings_of("k", "2..50")
+    (2, 3, 5, 7, 10, 15, 20, 30, 50)
+    >>> settings_of("min_support", "0.01..0.1"), settings_of("k", [10, 2, 5])
+    ((0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1), (2, 5, 10))
+    """
+    if isinstance(typed, str):
+        numbers = _range(name, typed) if TO in typed else [number(name, part) for part in typed.split(",")]
+    else:
+        numbers = [_checked(name, setting) for setting in typed]
+    settings = tuple(sorted(set(numbers)))
+    if not settings or len(settings) > MOST:
+        raise _bad(
+            f"`{name}` has {len(settings)} settings; 1 to {MOST} can be tried",
+            f'give a few, such as {{{name}="2,5,10"}}',
+        )
+    return settings
+
+
+def number(name: str, text: str) -> float:
+    """A number as it is typed, whole where it can be.
+
+    >>> number("k", "5"), number("suppress", "0.01")
+    (5, 0.01)
+    """
+    error = _bad(
+        f"`{name}` is neither a number, a list of numbers nor a range",
+        f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}',
+    )
+    plain = text.strip()
+    with raising(error, on=(ValueError, OverflowError)):
+        parsed = int(plain) if plain.isdecimal() else float(plain)
+        if plain.isascii() and math.isfinite(parsed):
+            return parsed
+    raise error
+
+
+def _checked(name: str, setting: Any) -> float:
+    if isinstance(setting, bool) or not isinstance(setting, int | float) or not math.isfinite(setting):
+        raise _bad(f"`{name}` has a setting that is not a number", f'write {{{name}="2,5,10"}}')
+    return setting
+
+
+def _range(name: str, text: str) -> list[float]:
+    first, _, last = text.partition(TO)
+    low, high = number(name, first), number(name, last)
+    if low > high:
+        raise _bad(
+            f"the range of `{name}` ends below its start",
+            f'write {{{name}="{last.strip()}..{first.strip()}"}}',
+        )
+    integral = isinstance(low, int) and isinstance(high, int)
+    if integral and high - low < _ALL:
+        return list(range(int(low), int(high) + 1))
+    inner = _round_numbers(low, high, integral=integral)
+    most = _FEW - 2
+    if len(inner) > most:
+        inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
+    return [low, *inner, high]
+
+
+def _round_numbers(low: float, high: float, *, integral: bool) -> list[float]:
+    """Round numbers between the ends."""
+    if high <= 0:
+        return []
+    least = max(low, high / 1_000)
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+    candidates = [float(f"{step}e{power}") for power in powers for step in _STEPS]
+    inside = [value for value in candidates if low < value < high and value >= least]
+    return [int(value) for value in inside if value == int(value)] if integral else list(inside)
 
 
 def _bad(message: str, hint: str) -> ParameterError:

@@ -69,7 +69,7 @@ def plan_from(source: str, options: Mapping[str, Any]) -> Plan:
 
 def _settings(name: str, text: str) -> Any:
     """Several settings stay as they are typed; a single one is a number."""
-    from timeveil.explore.values import is_many, number
+    from timeveil.explore.sweep import is_many, number
 
     return text if is_many(text) else number(name, text)
 

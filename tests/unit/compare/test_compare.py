@@ -15,8 +15,8 @@ from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, VISITS, boug
 
 import timeveil as tv
 from timeveil.cli.frame import run
+from timeveil.compare.comparison import comparison_lines, comparison_picture
 from timeveil.compare.releases import COMPOSES, MODELS_DIFFER, TRUE_SLOT, UNLIKE, VIOLATED
-from timeveil.compare.words import comparison_lines, comparison_picture
 from timeveil.datasets import clinic_visits, daily_cases
 
 LOSSES = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.explore import Exploration, Setting
-from timeveil.explore.words import exploration_lines, exploration_picture
+from timeveil.explore.exploration import exploration_lines, exploration_picture
 
 SHARES = st.floats(0, 1)
 POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)
@@ -115,11 +115,13 @@ def test_every_sweep_can_be_told_drawn_and_written(
     assert all(len(line) <= 100 for line in text.splitlines())
     assert ("not possible: too few people." in text) == (None in points)
     tree = ET.fromstring(exploration_picture(found).svg())  # noqa: S314
-    drawn = [one for one in tree.iter() if one.get("class") == "f0" and one.get("height") != "11.0"]
-    assert len(drawn) == len(found.feasible)
-    for one in drawn:
-        assert 0 <= float(one.get("y", math.nan)) <= 400
-        assert float(one.get("height", math.nan)) > 0
+    labels = [one.text for one in tree.iter() if one.tag.endswith("text")]
+    assert [labels.count(f"k {one.value}") for one in found.settings] == [2] * len(points)
+    assert labels.count("not possible") == 2 * points.count(None)
+    assert labels.count("limit") == len(limits)
+    bars = [one for one in tree.iter() if one.get("class") == "f0"]
+    assert len(bars) == len(points) + ("max_risk" in limits)
+    assert all(0 <= float(one.get("width", math.nan)) <= 820 for one in bars)
     data = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert [one["value"] for one in data["settings"]] == [one.value for one in found.settings]
 

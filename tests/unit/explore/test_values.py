@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.errors import ParameterError
-from timeveil.explore.values import MOST, settings_of
+from timeveil.explore.sweep import MOST, settings_of
 
 GOOD = {
     "2..9": (2, 3, 4, 5, 6, 7, 8, 9),
