@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 import timeveil as tv
-from timeveil.models.stream.method.exact import solve_window
+from timeveil.models.stream.method.reposition import solve_window
 
 WINDOW = 7
 ROLES = tv.Roles(time="day", quasi=["age"], sensitive=["diagnosis"])

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from timeveil.models.stream.method.packets import Rules
+from timeveil.models.stream.parameters import StreamParameters
 
 Slots = dict[int, list[int]]
 """Slot to the values of its records."""
@@ -25,7 +25,7 @@ class Placed:
 def faults(
     slots: Mapping[int, Sequence[int]],
     placed: Mapping[int, Placed],
-    rules: Rules,
+    rules: StreamParameters,
     people: Mapping[int, Hashable] | None = None,
 ) -> list[str]:
     """Everything that is wrong with what became of a stream's records, which are numbered slot by slot."""
@@ -61,7 +61,7 @@ def _of_packet(
     origin: Sequence[int],
     value: Sequence[int],
     placed: Mapping[int, Placed],
-    rules: Rules,
+    rules: StreamParameters,
 ) -> Iterator[str]:
     if len({origin[record] for record in records}) > 1:
         yield "a packet of two origins"
@@ -70,21 +70,26 @@ def _of_packet(
     if len({value[record] for record in records}) < len(records):
         yield "a packet with a value twice"
     natives = slots[origin[records[0]]]
-    if len(records) < min(rules.size, len(natives) // max(Counter(natives).values())):
+    if len(records) < min(rules.protect_slot, len(natives) // max(Counter(natives).values())):
         yield "a packet that is too small"
 
 
-def hard_stream(rng: random.Random) -> tuple[Slots, Rules]:
+def packet_rules(l: int, size: int, window: int, **others: int) -> StreamParameters:
+    """The parameters of the packet method that decide something."""
+    return StreamParameters(l=l, protect_slot=size, window=window, **others)
+
+
+def hard_stream(rng: random.Random) -> tuple[Slots, StreamParameters]:
     """A random stream with bursts, empty and tiny slots and skew, and rules for it."""
     l = rng.randint(3, 6)
     window = rng.randint(2, 8)
-    rules = Rules(
-        l,
-        rng.randint(2, l - 1),
-        window,
-        rng.randint(1, min(3, window - 1)),
-        rng.choice([0, 0, 2, 8]),
-        rng.random() < 0.8,
+    rules = StreamParameters(
+        l=l,
+        protect_slot=rng.randint(2, l - 1),
+        window=window,
+        spread=rng.randint(1, min(3, window - 1)),
+        fillers=rng.choice([0, 0, 2, 8]),
+        fill_empty=rng.random() < 0.8,
     )
     values, usual = rng.randint(1, 25), rng.choice([1, 3, 8, 20, 40])
     skew = rng.choice([0.0, 0.5, 1.0, 2.0])

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 
-from timeveil.models.stream.method.window import Window
+from timeveil.models.stream.method.reposition import Window
 
 Group = tuple[int, int, int | None]
 """Value, origin, the slot it stands in or none if it is withheld."""

@@ -15,15 +15,16 @@ from tests.effort import some
 from tests.oracles import stream as oracle
 
 import timeveil as tv
-from timeveil.models.stream.method.reposition import _best as best_relay
 from timeveil.models.stream.method.reposition import (
+    Relay,
+    Window,
     fill_level,
     least_suppression,
     level,
     lift_level,
     reposition,
 )
-from timeveil.models.stream.method.window import Relay, Window
+from timeveil.models.stream.method.reposition import _best as best_relay
 
 S1, S2, S3, S4, S5 = range(5)
 COSTS: dict[str, Callable[[int], int]] = {

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.effort import some
 
 import timeveil as tv
-from timeveil.models.stream.method.reposition import least_suppression, reposition
-from timeveil.models.stream.method.window import Window
+from timeveil.models.stream.method.reposition import Window, least_suppression, reposition
 
 FACTS = ("published", "moved", "withheld", "duplicates", "mean_distance", "information_loss")
 

@@ -85,15 +85,15 @@ class Run:
 
     >>> from timeveil.models.stream.parameters import StreamParameters
     >>> roles = Roles(time="day", quasi=["age group"], sensitive=["disease"])
-    >>> run = Run(StreamParameters, "cases.csv", roles, {"l": 3, "window": 7, "jitter": 1}, out="out")
+    >>> run = Run(StreamParameters, "cases.csv", roles, {"l": 3, "window": 7}, out="out")
     >>> print(run.command())
     timeveil publish-stream cases.csv --out out --time day --quasi 'age group' --sensitive disease --l 3 \
---window 7 --jitter 1
+--window 7
     >>> print(run.python())
     import timeveil as tv
     <BLANKLINE>
     roles = tv.Roles(time="day", quasi=["age group"], sensitive=["disease"])
-    release, ledger = tv.publish_stream("cases.csv", roles, l=3, window=7, jitter=1)
+    release, ledger = tv.publish_stream("cases.csv", roles, l=3, window=7)
     assert tv.verify(release, ledger)
     tv.write(release, "out")
     """

@@ -89,7 +89,7 @@ class Service:
         # Looked at once before anything is made: an inbox that cannot be read stops here.
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
-        self._max_gap = max(USUAL_GAP, parameters.settings.window) if max_gap is None else max_gap
+        self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         ServiceParameters.table()["max_gap"].check(self._max_gap)
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)

@@ -9,30 +9,33 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from tests.oracles import judges_packets as adversary
+from tests.oracles.packets import packet_rules
 
 import timeveil as tv
 from timeveil.models.stream.method import packets as method
-from timeveil.models.stream.method.chance import Chance
-from timeveil.models.stream.method.mixture import Core, Packet
-from timeveil.models.stream.method.packets import Rules, SlotStep, Waiting
-from timeveil.models.stream.method.placing import deal
+from timeveil.models.stream.method.packets import Packet, SlotStep, Waiting
+from timeveil.models.stream.method.placing import Chance, Core, deal
+from timeveil.models.stream.parameters import StreamParameters
 
 A, B, C, D, E, *OTHERS = range(13)
 F, G, H, J, K, L, M, N = OTHERS
 RUNS = 1200
 
 STREAMS = {
-    "one packet leaves": (Rules(3, 2, 3), [[A, A, B, C, D], OTHERS[:6], OTHERS[:4]]),
-    "values come again": (Rules(3, 2, 3), [[A, A, B, C, D], [A, B, C, D, E, F], [A, B, B, C]]),
-    "records are left over": (Rules(4, 2, 3, spread=2), [[A, A, B, B, C], OTHERS, OTHERS]),
-    "no room for so many": (Rules(4, 3, 3), [[A, A, A, B, B, C], OTHERS, OTHERS]),
-    "nowhere to go": (Rules(3, 2, 2), [[A, A, B, C, D], [F], [G, H, J]]),
-    "fillers wait": (Rules(3, 2, 4, spread=2, fillers=2), [[A, B, C, D, E], [F, F, G, H, J], [K, L, M]]),
-    "one bucket for two packets": (Rules(4, 2, 3), [[A, A, A, B, C, D, E], OTHERS]),
+    "one packet leaves": (packet_rules(3, 2, 3), [[A, A, B, C, D], OTHERS[:6], OTHERS[:4]]),
+    "values come again": (packet_rules(3, 2, 3), [[A, A, B, C, D], [A, B, C, D, E, F], [A, B, B, C]]),
+    "records are left over": (packet_rules(4, 2, 3, spread=2), [[A, A, B, B, C], OTHERS, OTHERS]),
+    "no room for so many": (packet_rules(4, 3, 3), [[A, A, A, B, B, C], OTHERS, OTHERS]),
+    "nowhere to go": (packet_rules(3, 2, 2), [[A, A, B, C, D], [F], [G, H, J]]),
+    "fillers wait": (
+        packet_rules(3, 2, 4, spread=2, fillers=2),
+        [[A, B, C, D, E], [F, F, G, H, J], [K, L, M]],
+    ),
+    "one bucket for two packets": (packet_rules(4, 2, 3), [[A, A, A, B, C, D, E], OTHERS]),
 }
 
 
-def run(rules: Rules):
+def run(rules: StreamParameters):
     """The method as the adversary's oracle wants it: a seed and snapshots in, places out."""
 
     def published(seed, snapshots):
@@ -49,7 +52,7 @@ def run(rules: Rules):
 def found(name: str, runs: int = RUNS):
     rules, histograms = STREAMS[name]
     beliefs = adversary.believed(run(rules), histograms, runs)
-    return adversary.breaches(beliefs, histograms, rules.size)
+    return adversary.breaches(beliefs, histograms, rules.protect_slot)
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -72,11 +75,11 @@ def test_buckets_that_do_not_keep_packets_together_are_found_out(monkeypatch):
 
     def publish(self):
         heap = self.core.records
-        for packet in [*self.mixture.guests, *self.mixture.natives]:
+        for packet in [*self.guests, *self.natives]:
             self.gone.add(packet.number)
             for value, record in zip(packet.values, packet.records, strict=True):
                 heap.setdefault(value, []).append(record)
-        dealt = deal(self.slot, [len(cell) for cell in heap.values()], self.rules.l, self.waiting.chance)
+        dealt = deal(self.slot, [len(cell) for cell in heap.values()], self.l, self.waiting.chance)
         records = [(value, record) for value, cell in heap.items() for record in cell]
         for (value, record), bucket in zip(records, dealt.tolist(), strict=True):
             self.outcome.published.append((Packet(record, self.slot, [value], [record]), bucket))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeveil as tv
-from timeveil.models.stream.method.chance import Chance
-from timeveil.models.stream.method.placing import deal
+from timeveil.models.stream.method.placing import Chance, Draws, deal
 from timeveil.models.stream.method.reposition import least_suppression
 
 ROLES = tv.Roles(time="day", quasi=["who"], sensitive=["value"])
@@ -74,7 +73,7 @@ def test_no_record_no_bucket() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_draws_are_even(seed: int) -> None:
-    draws = Chance(seed).draws(1, b"test")
+    draws = Draws(Chance(seed), 1, b"test")
     single = Counter(draws.below(7) for _ in range(7000))
     together = Counter(Chance(seed).below(1, b"test", 7000, 7).tolist())
     for counts in (single, together):

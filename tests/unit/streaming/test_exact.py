@@ -7,7 +7,7 @@ import pyarrow as pa
 from tests.oracles.stream import offline
 
 import timeveil as tv
-from timeveil.models.stream.method.exact import solve_window
+from timeveil.models.stream.method.reposition import solve_window
 
 
 def test_it_is_the_offline_optimum_of_its_slots() -> None:

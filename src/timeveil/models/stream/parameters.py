@@ -106,6 +106,11 @@ class StreamParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
 
+    @property
+    def reach(self) -> int:
+        """A record is published fewer than this many slots late."""
+        return self.window + self.jitter
+
     @rule("slot")
     def a_slot_is_a_granularity(self) -> Problem:
         """A name, or a `Granularity`."""

@@ -20,7 +20,7 @@ from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.errors import InputError, raising
-from timeveil.models.stream.method.chance import Ints
+from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.method.stream import Values
 from timeveil.reading import read
@@ -104,34 +104,34 @@ def slots_of(slot: str | Granularity, axis: TimeAxis) -> Slots:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
-    """A table that was read: `slot` of every complete row, and which rows those are, if not all."""
+class Arrived:
+    """A table that was read: the numbers of its complete rows, and the slot of each."""
 
     relation: Relation
     slots: Slots
+    rows: Ints
     slot: Ints
-    complete: Ints | None
 
     @property
     def incomplete(self) -> int:
         """Rows that lack a time, a person or a sensitive value."""
-        return self.relation.rows - len(self.slot)
+        return self.relation.rows - len(self.rows)
 
-    def rows(self, columns: list[str]) -> pa.Table:
+    def columns(self, names: list[str]) -> pa.Table:
         """Columns of the complete rows."""
-        table = self.relation.table.select(columns)
-        return table if self.complete is None else table.take(pa.array(self.complete))
+        table = self.relation.table.select(names)
+        return table.take(pa.array(self.rows)) if self.incomplete else table
 
 
-def arrivals(table: Any, settings: Settings) -> Arrivals:
+def arrivals(table: Any, settings: Settings) -> Arrived:
     """Read a table of records and find the slot of each."""
     relation = _relation(table, settings)
     slots = slots_of(settings.options.slot, relation.clock)
-    complete = _complete(relation, settings)
+    rows = _complete(relation, settings)
     times = relation.table.column(relation.time)
-    slot = slots.index(times if complete is None else times.take(pa.array(complete)))
-    slots.refuse_beyond(int(slot.max(initial=0)) + settings.options.jitter)
-    return Arrivals(relation, slots, slot, complete)
+    slot = slots.index(times if len(rows) == len(times) else times.take(pa.array(rows)))
+    slots.refuse_beyond(int(slot.max(initial=0)) + settings.options.reach - settings.options.window)
+    return Arrived(relation, slots, rows, slot)
 
 
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
@@ -186,25 +186,23 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
         pc.min_max(column).as_py()
 
 
-def _complete(relation: Relation, settings: Settings) -> Ints | None:
-    """Numbers of the rows that have everything a stream needs; None if all have."""
+def _complete(relation: Relation, settings: Settings) -> Ints:
+    """Numbers of the rows that have everything a stream needs."""
     roles, table = relation.roles, relation.table
     needed = [name for name in (roles.time, roles.respondent, *roles.sensitive) if name is not None]
-    lacking = [name for name in needed if table.column(name).null_count]
-    if not lacking:
-        return None
-    if settings.options.nulls == "error":
-        count, name = table.column(lacking[0]).null_count, lacking[0]
-        first = pc.index(pc.is_null(table.column(name)), value=True).as_py() + 1
-        raise InputError(
-            f"column `{name}` has {count} nulls, the first in row {first}",
-            hint='fill them in, or withhold those rows with {nulls="withhold"}',
-            code="nulls",
-            facts={"column": name, "count": count, "row": first},
-        )
     complete = np.ones(relation.rows, np.bool_)
-    for name in lacking:
-        complete &= np.asarray(table.column(name).is_valid())
+    for name in needed:
+        count = table.column(name).null_count
+        if count and settings.options.nulls == "error":
+            first = pc.index(pc.is_null(table.column(name)), value=True).as_py() + 1
+            raise InputError(
+                f"column `{name}` has {count} nulls, the first in row {first}",
+                hint='fill them in, or withhold those rows with {nulls="withhold"}',
+                code="nulls",
+                facts={"column": name, "count": count, "row": first},
+            )
+        if count:
+            complete &= np.asarray(table.column(name).is_valid())
     return np.flatnonzero(complete)
 
 

@@ -19,30 +19,32 @@ Cost: per slot its records, and per packet the different values of its slot.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from timeveil.models.stream.method.chance import CELLS, PACKETS, Chance
-from timeveil.models.stream.method.mixture import Core, Mixture, Packet
-from timeveil.models.stream.method.placing import deal
+from timeveil.models.stream.method.placing import CELLS, Chance, Core, Draws, People, Tally, deal
+from timeveil.models.stream.parameters import StreamParameters
 
-People = Mapping[int, Hashable]
-"""Record to person, waiting records included; empty where that is unknown."""
+PACKETS = b"packets"
+"""What single draws are for."""
+LOOK_AHEAD = 32
+"""How many packets are compared for the one that a bucket grows by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """No value above 1 in l, packets of `size` values, no record more than window - 1 slots late.
+@dataclass(slots=True, eq=False)
+class Packet:
+    """Records of one slot, all of different values, with one fate.
 
-    Held packets are due 1 to `spread` slots later; up to `fillers` packets wait for the sake of others.
+    `due` is the slot that it is to be published in next, `filler` whether it waits for the sake of others.
     """
 
-    l: int
-    size: int
-    window: int
-    spread: int = 1
-    fillers: int = 0
-    fill_empty: bool = True
+    number: int
+    origin: int
+    values: list[int]
+    records: list[int]
+    due: int = 0
+    filler: bool = False
 
 
 @dataclass(slots=True)
@@ -54,14 +56,13 @@ class Outcome:
 
     published: list[tuple[Packet, int]] = field(default_factory=list)
     withheld: list[Packet] = field(default_factory=list)
-    buckets: int = 0
     conflicts: int = 0
 
 
 class Waiting:
     """The packets that wait, oldest first, and the number of the next packet.
 
-    >>> waiting = Waiting(Rules(l=3, size=2, window=3), Chance(1))
+    >>> waiting = Waiting(StreamParameters(l=3, window=3, protect_slot=2), Chance(1))
     >>> outcome = waiting.step(1, records=[0, 1, 2, 3], values=[0, 0, 1, 2])
     >>> outcome.published, [packet.values[0] for packet in waiting.packets]
     ([], [0, 0])
@@ -70,8 +71,8 @@ class Waiting:
     [(1, 2), (1, 2), (2, 2), (2, 2), (2, 3)]
     """
 
-    def __init__(self, rules: Rules, chance: Chance) -> None:
-        self.rules = rules
+    def __init__(self, options: StreamParameters, chance: Chance) -> None:
+        self.options = options
         self.chance = chance
         self.packets: list[Packet] = []
         self.number = 0
@@ -103,32 +104,32 @@ class Waiting:
 class SlotStep:
     """One slot on its way through the four steps.
 
-    `least` is how many different values a packet of the slot must have: the rules' size, or as many as the
-    slot allows. `present` are the people of its records and guests, `mixed` those of its own packets that
-    are to be published.
+    `least` is how many different values a packet of the slot must have: the promised size, or as many as the
+    slot allows. The mixture is `guests` from earlier slots, oldest first, and `natives`, packets of the slot
+    itself that help them; `mixture` counts its values. `present` are the people of the slot's records and
+    guests, `mixed` those of its own packets that are to be published.
     """
 
     def __init__(self, waiting: Waiting, slot: int, core: Core, people: People) -> None:
-        self.waiting, self.rules, self.slot, self.core = waiting, waiting.rules, slot, core
-        self.people = people
-        self.draws = waiting.chance.draws(slot, PACKETS)
-        self.mixture = Mixture()
+        self.waiting, self.options, self.slot, self.core = waiting, waiting.options, slot, core
+        self.l, self.size, self.people = self.options.l, self.options.protect_slot or 0, people
+        self.draws = Draws(waiting.chance, slot, PACKETS)
+        self.guests: list[Packet] = []
+        self.natives: list[Packet] = []
+        self.mixture = Tally()
         self.outcome = Outcome()
         self.gone: set[int] = set()
-        self.called: set[int] = set()
-        self.fillers: list[Packet] = []
-        self.skewed = not core.is_eligible(self.rules.l)
+        self.fillers = [packet for packet in waiting.packets if packet.filler]
         # h records of the commonest value need h packets, so not all can have more than n // h values.
-        self.least = min(self.rules.size, core.tally.size // core.tally.highest) if core.records else 0
-        self.present: set[Hashable] = set()
-        if people:
-            self.present = {people[record] for cell in core.records.values() for record in cell}
+        self.least = min(self.size, core.tally.size // core.tally.highest) if core.records else 0
+        self.skewed = core.tally.lack(self.l) > 0
+        self.present = {people[record] for cell in core.records.values() for record in cell if people}
         self.mixed: set[Hashable] = set()
 
     def hold(self) -> None:
         """HOLD: take packets with the commonest values off the slot until the core is l-eligible."""
         packets: list[Packet] = []
-        while not self.core.is_eligible(self.rules.l):
+        while self.core.tally.lack(self.l) > 0:
             values = self.core.pick_highest(self.least, self.draws)
             if values is None:
                 self._join(packets)
@@ -150,8 +151,8 @@ class SlotStep:
         """FILL: let packets without the commonest values wait, where the slot can spare them."""
         waiting = sum(packet.filler for packet in self.waiting.packets)
         # A slot that had to hold packets has none to spare for others.
-        while not self.skewed and waiting < self.rules.fillers and self._can_spare():
-            values = self.core.pick(self.rules.size, self.draws, barred=self.core.tally.at_highest())
+        while not self.skewed and waiting < self.options.fillers and self._can_spare():
+            values = self.core.pick(self.size, self.draws, barred=self.core.tally.at_highest())
             if values is None:
                 return
             self._wait(self._packet(values), filler=True)
@@ -159,42 +160,38 @@ class SlotStep:
 
     def mix(self) -> None:
         """MIX: bring the packets that are due together with others, until l-eligible or put off."""
-        mixture, rules = self.mixture, self.rules
         # An empty slot that must stay empty takes no guests: they wait on.
-        closed = not self.core.records and not rules.fill_empty
-        waiting = self.waiting.packets
-        self.fillers = [packet for packet in waiting if packet.filler and packet.origin < self.slot]
-        for packet in [packet for packet in waiting if packet.due <= self.slot]:
+        closed = not self.core.records and not self.options.fill_empty
+        for packet in [packet for packet in self.waiting.packets if packet.due <= self.slot]:
             if closed or self._meets(packet):
                 self._put_off(packet, conflict=not closed)
             else:
                 self._welcome(packet)
-        while mixture.guests and not mixture.is_eligible(rules.l):
+        while self.guests and self.mixture.lack(self.l) > 0:
             if not (self._help() or self._call_filler() or self._help_at_any_cost()):
-                packet = mixture.send_off()
-                self.present.difference_update(self._people(packet))
-                self._put_off(packet)
-        while len(mixture.natives) < len(mixture.guests) and self._help():
+                self._send_off()
+        while len(self.natives) < len(self.guests) and self._help():
             pass  # more than needed, so that buckets can be smaller
-        if not mixture.guests:
-            while mixture.natives:
-                self._return(mixture.natives.pop())
+        if not self.guests:
+            while self.natives:
+                self._return(self.natives.pop())
 
     def _help(self) -> bool:
         """(a) A packet of the slot itself joins, without the commonest values of the mixture."""
         if not self._can_spare():
             return False
-        values = self.core.pick(self.rules.size, self.draws, barred=self.mixture.tally.at_highest())
+        values = self.core.pick(self.size, self.draws, barred=self.mixture.at_highest())
         if values is not None:
             self._join_mixture(self._packet(values))
         return values is not None
 
     def _call_filler(self) -> bool:
         """(b) A filler joins before it is due, the oldest that lacks the commonest values."""
-        top = self.mixture.tally.at_highest()
-        for packet in self.fillers:
-            if self.slot < packet.due and packet.number not in self.called and top.isdisjoint(packet.values):
-                self.called.add(packet.number)
+        top = self.mixture.at_highest()
+        for packet in list(self.fillers):
+            if self.slot < packet.due and top.isdisjoint(packet.values):
+                # Called once, whether or not it may come.
+                self.fillers.remove(packet)
                 if not self._meets(packet):
                     self._welcome(packet)
                     return True
@@ -202,9 +199,9 @@ class SlotStep:
 
     def _help_at_any_cost(self) -> bool:
         """(c) For a guest in its last slot: a packet of the slot joins, and others are held instead."""
-        if self.mixture.guests[0].origin > self.slot - self.rules.window + 1:
+        if self.guests[0].origin > self.slot - self.options.window + 1:
             return False
-        values = self.core.pick(self.rules.size, self.draws, barred=self.mixture.tally.at_highest())
+        values = self.core.pick(self.size, self.draws, barred=self.mixture.at_highest())
         if values is None:
             return False
         packet, tally = self._packet(values), self.core.tally
@@ -215,6 +212,15 @@ class SlotStep:
         # The core may be l-eligible no longer: its commonest values are held once more.
         self.hold()
         return True
+
+    def _send_off(self) -> None:
+        """(d) The youngest guest with one of the commonest values is put off, or the youngest of all."""
+        top, last = self.mixture.at_highest(), len(self.guests) - 1
+        holding = (at for at in range(last, -1, -1) if not top.isdisjoint(self.guests[at].values))
+        packet = self.guests.pop(next(holding, last))
+        self.mixture.remove(packet.values)
+        self.present.difference_update(self._people(packet))
+        self._put_off(packet)
 
     def publish(self) -> None:
         """PUBLISH: the core in buckets of its own, each a packet; the mixture in buckets of whole packets.
@@ -227,32 +233,28 @@ class SlotStep:
                 self._withhold(packet, conflict=True)
             else:
                 groups.append([packet])
-        for group in self.mixture.split(self.rules.l):
-            groups.append(group)
-            self.gone.update(packet.number for packet in group)
+        groups += split([*self.guests, *self.natives], self.l)
+        self.gone.update(packet.number for packet in [*self.guests, *self.natives])
         # Buckets of the core come first in the list; shuffled numbers hide that.
         numbers = list(range(len(groups)))
         self.draws.shuffle(numbers)
         for number, group in zip(numbers, groups, strict=True):
             self.outcome.published += [(packet, number) for packet in group]
-        self.outcome.buckets = len(groups)
 
     def _core_packets(self) -> list[Packet]:
         """The core dealt out to as many packets as it has room for; every one has at least l values."""
         cells = self.core.records
-        buckets = deal(self.slot, [len(cell) for cell in cells.values()], self.rules.l, self.waiting.chance)
+        buckets = deal(self.slot, [len(cell) for cell in cells.values()], self.l, self.waiting.chance)
         packets = [self._packet([]) for _ in range(int(buckets.max(initial=-1)) + 1)]
-        dealt = iter(buckets.tolist())
-        for value, cell in cells.items():
-            for record in cell:
-                packet = packets[next(dealt)]
-                packet.values.append(value)
-                packet.records.append(record)
+        records = ((value, record) for value, cell in cells.items() for record in cell)
+        for bucket, (value, record) in zip(buckets.tolist(), records, strict=True):
+            packets[bucket].values.append(value)
+            packets[bucket].records.append(record)
         return packets
 
     def _can_spare(self) -> bool:
         """Whether the core stays l-eligible without a packet, whatever its values."""
-        return self.core.is_eligible(self.rules.l, without=self.rules.size)
+        return self.core.tally.lack(self.l) + self.size <= 0
 
     def _packet(self, values: list[int]) -> Packet:
         number, self.waiting.number = self.waiting.number, self.waiting.number + 1
@@ -264,15 +266,15 @@ class SlotStep:
 
     def _wait(self, packet: Packet, *, filler: bool = False) -> None:
         """Hold a packet of this slot; one that has a person twice can never be published."""
-        packet.due, packet.filler = self.slot + 1 + self.draws.below(self.rules.spread), filler
+        packet.due, packet.filler = self.slot + 1 + self.draws.below(self.options.spread), filler
         if self._is_double(packet):
             self._withhold(packet, conflict=True)
         else:
             self.waiting.packets.append(packet)
 
     def _put_off(self, packet: Packet, *, conflict: bool = False) -> None:
-        """(d) A guest waits for the next slot, or is withheld if this one was its last."""
-        if self.slot - packet.origin >= self.rules.window - 1:
+        """A guest waits for the next slot, or is withheld if this one was its last."""
+        if self.slot - packet.origin >= self.options.window - 1:
             self._withhold(packet, conflict=conflict)
         else:
             packet.due = max(packet.due, self.slot + 1)
@@ -283,7 +285,10 @@ class SlotStep:
         self.gone.add(packet.number)
 
     def _welcome(self, packet: Packet) -> None:
-        self.mixture.welcome(packet)
+        """Add a guest to the mixture."""
+        # Numbers rise with origin, so the first guest is the one whose window ends first.
+        insort(self.guests, packet, key=lambda guest: guest.number)
+        self.mixture.add(packet.values)
         self.present.update(self._people(packet))
 
     def _join_mixture(self, packet: Packet) -> None:
@@ -291,13 +296,14 @@ class SlotStep:
         if self._is_mixed(packet):
             self._withhold(packet, conflict=True)
         else:
-            self.mixture.help(packet)
+            self.natives.append(packet)
+            self.mixture.add(packet.values)
 
     def _return(self, packet: Packet) -> None:
         """Send a packet of the slot back to the core, or let it wait if the core has no room for it."""
         self.mixed.difference_update(self._people(packet))
         self._dissolve(packet)
-        if not self.core.is_eligible(self.rules.l):
+        if self.core.tally.lack(self.l) > 0:
             # The last record of each value is the one just put back, so this takes the packet off as it was.
             for value in reversed(packet.values):
                 self.core.take(value)
@@ -312,7 +318,7 @@ class SlotStep:
 
     def _meets(self, packet: Packet) -> bool:
         """Whether one of a guest's people has a record in this slot."""
-        return bool(self.people) and not self.present.isdisjoint(self._people(packet))
+        return not self.present.isdisjoint(self._people(packet))
 
     def _is_mixed(self, packet: Packet) -> bool:
         """Whether one of a packet's people is to be published already, in it or another; else note them."""
@@ -321,3 +327,22 @@ class SlotStep:
             return True
         self.mixed.update(people)
         return False
+
+
+def split(packets: list[Packet], l: int) -> list[list[Packet]]:
+    """Divide packets into l-eligible buckets of whole packets, as small as a greedy choice makes them."""
+    buckets = []
+    outside = Tally(value for packet in packets for value in packet.values)
+    while packets:
+        bucket: list[Packet] = []
+        inside, at = Tally(), 0
+        # A bucket is closed only when the packets outside it are l-eligible too.
+        while packets and (not bucket or inside.lack(l) > 0 or outside.lack(l) > 0):
+            if bucket:
+                ahead = range(min(len(packets), LOOK_AHEAD))
+                at = min(ahead, key=lambda i: inside.lack_with(packets[i].values, l))
+            bucket.append(packets.pop(at))
+            inside.add(bucket[-1].values)
+            outside.remove(bucket[-1].values)
+        buckets.append(bucket)
+    return buckets

@@ -1,4 +1,7 @@
-"""Which records a final slot holds, and which of them share a bucket: both are chosen last.
+"""Secret chance, and what it decides: which records a final slot holds, and which of them share a bucket.
+
+Every draw is a function of (seed, slot, purpose), computed with SHAKE-128. So the draws of a slot are the
+same however its records were handed over, and a publisher that resumes needs to remember its seed only.
 
 The window says how many records of each value and origin a slot is to hold. Which ones is decided when the
 slot is final. The records of a cell (origin, value) are in random order under the secret seed from the
@@ -11,24 +14,92 @@ Buckets follow Anatomy (Xiao and Tao 2006) by a shorter rule. An l-eligible slot
 more than n // l times, so dealing out its records value by value, in turn, to n // l buckets gives every
 bucket at least l records, all of different values. Values are in random order and so are the records of a
 value: who has which value of a bucket is uniform, and nothing depends on the order of the input.
+
+`Core` is a slot from which packets are taken instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, MutableSequence, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from hashlib import shake_128
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from timeveil.models.stream.method.chance import BUCKETS, CELLS, MIXING, Chance, Ints
-from timeveil.models.stream.method.reposition import largest_level
-from timeveil.models.stream.method.window import Slot, Window
+from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 Cells = dict[int, list[int]]
 """Value to the records that have it, in random order."""
 People = Mapping[int, Hashable]
 """Record to person; empty where that is unknown."""
+
+CELLS, MIXING, BUCKETS, TIES = b"cells", b"mixing", b"buckets", b"ties"
+"""What words are drawn for."""
+BLOCK = 64
+"""How many words are drawn at a time by `Draws`."""
+
+
+class Chance:
+    """Random words by slot and purpose.
+
+    >>> chance = Chance(7)
+    >>> chance.words(3, TIES, 2).tolist() == Chance(7).words(3, TIES, 2).tolist()
+    True
+    >>> sorted(chance.order(3, CELLS, np.array([1, 0, 1, 0]))[:2].tolist())
+    [1, 3]
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._key = seed.to_bytes(16, "big")
+
+    def words(self, slot: int, purpose: bytes, count: int) -> Words:
+        """Random words of 64 bits."""
+        message = self._key + slot.to_bytes(8, "big", signed=True) + purpose
+        return np.frombuffer(shake_128(message).digest(8 * count), np.uint64)
+
+    def below(self, slot: int, purpose: bytes, count: int, bound: int) -> Ints:
+        """Whole numbers from 0 to less than `bound`, at most 2**32."""
+        # Multiply and shift instead of a modulo: 32 random bits times a bound of at most 2**32 fit in a word.
+        scaled = (self.words(slot, purpose, count) >> np.uint64(32)) * np.uint64(bound)
+        return (scaled >> np.uint64(32)).astype(np.int64)
+
+    def order(self, slot: int, purpose: bytes, group: Ints) -> Ints:
+        """Positions sorted by group number and, inside a group, at random."""
+        # One sort: the group in the upper bits of a word, random bits in all others.
+        bits = max(int(group.max(initial=0)).bit_length(), 1)
+        keys = self.words(slot, purpose, len(group)) >> np.uint64(bits)
+        keys |= group.astype(np.uint64) << np.uint64(64 - bits)
+        return keys.argsort()
+
+
+class Draws:
+    """Whole numbers drawn one after another for one purpose in one slot."""
+
+    def __init__(self, chance: Chance, slot: int, purpose: bytes) -> None:
+        self._chance, self._slot, self._purpose = chance, slot, purpose
+        self._block = 0
+        self._unused: list[int] = []
+
+    def below(self, bound: int) -> int:
+        """A whole number from 0 to less than `bound`."""
+        if not self._unused:
+            # Numbered blocks, so that single draws depend on nothing but how many came before them.
+            purpose = self._purpose + self._block.to_bytes(8, "big")
+            self._unused = self._chance.words(self._slot, purpose, BLOCK).tolist()
+            self._block += 1
+        # Python's whole numbers do not overflow: all 64 bits decide.
+        return self._unused.pop() * bound >> 64
+
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        """Put items in random order (Fisher and Yates)."""
+        for last in range(len(items) - 1, 0, -1):
+            other = self.below(last + 1)
+            items[last], items[other] = items[other], items[last]
 
 
 @dataclass(slots=True)
@@ -53,14 +124,8 @@ class Snapshot:
 def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
     """Put the records of a slot in their secret order."""
     order = chance.order(slot, CELLS, values)
-    distinct, sizes = _runs(values[order])
-    return Snapshot(records[order], dict(zip(distinct, sizes, strict=True)))
-
-
-def _runs(values: Ints) -> tuple[list[int], list[int]]:
-    """The values of a sorted array and how often each occurs."""
-    heads = [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist(), len(values)]
-    return values[heads[:-1]].tolist(), [end - begin for begin, end in pairwise(heads)]
+    distinct, sizes = np.unique(values[order], return_counts=True)
+    return Snapshot(records[order], dict(zip(distinct.tolist(), sizes.tolist(), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +253,114 @@ def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
     first = np.cumsum(sizes) - sizes
     buckets: Ints = (np.arange(total) + np.repeat(dealt_before - first, sizes)) % (total // l)
     return buckets
+
+
+class Tally:
+    """How many records have which value; the commonest values are at hand as records come and go.
+
+    >>> tally = Tally([5, 6, 6])
+    >>> tally.size, tally.highest, tally.at_highest(), tally.lack(l=3)
+    (3, 2, {6}, 3)
+    >>> tally.remove([6])
+    >>> tally.highest, sorted(tally.at_highest())
+    (1, [5, 6])
+    """
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self.size = 0
+        self.highest = 0
+        self.counts: dict[int, int] = {}
+        # _having[n] is the set of values that n records have; so the commonest are found without a search.
+        self._having: list[set[int]] = [set()]
+        self.add(values)
+
+    def add(self, values: Iterable[int]) -> None:
+        """Count one more record of each of these values."""
+        for value in values:
+            count = self.counts.get(value, 0) + 1
+            if count == len(self._having):
+                self._having.append(set())
+            self._having[count - 1].discard(value)
+            self._having[count].add(value)
+            self.counts[value] = count
+            self.highest = max(self.highest, count)
+            self.size += 1
+
+    def remove(self, values: Iterable[int]) -> None:
+        """Count one record fewer of each of these values."""
+        for value in values:
+            count = self.counts[value] - 1
+            self._having[count + 1].discard(value)
+            self._having[count].add(value)
+            self.counts[value] = count
+            self.size -= 1
+            while self.highest and not self._having[self.highest]:
+                self.highest -= 1
+
+    def at_highest(self) -> Set[int]:
+        """The commonest values, until the next record comes or goes."""
+        return self._having[self.highest]
+
+    def lack(self, l: int) -> int:
+        """How many records are missing for l-eligibility."""
+        return l * self.highest - self.size
+
+    def lack_with(self, values: Sequence[int], l: int) -> int:
+        """How many records are missing for l-eligibility once a packet of these values is added."""
+        most = max(self.highest, *(self.counts.get(value, 0) + 1 for value in values))
+        return l * most - self.size - len(values)
+
+
+class Core:
+    """The records of a slot that are in no packet yet, by value, each value's in random order.
+
+    A record taken of a value is the last in that order. Values are ordered by their first record in the
+    shuffle, so neither a record's position in the input nor a value's code decides anything.
+
+    >>> core = Core([(3, 9), (1, 7), (0, 7), (2, 7)])
+    >>> core.take(7), core.tally.size, core.tally.highest
+    (2, 3, 2)
+    """
+
+    def __init__(self, shuffled: Iterable[tuple[int, int]]) -> None:
+        self.records: Cells = {}
+        for record, value in shuffled:
+            self.records.setdefault(value, []).append(record)
+        self.tally = Tally(value for value, cell in self.records.items() for _ in cell)
+
+    def take(self, value: int) -> int:
+        """One record of a value."""
+        self.tally.remove((value,))
+        return self.records[value].pop()
+
+    def put_back(self, value: int, record: int) -> None:
+        """Return a record that was taken and is not needed."""
+        self.tally.add((value,))
+        self.records[value].append(record)
+
+    def pick(self, number: int, draws: Draws, barred: Collection[int] = ()) -> list[int] | None:
+        """Different values, none of them barred, drawn by their counts; None if there are fewer."""
+        counts = self.tally.counts
+        # In the order of the shuffle: codes of values must not decide which value a ticket hits.
+        weights = {value: counts[value] for value in self.records if counts[value] and value not in barred}
+        if len(weights) < number:
+            return None
+        total, picked = sum(weights.values()), []
+        for _ in range(number):
+            ticket = draws.below(total)
+            ends = zip(weights, accumulate(weights.values()), strict=True)
+            chosen = next(value for value, end in ends if ticket < end)
+            picked.append(chosen)
+            # Without replacement: the values of a packet are different.
+            total -= weights.pop(chosen)
+        return picked
+
+    def pick_highest(self, number: int, draws: Draws) -> list[int] | None:
+        """Different values, the commonest first, the others drawn by count."""
+        highest = self.tally.at_highest()
+        top = [value for value in self.records if value in highest]  # in the order of the shuffle
+        if len(top) > number:
+            draws.shuffle(top)
+            return top[:number]
+        companions = self.pick(number - len(top), draws, barred=highest)
+        return None if companions is None else top + companions

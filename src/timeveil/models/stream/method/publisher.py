@@ -1,37 +1,173 @@
-"""The stream publisher: snapshots in, the slots that became final out (Wang et al. 2010).
+"""The two ways to publish a stream (Wang et al. 2010): slot by slot, and a whole table at once.
 
 A snapshot of a day or an hour is small, so its sensitive values are skewed and no l-diverse version of it
 exists. The publisher keeps a window of slots, withholds as little of each snapshot as it can, lets records
 move forward by a slot or two, and publishes every slot in order once nothing can change it any more.
 
+A whole table goes through the same steps, slot after slot, so the result is that of pushing under the same
+seed. Its values are numbered once, its rows are never copied, and it has a ledger.
+
 Where we depart from the print
     The first window grows by the same step, or is solved as a program with `first_window="exact"`.
     A record moves by at most window - 1 slots: slot j is final when slot j + window - 1 has arrived.
     Slots without a snapshot are empty ones; withheld records of earlier slots may fill them.
-Cost: per slot, its records and the relays made; memory is two windows of records.
+Cost: per slot, its records and the relays made. Memory: two windows of records; for a whole table the input
+and some 40 bytes a record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
+from timeveil.domain.ledger import Ledger
+from timeveil.domain.progress import Progress, silent
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, InternalError, ParameterError
-from timeveil.models.stream.method.arrivals import Arrivals, Slots, arrivals, codes_of, refuse_wide_gap
-from timeveil.models.stream.method.chance import Ints
-from timeveil.models.stream.method.costs import MoveCost, WithholdCost
+from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, refuse_wide_gap
+from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
-from timeveil.models.stream.method.settings import settings_from
+from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.stream import Arrival, Final, stream_of
-from timeveil.models.stream.method.tables import Layout, PublishedSlot, SortedValues, value_type
+from timeveil.models.stream.method.stream import Arrivals, Final, PacketStream, Stream, stream_of
+from timeveil.models.stream.method.tables import (
+    NOWHERE,
+    Layout,
+    PublishedSlot,
+    RowStore,
+    joined,
+    slots_of_records,
+    value_type,
+)
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
+from timeveil.reading.encoding import encode_people
+
+
+def publish_stream(
+    table: Any,
+    roles: Roles,
+    l: int = 3,
+    window: int = 7,
+    slot: str | Granularity = "day",
+    *,
+    move_cost: MoveCost = "linear",
+    withhold_cost: WithholdCost = None,
+    seed: int | None = None,
+    first_window: Literal["grow", "exact"] = "grow",
+    fill_empty: bool = True,
+    filler: Filler = "never",
+    jitter: int = 0,
+    buckets: Literal["anatomy", "none"] = "anatomy",
+    late: Literal["refuse", "move"] = "refuse",
+    nulls: Literal["error", "withhold"] = "error",
+    zone: str | None = None,
+    unit: str | None = None,
+    protect_slot: int | None = None,
+    spread: int = 1,
+    fillers: int = 0,
+    progress: Progress = silent,
+) -> tuple[Release, Ledger]:
+    """Publish a complete stream, every slot l-diverse.
+
+    The result is that of pushing its slots one by one into a `StreamPublisher` and closing it. Rows need not
+    be sorted: a whole table has no late records.
+
+    >>> import pyarrow as pa
+    >>> cases = pa.table({"day": [1, 1, 1, 2, 2], "age": [30, 40, 50, 60, 70],
+    ...                   "disease": ["flu", "flu", "flu", "cold", "mumps"]})
+    >>> roles = Roles(time="day", quasi=["age"], sensitive=["disease"])
+    >>> release, ledger = publish_stream(cases, roles, l=2, window=2, seed=1)
+    >>> release.table["slot"].to_pylist(), sorted(release.tables["sensitive"]["disease"].to_pylist())
+    ([2, 2, 2, 2], ['cold', 'flu', 'flu', 'mumps'])
+    >>> ledger.facts["moved"], ledger.facts["withheld"]
+    (2, 1)
+    """
+    settings = settings_from(roles, StreamParameters.from_call(locals()))
+    progress("reading", 0.0)
+    arrived, stream = arrivals(table, settings), stream_of(settings)
+    relation, person = arrived.relation, arrived.relation.roles.respondent
+    progress("encoding", 0.3)
+    # Stable: within a slot, records stay in the order in which pushing would number them.
+    order = arrived.slot.argsort(kind="stable")
+    slots, rows = arrived.slot[order], arrived.rows[order]
+    refuse_wide_gap(slots)
+    codes = codes_of(_taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
+    _refuse_few_values(stream)
+    people = None
+    if person is not None:
+        people = encode_people(_taken(relation.table.column(person), rows))[0].tolist()
+    progress("repositioning", 0.6)
+    stream.tally.update(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
+    finals = stream.arrive(Arrivals(slots, rows, codes, None, people))
+    withheld = _packets_withheld(stream, finals)
+    finals += stream.end()
+    progress("done", 1.0)
+    layout = Layout(settings, relation.roles, arrived.slots, relation.data.schema)
+
+    def rows_of(records: Ints, columns: list[str]) -> pa.Table:
+        return relation.table.select(columns).take(pa.array(records))
+
+    release = layout.release(finals, stream.values.names, rows_of, (stream.first, stream.last))
+    origin = np.full(relation.rows, NOWHERE)
+    origin[rows] = slots
+    facts = {
+        **_facts(stream, codes, origin, finals),
+        "parameters": release.manifest["parameters"],
+        "time": release.manifest["time"],
+    }
+    return release, Ledger("stream", layout.entries(origin, finals, withheld), relation, facts=facts)
+
+
+def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
+    """The values of rows; nothing is copied where these are all rows in order."""
+    return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
+
+
+def _refuse_few_values(stream: Stream) -> None:
+    distinct, l = len(stream.values.names), stream.settings.l
+    if 0 < distinct < l:
+        raise ParameterError(
+            f"l is {l} but the sensitive column has {distinct} different values: no slot could be published",
+            hint=f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column",
+            facts={"l": l, "values": distinct},
+        )
+
+
+def _packets_withheld(stream: Stream, finals: Sequence[Final]) -> Ints:
+    """Pairs of record and packet: packets that were given up, and those that still wait."""
+    pairs = [pair for final in finals for pair in final.withheld]
+    if isinstance(stream, PacketStream):
+        pairs += [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -> dict[str, Any]:
+    """Numbers of the run; rows that lack a time, a person or a value are withheld at no cost."""
+    tally, settings, names = stream.tally, stream.settings, stream.values.names
+    counts = np.bincount(codes, minlength=len(names))
+    distance = slots_of_records(finals) - origin[joined(final.records for final in finals)]
+    return {
+        "rows": tally["read"],
+        "published": tally["published"],
+        "moved": tally["moved"],
+        "withheld": tally["withheld"],
+        "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
+        "largest_distance": int(distance.max(initial=0)),
+        "information_loss": settings.costs.amount(tally["loss"]),
+        "withhold_cost": settings.costs.by_name(names),
+        "values": len(names),
+        "largest_share": float(counts.max(initial=0) / max(len(codes), 1)),
+        "values_above_share": int(np.count_nonzero(counts * settings.l > len(codes))),
+        "seed": settings.seed,
+        "duplicates": tally["duplicates"],
+        "incomplete": tally["incomplete"],
+    }
 
 
 class StreamPublisher:
@@ -80,7 +216,6 @@ class StreamPublisher:
         self._settings = settings_from(roles, StreamParameters.from_call(locals()))
         self._stream = stream_of(self._settings)
         self._layout: Layout | None = None
-        self._values: SortedValues | None = None
         self._rows = RowStore()
         self._held_back: tuple[pa.Table, Ints] | None = None
         self._closed = False
@@ -99,7 +234,8 @@ class StreamPublisher:
         publisher._settings, publisher._stream = loaded.stream.settings, loaded.stream
         publisher._held_back, publisher._closed = loaded.held_back, loaded.closed
         if loaded.slots is not None and loaded.rows is not None:
-            publisher._begin(loaded.slots, loaded.rows.schema)
+            settings, schema = publisher._settings, loaded.rows.schema
+            publisher._layout = Layout(settings, settings.roles, loaded.slots, schema)
             publisher._rows.add(loaded.rows, loaded.stream.last or 0)
         return publisher
 
@@ -109,9 +245,7 @@ class StreamPublisher:
         if layout is None:
             return dump(Loaded(self._stream, None, None, None, self._closed))
         waiting = [record for _, records, _ in self._stream.unpublished() for record in records]
-        rows, order = self._rows.take(np.array(waiting, np.int64), layout.schema.names)
-        # `take` returns rows block by block; the inverse order restores that of `unpublished`.
-        rows = rows.take(pa.array(np.argsort(order)))
+        rows = self._rows.take(np.array(waiting, np.int64), layout.schema.names)
         return dump(Loaded(self._stream, layout.slots, rows, self._held_back, self._closed))
 
     @property
@@ -152,22 +286,27 @@ class StreamPublisher:
         counted from that slot, if it is later than what has arrived.
         """
         self._refuse_closed()
-        arrived = arrivals(snapshot, self._settings)
-        rows, slot, true_slot = self._in_order(self._typed(arrived), arrived)
-        last = self._stream.last
-        refuse_wide_gap(slot, last)
+        arrived, last = arrivals(snapshot, self._settings), self._stream.last
+        rows, true_slot = self._typed(arrived), arrived.slot
+        self._refuse_late(true_slot)
+        if self._held_back is not None:
+            rows = pa.concat_tables([self._held_back[0], rows])
+            true_slot = np.concatenate([self._held_back[1], true_slot])
+        # Late records go to the earliest slot that is open.
+        slot = true_slot if last is None else np.maximum(true_slot, last + 1)
+        refuse_wide_gap(np.sort(slot), last)
         if max_gap is not None:
             ServiceParameters.table()["max_gap"].check(max_gap)
             begin = [number for number in (last, since) if number is not None]
-            refuse_wide_gap(slot, max(begin, default=None), max_gap)
+            refuse_wide_gap(np.sort(slot), max(begin, default=None), max_gap)
         if len(slot) and self._layout is None:
-            self._begin(arrived.slots, rows.schema)
+            self._layout = Layout(self._settings, self._settings.roles, arrived.slots, rows.schema)
         tally, late = self._stream.tally, int(np.count_nonzero(true_slot != slot))
         tally["read"] += arrived.relation.rows
         tally["incomplete"] += arrived.incomplete
         tally["withheld"] += arrived.incomplete
         # Records that were held back counted as late when they first came.
-        tally["late"] += late - (0 if self._held_back is None else len(self._held_back[1]))
+        tally["late"] += late - (len(true_slot) - len(arrived.slot))
         self._held_back = None
         if late and late == len(slot):  # nothing but late records: the next slot is still open
             self._held_back = (rows, true_slot)
@@ -184,33 +323,23 @@ class StreamPublisher:
         self._held_back, self._closed = None, True
         return slots + self._publish(self._stream.end())
 
-    def _begin(self, slots: Slots, schema: pa.Schema) -> None:
-        self._layout = Layout(self._settings, self._settings.roles, slots, schema)
-
     def _take(self, rows: pa.Table, slot: Ints, true_slot: Ints) -> list[PublishedSlot]:
         """Let slots arrive one after another, up to the last that has a record."""
         if len(slot) == 0:
             return []
-        settings, stream = self._settings, self._stream
-        codes = codes_of(rows.column(settings.sensitive), stream.values)
-        person = settings.roles.respondent
-        people = None if person is None else rows.column(person).to_pylist()
-        origins = None if np.array_equal(slot, true_slot) else true_slot.tolist()
-        records = self._rows.add(rows, int(slot[-1]))
-        finals: list[Final] = []
-        begin = 0
-        for end in [*(np.flatnonzero(np.diff(slot)) + 1).tolist(), len(slot)]:
-            part = slice(begin, end)
-            arrival = Arrival(records[part], codes[part], origins and origins[part], people and people[part])
-            finals += stream.arrive(int(slot[begin]), arrival)
-            begin = end
-        return self._publish(finals)
+        settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
+        order = slot.argsort(kind="stable")
+        codes = codes_of(_taken(rows.column(settings.sensitive), order), stream.values)
+        people = None if person is None else _taken(rows.column(person), order).to_pylist()
+        origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
+        records = self._rows.add(rows, int(slot.max()))[order]
+        return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
 
-    def _typed(self, arrived: Arrivals) -> pa.Table:
+    def _typed(self, arrived: Arrived) -> pa.Table:
         """The columns that are needed later, in the types of the first push."""
         roles, layout = self._settings.roles, self._layout
         person = [] if roles.respondent is None else [roles.respondent]
-        rows = arrived.rows([*person, *roles.sensitive, *roles.quasi_columns, *roles.keep])
+        rows = arrived.columns([*person, *roles.sensitive, *roles.quasi_columns, *roles.keep])
         if layout is None:
             return rows.cast(pa.schema([(field.name, value_type(field.type)) for field in rows.schema]))
         if len(arrived.slot) and arrived.slots != layout.slots:
@@ -233,27 +362,21 @@ class StreamPublisher:
             )
         return rows.cast(layout.schema)
 
-    def _in_order(self, rows: pa.Table, arrived: Arrivals) -> tuple[pa.Table, Ints, Ints]:
-        """Rows by slot, those held back first; late ones go to the earliest slot that is open."""
-        true_slot, last = arrived.slot, self._stream.last
-        behind = true_slot < (np.iinfo(np.int64).min if last is None else last + 1)
+    def _refuse_late(self, slot: Ints) -> None:
+        if self._settings.options.late == "move" or self._stream.last is None:
+            return
+        behind = slot <= self._stream.last
         late = int(np.count_nonzero(behind))
-        if late and self._settings.options.late == "refuse":
-            first = int(np.argmax(behind)) + 1
+        if late:
+            first, otherwise = int(np.argmax(behind)) + 1, 'move late records on with {late="move"}'
+            if self._settings.options.protect_slot is not None:
+                otherwise = "put late records into the next stream: a packet holds records of one true slot"
             raise InputError(
                 f"{late} records belong to slots that have already arrived, the first in row {first}",
-                hint=_LATE_HINTS[self._settings.rules is not None],
+                hint=f"push whole slots in order, or {otherwise}",
                 code="late",
                 facts={"late": late, "row": first},
             )
-        if self._held_back is not None:
-            rows = pa.concat_tables([self._held_back[0], rows])
-            true_slot = np.concatenate([self._held_back[1], true_slot])
-        slot = true_slot if last is None else np.maximum(true_slot, last + 1)
-        if np.any(np.diff(slot) < 0):
-            order = np.argsort(slot, kind="stable")
-            rows, slot, true_slot = rows.take(pa.array(order)), slot[order], true_slot[order]
-        return rows, slot, true_slot
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -263,70 +386,15 @@ class StreamPublisher:
             )
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
-        """The tables of final slots; rows that no later slot can hold are forgotten."""
-        slots = [self._published(final) for final in finals]
+        """Final slots with their tables; rows that no later slot can hold are forgotten."""
+        slots, layout, names = [], self._layout, self._stream.values.names
+        for final in finals:
+            if layout is None:
+                raise InternalError("a slot became final before any record came", hint="please report it")
+            release = layout.release([final], names, self._rows.take, (final.slot, final.slot))
+            # The tables are made now, because the rows will be forgotten.
+            release = replace(release, parts=release.tables)
+            slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
         if self._stream.emitted is not None:
-            settings = self._settings
-            # A record comes at most window - 1 + jitter slots late: older blocks can hold nothing to publish.
-            self._rows.drop(self._stream.emitted - settings.window - settings.options.jitter + 1)
+            self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)
         return slots
-
-    def _published(self, final: Final) -> PublishedSlot:
-        layout, (slot, records, codes, buckets, *_) = self._layout, final
-        if layout is None:
-            raise InternalError("a slot became final before any record came", hint="please report it")
-        rows, order = self._rows.take(records, layout.copied)
-        index = np.full(len(records), slot)
-        tables = {"data": layout.data(rows, index, None if buckets is None else buckets[order])}
-        number = 0
-        if buckets is not None:
-            names = self._stream.values.names
-            if self._values is None or len(self._values.rank) < len(names):
-                self._values = layout.sorted_values(names)
-            tables["sensitive"] = layout.sensitive(index, buckets, codes, self._values)
-            number = int(buckets.max(initial=-1)) + 1
-        release = Release(self._settings.promise, layout.manifest(len(records), number, slot, slot), tables)
-        return PublishedSlot(layout.slots.label(slot), slot, release)
-
-
-_LATE_HINTS = {
-    False: 'push whole slots in order, or move late records on with {late="move"}',
-    True: "push whole slots in order, or put late records into the next stream: a packet holds records of "
-    "one true slot",
-}
-"""What to do with late records, by whether they would go into packets."""
-
-
-class RowStore:
-    """The rows of records that may still be published, in the blocks in which they came.
-
-    Records are numbered through all blocks.
-    """
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[int, int, pa.Table]] = []
-        self._next = 0
-
-    def add(self, rows: pa.Table, slot: int) -> Ints:
-        """Keep a block whose latest slot is `slot`; the numbers of its records."""
-        first, self._next = self._next, self._next + rows.num_rows
-        self._blocks.append((first, slot, rows))
-        return np.arange(first, self._next)
-
-    def take(self, records: Ints, columns: list[str]) -> tuple[pa.Table, Ints]:
-        """Columns of the rows of records, and the order of the records that they are in."""
-        # Blocks are numbered in order, so a binary search finds the block of each record.
-        firsts = np.array([first for first, _, _ in self._blocks])
-        block = firsts.searchsorted(records, side="right") - 1
-        order = np.argsort(block, kind="stable")
-        parts = [self._blocks[0][2].select(columns).slice(0, 0)]
-        for at in np.unique(block).tolist():
-            rows = self._blocks[at][2].select(columns)
-            parts.append(rows.take(pa.array(records[block == at] - firsts[at])))
-        return pa.concat_tables(parts[-1:] if len(parts) == 2 else parts), order
-
-    def drop(self, slot: int) -> None:
-        """Forget blocks up to a slot."""
-        # One block always stays: `take` reads the schema from it, even for no records.
-        while self._blocks and self._blocks[0][1] <= slot and len(self._blocks) > 1:
-            self._blocks.pop(0)

@@ -1,29 +1,40 @@
-"""Optimal reposition at the arrival of a slot (Wang et al. 2010, §V).
+"""Which records of a window to publish where, as counts (Wang et al. 2010, §III to §V).
 
-A new snapshot has few records and is skewed. Keep as many as l-diversity allows and withhold the others;
-then let withheld records of this and earlier slots enter it by relays, as long as that lowers the
-information loss. The result is optimal among all that leave the counts of earlier slots alone (Theorem 3).
+A new snapshot has few records and is skewed. Keep as many as l-diversity allows and withhold the others; then
+let withheld records of this and earlier slots enter it by relays, as long as that lowers the information
+loss. The result is optimal among all that leave the counts of earlier slots alone (Theorem 3).
 
 Where we depart from the print
+    The last slot always ends a relay, even where it holds no record of the value yet.
+    "The record having the largest TS" is chosen after the arriving record has entered; chosen before,
+    timestamp order breaks on some states.
     Figure 4, line 4: m is at least 1. With m = 0 a slot that has slack ends the loop with gain left.
     The condition on a value's count in LL-Reposition is tested before each relay, as Example 3 needs.
     Ties between equal gains are drawn at random; the print leaves them open.
     No lift is tried where fewer records wait than it needs.
 Beyond the print
     `filler`: a lift may also carry forward published records that their slot can spare.
-Cost: relays times (window + values), Theorem 2; a lift makes at most l relays.
+Cost: relays times (window + values), Theorem 2; a relay visits each slot once, a lift makes at most l relays.
+`solve_window` is an integer program: seconds for hundreds of values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from timeveil.models.stream.method.window import Relay, Slot, Window
+import numpy as np
+
+from timeveil.errors import EngineError
 
 Filler = Literal["never", "last_chance", "always"]
 Ties = Sequence[int] | None
 """A random number for every value, which decides between equal gains; None: the smallest value wins."""
+Move = tuple[int, int | None, int]
+"""Origin, the slot left (None for a record that was withheld), the slot entered."""
+Published = dict[int, dict[int, int]]
+"""Value to origin to number of records."""
 
 
 def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> None:
@@ -60,6 +71,167 @@ def largest_level(counts: Collection[int], l: int) -> int:
     return min(most, outside)
 
 
+@dataclass(slots=True)
+class Slot:
+    """One slot of the window: P_i by value and origin, S_i by value.
+
+    `counts` sums `published` by value, `size` in all.
+    """
+
+    number: int
+    published: Published
+    withheld: dict[int, int]
+    counts: dict[int, int]
+    size: int
+
+
+class Relay(NamedTuple):
+    """Records of one value, each entering the slot that the next one leaves (eqs. 3 and 4).
+
+    `gain` is what the relay saves (eqs. 5 and 6). A relay that starts with a published record saves nothing
+    and costs its moves.
+    """
+
+    value: int
+    gain: int
+    moves: tuple[Move, ...]
+
+
+class Window:
+    """Counts of the latest `width` slots; values are small whole numbers.
+
+    `move[d]` is the cost of moving by d slots, `withhold(value)` the cost of withholding one record.
+    `waiting` sums the withheld records of all slots by value. `relay` plans the relay of one withheld
+    record, `apply` carries it out, `undo` takes it back exactly.
+
+    >>> window = Window(2, move=(0, 1, 2), withhold=lambda value: 5)
+    >>> window.arrive(1, published={}, withheld={0: 1})
+    >>> window.arrive(2, published={0: 2, 1: 2}, withheld={})
+    >>> relay = window.relay(0)
+    >>> relay.gain, relay.moves
+    (4, ((1, None, 2),))
+    >>> window.apply(relay)
+    >>> window.loss(), window.slots[2].published
+    (1, {0: {2: 2, 1: 1}, 1: {2: 2}})
+    """
+
+    def __init__(self, width: int, move: Sequence[int], withhold: Callable[[int], int]) -> None:
+        self.width = width
+        self.move = move
+        self.withhold = withhold
+        self.slots: dict[int, Slot] = {}
+        self.waiting: dict[int, int] = {}
+        self.last = 0
+        self._planned: dict[int, Relay | None] = {}
+
+    def arrive(self, number: int, published: Mapping[int, int], withheld: dict[int, int]) -> None:
+        """Add the next slot with its own records only; the oldest leaves if the window is full."""
+        natives = {value: {number: count} for value, count in published.items() if count}
+        self.place(number, natives, {value: count for value, count in withheld.items() if count})
+
+    def place(self, number: int, published: Published, withheld: dict[int, int]) -> None:
+        """Add the next slot as planned, records moved into it included."""
+        # At most `width` slots, so no withheld record can end further than width - 1 slots from its origin.
+        self.leave(number - self.width)
+        counts = {value: sum(cell.values()) for value, cell in published.items()}
+        self.slots[number] = Slot(number, published, withheld, counts, sum(counts.values()))
+        self.last = number
+        for value, count in withheld.items():
+            _add(self.waiting, value, count)
+        # Every plan ended in the slot that was the last until now.
+        self._planned.clear()
+
+    def leave(self, number: int) -> None:
+        """Drop a slot for good, with the records withheld in it."""
+        slot = self.slots.pop(number, None)
+        if slot is not None:
+            for value, count in slot.withheld.items():
+                _add(self.waiting, value, -count)
+
+    def loss(self) -> int:
+        """Information loss of the window (eqs. 1 and 2)."""
+        moving = sum(
+            count * self.move[slot.number - origin]
+            for slot in self.slots.values()
+            for cell in slot.published.values()
+            for origin, count in cell.items()
+        )
+        return moving + sum(count * self.withhold(value) for value, count in self.waiting.items())
+
+    def relay(self, value: int) -> Relay | None:
+        """The relay of the latest withheld record of a value (§IV), if there is one."""
+        if value not in self._planned:
+            origins = [number for number, slot in self.slots.items() if value in slot.withheld]
+            self._planned[value] = self._walk(value, max(origins), max(origins), None) if origins else None
+        return self._planned[value]
+
+    def filler(self, value: int, number: int) -> Relay | None:
+        """The relay that starts with the latest record of a value published in an earlier slot.
+
+        None where a record would end further from its origin than the window is wide.
+        """
+        return self._walk(value, max(self.slots[number].published[value]), number, number)
+
+    def _walk(self, value: int, origin: int, begin: int, source: int | None) -> Relay | None:
+        """Carry the record of `origin` from slot `begin` to the last slot, handing over at every stop."""
+        move, last, width = self.move, self.last, self.width
+        moves: list[Move] = [(origin, source, begin)] if begin == last else []
+        carried, at, cost = origin, begin, 0
+        for number in range(begin + 1, last + 1):
+            cell = self.slots[number].published.get(value)
+            # Where the value has no record, nobody can hand over: the carried record passes through.
+            if cell is None and number < last:
+                continue
+            # Only fillers can come this far; a withheld record starts inside the window.
+            if number - carried >= width:
+                return None
+            cost += move[number - carried] - move[at - carried]
+            moves.append((carried, source, number))
+            at = source = number
+            if cell is not None:
+                carried = max(carried, *cell)
+        saved = self.withhold(value) if moves[0][1] is None else 0
+        return Relay(value, saved - cost, tuple(moves))
+
+    def apply(self, relay: Relay) -> None:
+        """Carry a relay out."""
+        for origin, left, entered in relay.moves:
+            self._change(relay.value, origin, left, -1)
+            self._change(relay.value, origin, entered, 1)
+        # A relay changes counts of one value only: the plans of all others stay valid.
+        self._planned.pop(relay.value, None)
+
+    def undo(self, relay: Relay) -> None:
+        """Take the latest relay back."""
+        for origin, left, entered in reversed(relay.moves):
+            self._change(relay.value, origin, entered, -1)
+            self._change(relay.value, origin, left, 1)
+        self._planned.pop(relay.value, None)
+
+    def _change(self, value: int, origin: int, number: int | None, by: int) -> None:
+        """Count one record more or less: published in slot `number`, or withheld where that is None."""
+        if number is None:
+            _add(self.slots[origin].withheld, value, by)
+            _add(self.waiting, value, by)
+            return
+        slot = self.slots[number]
+        cell = slot.published.setdefault(value, {})
+        _add(cell, origin, by)
+        if not cell:
+            del slot.published[value]
+        _add(slot.counts, value, by)
+        slot.size += by
+
+
+def _add(counts: dict[int, int], key: int, by: int) -> None:
+    """Change a count; a count of zero is no entry."""
+    count = counts.get(key, 0) + by
+    if count:
+        counts[key] = count
+    else:
+        del counts[key]
+
+
 def level(slot: Slot) -> int:
     """Level(P_W): how many records of the slot have its commonest value (§II.A)."""
     return max(slot.counts.values(), default=0)
@@ -84,7 +256,9 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
     most = level(slot)
     # Figure 4, line 4: a level of `most` + 1 needs l times as many records in the slot.
     needed = max(1, (most + 1) * l - slot.size)
-    spare = filler == "always" or (filler == "last_chance" and _oldest_waits(window))
+    oldest = window.slots.get(window.last - window.width + 1)
+    last_chance = oldest is not None and bool(oldest.withheld)
+    spare = filler == "always" or (filler == "last_chance" and last_chance)
     if not spare and _room(window, slot, most) < needed:
         return False
     relays: list[Relay] = []
@@ -104,17 +278,8 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
 
 def _room(window: Window, slot: Slot, most: int) -> int:
     """How many waiting records may enter the slot before every value is above the level."""
-    counts = slot.counts
-    return sum(
-        min(count, most + 1 - counts.get(value, 0))
-        for value, count in window.waiting.items()
-        if counts.get(value, 0) <= most
-    )
-
-
-def _oldest_waits(window: Window) -> bool:
-    oldest = window.slots.get(window.last - window.width + 1)
-    return oldest is not None and bool(oldest.withheld)
+    rooms = ((count, most + 1 - slot.counts.get(value, 0)) for value, count in window.waiting.items())
+    return sum(min(count, room) for count, room in rooms if room > 0)
 
 
 def _best(window: Window, most: int, spare: int | None, ties: Ties = None) -> Relay | None:
@@ -123,12 +288,11 @@ def _best(window: Window, most: int, spare: int | None, ties: Ties = None) -> Re
     candidates = [window.relay(value) for value in window.waiting if counts.get(value, 0) <= most]
     if spare is not None:
         candidates += _fillers(window, most, spare)
-    relays = [relay for relay in candidates if relay is not None]
 
     def rank(relay: Relay) -> tuple[int, int]:
         return relay.gain, -relay.value if ties is None else ties[relay.value]
 
-    return max(relays, key=rank, default=None)
+    return max((relay for relay in candidates if relay is not None), key=rank, default=None)
 
 
 def _fillers(window: Window, most: int, l: int) -> Iterator[Relay | None]:
@@ -145,3 +309,80 @@ def _fillers(window: Window, most: int, l: int) -> Iterator[Relay | None]:
             after = highest - (alone and count == highest)
             if slot.size - 1 >= l * after and counts.get(value, 0) <= most:
                 yield window.filler(value, number)
+
+
+def solve_window(
+    first: int,
+    snapshots: Sequence[Mapping[int, int]],
+    l: int,
+    move: Sequence[int],
+    withhold: Callable[[int], int],
+) -> tuple[dict[int, Published], dict[int, dict[int, int]]]:
+    """The first window solved exactly (§III: "the more expensive integer linear program").
+
+    What to publish, by slot, and what to withhold, by origin, for snapshots from slot `first` on. HiGHS finds
+    how many records of a value go from their origin to a slot. They are then assigned to slots in order of
+    time, which costs no more (Theorem 1) and is what relays start from.
+    """
+    flows = [
+        (value, origin, slot)
+        for origin, counts in enumerate(snapshots)
+        for value in sorted(counts)
+        for slot in range(origin, len(snapshots))
+    ]
+    # A published record costs its move and saves its withholding: the loss of eq. 1, less a constant.
+    amounts = _solve(flows, snapshots, l, [move[j - t] - withhold(v) for v, t, j in flows]) if flows else []
+    origins: dict[int, list[int]] = {}
+    targets: dict[int, list[int]] = {}
+    for (value, origin, slot), amount in zip(flows, amounts, strict=True):
+        origins.setdefault(value, []).extend([origin] * amount)
+        targets.setdefault(value, []).extend([slot] * amount)
+    published: dict[int, Published] = {first + slot: {} for slot in range(len(snapshots))}
+    withheld = {first + slot: dict(counts) for slot, counts in enumerate(snapshots)}
+    for value in sorted(origins):
+        # The i-th origin goes to the i-th slot: in order of time, at no greater cost (Theorem 1).
+        for origin, slot in zip(sorted(origins[value]), sorted(targets[value]), strict=True):
+            _add(published[first + slot].setdefault(value, {}), first + origin, 1)
+            _add(withheld[first + origin], value, -1)
+    return published, withheld
+
+
+def _solve(
+    flows: Sequence[tuple[int, int, int]], snapshots: Sequence[Mapping[int, int]], l: int, costs: list[int]
+) -> list[int]:
+    """How many records make each flow of (value, origin, slot), at the least cost."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 slow to import, rarely used
+    from scipy.sparse import coo_matrix  # noqa: PLC0415 slow to import, rarely used
+
+    entries: list[tuple[int, int, float]] = []
+    high: list[int] = []
+    # No more records of a value leave their origin than arrived there.
+    row_of: dict[tuple[int, int], int] = {}
+    for column, (value, origin, _) in enumerate(flows):
+        if (value, origin) not in row_of:
+            row_of[value, origin] = len(high)
+            high.append(snapshots[origin][value])
+        entries.append((row_of[value, origin], column, 1.0))
+    # In every slot, l times the records of a value are at most all records.
+    for slot in range(len(snapshots)):
+        entering = [(column, flow[0]) for column, flow in enumerate(flows) if flow[2] == slot]
+        for value in sorted({value for _, value in entering}):
+            entries += [(len(high), column, l * (other == value) - 1.0) for column, other in entering]
+            high.append(0)
+    rows, columns, factors = zip(*entries, strict=True)
+    matrix = coo_matrix((factors, (rows, columns)), shape=(len(high), len(flows))).tocsr()
+    solution = milp(
+        # Costs count a small unit and can be huge; the solver's tolerances suit numbers near 1.
+        np.asarray(costs, float) / max(1, *map(abs, costs)),
+        constraints=LinearConstraint(matrix, -np.inf, high),
+        integrality=np.ones(len(flows)),
+        bounds=Bounds(0, np.inf),
+        options={"mip_rel_gap": 0},
+    )
+    if solution.x is None:
+        raise EngineError(
+            f"the integer program of the first window was not solved ({len(flows)} variables)",
+            hint='use {first_window="grow"}, which needs no program',
+        )
+    # Whole numbers up to the tolerance of the solver.
+    return [round(amount) for amount in solution.x]

@@ -1,17 +1,31 @@
-"""The parameters of a run, with the roles, the costs and the secret seed that go with them."""
+"""The parameters of a run, with the costs, the roles and the secret seed that go with them.
+
+Costs (Wang et al. 2010, §II.C): a record that is published d slots late costs mu(d); one that is withheld
+costs beta of its value. All costs of a run are whole multiples of one small unit, so that gains are added and
+compared exactly.
+
+Where we depart from the print
+    beta is mu(w) by default, so that moving is always preferred to withholding.
+    The conditions C1 to C3 are checked on the distances 0 to 2w instead of being assumed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from numbers import Rational
 from typing import Any
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.roles import Derived, Roles
-from timeveil.errors import RolesError
-from timeveil.models.stream.method.costs import Costs, costs_from
-from timeveil.models.stream.method.packets import Rules
+from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
 RESERVED = ("slot", "bucket", "count")
@@ -19,6 +33,13 @@ RESERVED = ("slot", "bucket", "count")
 PRIVATE = ("withhold_cost", "seed", "zone", "unit")
 """Parameters that a manifest does not repeat: secrets, and what its section on time says."""
 OF_PACKETS = ("protect_slot", "spread", "fillers")
+
+MoveCost = str | Sequence[float] | Callable[[int], float]
+WithholdCost = float | Mapping[Any, float] | None
+NAMED: Mapping[str, Callable[[int], int]] = {"linear": lambda d: d, "quadratic": lambda d: d * d}
+FINEST = 1 << 40
+ROUNDED = 10**12
+"""Steps may shrink by this fraction of the largest cost: the error of adding 0.1 to 0.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,54 +54,47 @@ class Settings:
 
     @property
     def l(self) -> int:
-        """No value may be held by more than 1 in l records."""
         return self.options.l
 
     @property
-    def window(self) -> int:
-        """Slots held at a time."""
-        return self.options.window
-
-    @property
-    def rules(self) -> Rules | None:
-        """The rules of the packet method, if it is the one chosen."""
-        options = self.options
-        if options.protect_slot is None:
-            return None
-        return Rules(
-            options.l,
-            options.protect_slot,
-            options.window,
-            options.spread,
-            options.fillers,
-            options.fill_empty,
-        )
-
-    @property
     def sensitive(self) -> str:
-        """The sensitive column."""
         return self.roles.sensitive[0]
 
     def published(self) -> dict[str, Any]:
         """The parameters as a manifest has them: no withhold costs, no seed."""
         slot, move_cost = self.options.slot, self.costs.name
-        names = [name for name in StreamParameters.table() if name not in PRIVATE]
-        if self.options.protect_slot is None:
-            names = [name for name in names if name not in OF_PACKETS]
+        left_out = PRIVATE if self.options.protect_slot is not None else PRIVATE + OF_PACKETS
         return {
-            **{name: getattr(self.options, name) for name in names},
+            **{name: value for name, value in self.options.as_arguments().items() if name not in left_out},
             "slot": slot.name if isinstance(slot, Granularity) else slot,
             "move_cost": move_cost if isinstance(move_cost, str) else list(move_cost),
         }
+
+    def remembered(self) -> dict[str, Any]:
+        """The parameters as a state has them; withhold costs by value as a digest."""
+        roles, costs, slot = self.roles, self.costs, self.options.slot
+        by_value = sorted((repr(value), cost) for value, cost in costs.withhold_by_value.items())
+        digest = hashlib.sha256(json.dumps(by_value).encode()).hexdigest()
+        remembered: dict[str, Any] = {
+            **self.published(),
+            "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
+            "move_cost": [str(cost * costs.unit) for cost in costs.move],
+            "withhold_cost": [str(costs.withhold * costs.unit), digest],
+            "zone": self.options.zone,
+            "unit": self.options.unit,
+            "roles": [roles.respondent, roles.time, [*roles.quasi_columns], self.sensitive, [*roles.keep]],
+        }
+        # Through JSON and back, so that tuples equal the lists of a state that was read.
+        plain: dict[str, Any] = json.loads(json.dumps(remembered))
+        return plain
 
 
 def settings_from(roles: Roles, options: StreamParameters) -> Settings:
     """Check roles and costs; draw a seed if none is set."""
     check_roles(roles)
-    costs = costs_from(options.move_cost, options.withhold_cost, options.window, options.jitter)
     promise = LDiversity(options.l, options.protect_slot)
     seed = secrets.randbits(128) if options.seed is None else options.seed
-    return Settings(roles, options, promise, costs, seed)
+    return Settings(roles, options, promise, costs_from(options), seed)
 
 
 def check_roles(roles: Roles) -> None:
@@ -103,3 +117,154 @@ def check_roles(roles: Roles) -> None:
             hint="rename that column before reading",
             code="column-clash",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Costs as whole multiples of `unit`.
+
+    `move[d]` is mu(d); `withhold` is beta of every value that `withhold_by_value` does not name.
+
+    >>> costs = costs_from(StreamParameters(l=2, window=3, move_cost="quadratic"))
+    >>> costs.move[:4], costs.withhold
+    ((0, 1, 4, 9), 9)
+    """
+
+    name: str | tuple[float, ...]
+    move: tuple[int, ...]
+    withhold: int
+    withhold_by_value: Mapping[Any, int]
+    unit: Fraction
+
+    def of_value(self, value: Any) -> int:
+        """beta of a value."""
+        return self.withhold_by_value.get(value, self.withhold)
+
+    def of_distance(self, distance: int) -> int:
+        """mu of any distance; beyond those that were checked it goes on with the last step."""
+        beyond = distance - len(self.move) + 1
+        return self.move[min(distance, len(self.move) - 1)] + max(beyond, 0) * (self.move[-1] - self.move[-2])
+
+    def by_name(self, values: Iterable[Any]) -> float | dict[str, float]:
+        """beta for a ledger: one number, or where values differ, by name of each that has its own.
+
+        >>> costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9})).by_name(["flu", "cold"])
+        {'flu': 9.0}
+        """
+        costs = self.withhold_by_value
+        if not costs:
+            return self.amount(self.withhold)
+        return {str(value): self.amount(costs[value]) for value in values if value in costs}
+
+    def amount(self, units: int) -> float:
+        """A sum of costs in the caller's numbers."""
+        return float(units * self.unit)
+
+
+def costs_from(options: StreamParameters) -> Costs:
+    """Check costs and bring them to one unit."""
+    window, stated = options.window, options.withhold_cost
+    moves = _moves(options.move_cost, window, window + options.reach)
+    _check_conditions(moves)
+    by_value: dict[Any, Fraction] = {}
+    usual = moves[window]
+    if isinstance(stated, Mapping):
+        by_value = {value: _number(cost, "withhold_cost") for value, cost in stated.items()}
+    elif stated is not None:
+        usual = _number(stated, "withhold_cost")
+    if min((usual, *by_value.values())) < 0:
+        raise ParameterError(
+            "withhold_cost is negative",
+            hint="use 0 or more, or leave {withhold_cost} out for the cost of moving w slots",
+        )
+    unit = _unit([*moves, usual, *by_value.values()])
+    steps = [round((after - before) / unit) for before, after in pairwise(moves)]
+    # Rounding differences, not sums, keeps C3.
+    move = list(accumulate((max(step, 1) for step in accumulate(steps, max)), initial=0))
+    name = options.move_cost
+    listed = max(window + 1, options.reach)  # as far as a record may come
+    return Costs(
+        name if isinstance(name, str) else tuple(float(cost) for cost in moves[:listed]),
+        tuple(move),
+        # The default must equal mu(w) in units exactly, whatever rounding made of mu.
+        move[window] if usual == moves[window] else round(usual / unit),
+        {value: round(cost / unit) for value, cost in by_value.items()},
+        unit,
+    )
+
+
+def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
+    """mu(0) to mu(furthest); a table goes on with its last step."""
+    if isinstance(move_cost, str):
+        if move_cost not in NAMED:
+            raise ParameterError(
+                "`move_cost` is neither `linear` nor `quadratic`", hint="use one of them, or list numbers"
+            )
+        return [Fraction(NAMED[move_cost](d)) for d in range(furthest + 1)]
+    if callable(move_cost):
+        return [_number(_call(move_cost, d), "move_cost") for d in range(furthest + 1)]
+    if not isinstance(move_cost, Sequence):
+        raise ParameterError(
+            "`move_cost` is not a name, a list of numbers or a function", hint='use {move_cost="linear"}'
+        )
+    table = [_number(cost, "move_cost") for cost in move_cost]
+    if len(table) < window + 1:
+        raise ParameterError(
+            f"`move_cost` lists {len(table)} numbers; a window of {window} slots needs {window + 1}",
+            hint=f"list the cost of moving by 0, 1, ... {window} slots",
+        )
+    step = table[-1] - table[-2]
+    table += [table[-1] + step * extra for extra in range(1, furthest + 2 - len(table))]
+    return table[: furthest + 1]
+
+
+def _call(rule: Callable[[int], float], distance: int) -> Any:
+    message = f"the function `move_cost` failed at distance {distance}"
+    with raising(ParameterError(message, hint="make it accept any whole number"), on=Exception):
+        return rule(distance)
+
+
+def _check_conditions(moves: Sequence[Fraction]) -> None:
+    """Conditions C1 to C3 of §II.C; on whole numbers C3 says that steps never shrink."""
+    if min(moves) < 0:
+        raise ParameterError("`move_cost` is negative somewhere", hint="use costs of 0 or more")
+    if moves[0] != 0:
+        raise ParameterError(
+            "`move_cost` breaks condition C1: not moving must cost 0", hint="start it with 0"
+        )
+    steps = [after - before for before, after in pairwise(moves)]
+    for distance, step in enumerate(steps, start=1):
+        if step <= 0:
+            raise ParameterError(
+                f"`move_cost` breaks condition C2 at distance {distance}: moving further must cost more",
+                hint="let it rise with every slot",
+            )
+    for distance, (before, after) in enumerate(pairwise(steps), start=2):
+        if after < before - moves[-1] / ROUNDED:
+            raise ParameterError(
+                f"`move_cost` breaks condition C3 at distance {distance}: "
+                "each further slot must cost at least as much as the one before",
+                hint="let its steps never shrink; linear and quadratic do",
+            )
+
+
+def _number(cost: Any, name: str) -> Fraction:
+    """A number as it is written: 0.1 is one tenth."""
+    cost = cost.item() if hasattr(cost, "item") else cost
+    if isinstance(cost, Rational) and not isinstance(cost, bool):
+        return Fraction(cost)
+    error = ParameterError(
+        f"`{name}` contains something that is not a finite number", hint="use numbers of 0 or more"
+    )
+    with raising(error, on=(TypeError, ValueError)):
+        if not isinstance(cost, bool | str) and math.isfinite(cost):
+            return Fraction(str(cost))
+    raise error
+
+
+def _unit(amounts: Sequence[Fraction]) -> Fraction:
+    """The largest number of which all amounts are multiples, unless that is absurdly fine."""
+    exact = Fraction(
+        math.gcd(*(a.numerator for a in amounts)) or 1, math.lcm(*(a.denominator for a in amounts))
+    )
+    return max(exact, max(amounts) / FINEST)

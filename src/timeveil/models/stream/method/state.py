@@ -22,9 +22,9 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Slots, codes_of
-from timeveil.models.stream.method.chance import Ints
-from timeveil.models.stream.method.mixture import Packet
-from timeveil.models.stream.method.placing import snapshot_of
+from timeveil.models.stream.method.packets import Packet
+from timeveil.models.stream.method.placing import Ints, snapshot_of
+from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
 from timeveil.models.stream.method.stream import (
     DELAYED,
@@ -33,6 +33,7 @@ from timeveil.models.stream.method.stream import (
     PacketStream,
     Stream,
     Values,
+    WindowStream,
     stream_of,
 )
 
@@ -50,7 +51,7 @@ _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, 
 class Loaded:
     """What is in a state: `rows` are those of `stream.unpublished()`, in its order."""
 
-    stream: Stream | PacketStream
+    stream: Stream
     slots: Slots | None
     rows: pa.Table | None
     held_back: tuple[pa.Table, Ints] | None
@@ -61,7 +62,7 @@ def dump(content: Loaded) -> bytes:
     """Everything that a stream must remember."""
     stream = content.stream
     numbers = {
-        "parameters": parameters(stream.settings),
+        "parameters": stream.settings.remembered(),
         "seed": str(stream.settings.seed),
         "first": stream.first,
         "last": stream.last,
@@ -69,30 +70,34 @@ def dump(content: Loaded) -> bytes:
         "closed": content.closed,
         "tally": dict(stream.tally),
         "slots": None if content.slots is None else _described(content.slots),
-        **(_packets(stream) if isinstance(stream, PacketStream) else _window(stream)),
+        **(_packets(stream) if isinstance(stream, PacketStream) else {}),
+        **(_window(stream) if isinstance(stream, WindowStream) else {}),
     }
-    text = json.dumps(numbers).encode()
-    body = len(text).to_bytes(8, "big") + text
+    body = _framed(json.dumps(numbers).encode())
     if content.rows is not None:
-        body += b"".join(map(_framed, _tables(content, content.rows)))
+        for table in _tables(content, content.rows):
+            sink = io.BytesIO()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+            body += _framed(sink.getvalue())
     # The digest covers all that follows it, so that a damaged state is refused before it is parsed.
     return MAGIC + hashlib.sha256(body).digest() + body
 
 
-def _window(stream: Stream) -> dict[str, Any]:
+def _framed(part: bytes) -> bytes:
+    return len(part).to_bytes(8, "big") + part
+
+
+def _window(stream: WindowStream) -> dict[str, Any]:
     slots = stream.window.slots.values()
-    return {
-        "solved": stream.solved,
-        "published": sorted(
-            [slot.number, value, origin, count]
-            for slot in slots
-            for value, cell in slot.published.items()
-            for origin, count in cell.items()
-        ),
-        "withheld": sorted(
-            [slot.number, value, count] for slot in slots for value, count in slot.withheld.items()
-        ),
-    }
+    published = [
+        [slot.number, value, origin, count]
+        for slot in slots
+        for value, cell in slot.published.items()
+        for origin, count in cell.items()
+    ]
+    withheld = [[slot.number, value, count] for slot in slots for value, count in slot.withheld.items()]
+    return {"solved": stream.solved, "published": sorted(published), "withheld": sorted(withheld)}
 
 
 def _packets(stream: PacketStream) -> dict[str, Any]:
@@ -108,9 +113,8 @@ def _packets(stream: PacketStream) -> dict[str, Any]:
 def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     """The records, every value that has been seen, and the names of the columns."""
     stream, bookkeeping = content.stream, []
-    true_slots = stream.true_slots if isinstance(stream, Stream) else {}
     for slot, records, standing in stream.unpublished():
-        bookkeeping += [(slot, true_slots.get(record, slot), standing) for record in records]
+        bookkeeping += [(slot, stream.true_slots.get(record, slot), standing) for record in records]
     if content.held_back is not None:
         rows = pa.concat_tables([rows, content.held_back[0]])
         bookkeeping += [(0, slot, HELD_BACK) for slot in content.held_back[1].tolist()]
@@ -124,52 +128,29 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     yield pa.table({"names": pa.array(rows.schema.names)})
 
 
-def _framed(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return len(sink.getvalue()).to_bytes(8, "big") + sink.getvalue()
-
-
-def parameters(settings: Settings) -> dict[str, Any]:
-    """The parameters as a state remembers them; withhold costs by value as a digest."""
-    roles, costs, options = settings.roles, settings.costs, settings.options
-    by_value = sorted((repr(value), cost) for value, cost in costs.withhold_by_value.items())
-    digest = hashlib.sha256(json.dumps(by_value).encode()).hexdigest()
-    slot = options.slot.as_dict() if isinstance(options.slot, Granularity) else options.slot
-    remembered: dict[str, Any] = {
-        **settings.published(),
-        "slot": slot,
-        "move_cost": [str(cost * costs.unit) for cost in costs.move],
-        "withhold_cost": [str(costs.withhold * costs.unit), digest],
-        "zone": options.zone,
-        "unit": options.unit,
-        "roles": [roles.respondent, roles.time, [*roles.quasi_columns], roles.sensitive[0], [*roles.keep]],
-    }
-    # Through JSON and back, so that tuples equal the lists of a state that was read.
-    plain: dict[str, Any] = json.loads(json.dumps(remembered))
-    return plain
-
-
 def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
     """The stream that a state holds, if it was made with these parameters."""
+    damaged = BundleError(
+        "the state of the stream is damaged, or was written by another version",
+        hint="restore a copy of it; without one, begin a new stream after the last slot that was published",
+        code="state-damaged",
+    )
     if not isinstance(state, bytes | bytearray | memoryview):
-        raise _damaged()
+        raise damaged
     state = bytes(state)
     magic, digest, body = state[: len(MAGIC)], state[len(MAGIC) :][:DIGEST], state[len(MAGIC) + DIGEST :]
-    if magic not in (MAGIC, VERSION_1) or hashlib.sha256(body).digest() != digest or len(body) < 8:
-        raise _damaged()
-    begin = 8 + int.from_bytes(body[:8], "big")
-    with raising(_damaged(), on=_BROKEN):
-        numbers = json.loads(body[8:begin])
-        differ = [
-            name for name, used in parameters(settings).items() if used != numbers["parameters"].get(name)
-        ]
+    if magic not in (MAGIC, VERSION_1) or hashlib.sha256(body).digest() != digest or not body:
+        raise damaged
+    with raising(damaged, on=_BROKEN):
+        text, *tables = _parts(body)
+        numbers = json.loads(text)
+        used, stored = settings.remembered(), numbers["parameters"]
+        differ = [name for name in used if used[name] != stored.get(name)]
         if check_seed and str(settings.seed) != numbers["seed"]:
             differ.append("seed")
         if not differ:
             stream = stream_of(replace(settings, seed=int(numbers["seed"])))
-            return _loaded(stream, numbers, body[begin:], in_order=magic == MAGIC)
+            return _loaded(stream, numbers, tables, in_order=magic == MAGIC)
     raise ParameterError(
         f"the state was made with other parameters: {', '.join(differ)}",
         hint="use the parameters that the stream began with, or begin a new stream",
@@ -178,58 +159,45 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
     )
 
 
-def _damaged() -> BundleError:
-    return BundleError(
-        "the state of the stream is damaged, or was written by another version",
-        hint="restore a copy of it; without one, begin a new stream after the last slot that was published",
-        code="state-damaged",
-    )
+def _parts(body: bytes) -> Iterator[bytes]:
+    while body:
+        end = 8 + int.from_bytes(body[:8], "big")
+        yield body[8:end]
+        body = body[end:]
 
 
-def _loaded(
-    stream: Stream | PacketStream, numbers: Mapping[str, Any], content: bytes, *, in_order: bool
-) -> Loaded:
-    stream.first, stream.last = numbers["first"], numbers["last"]
+def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes], *, in_order: bool) -> Loaded:
+    stream.first, stream.last, stream.emitted = (numbers[name] for name in ("first", "last", "emitted"))
     stream.tally = Counter(numbers["tally"])
-    if isinstance(stream, Stream):
-        stream.emitted, stream.solved = numbers["emitted"], numbers["solved"]
     slots = None if numbers["slots"] is None else _slots(numbers["slots"])
     rows = held_back = None
-    if content:
-        records, values, names = _read(content)
+    if tables:
+        records, values, names = (pa.ipc.open_stream(table).read_all() for table in tables)
         stream.values = Values(values["values"].to_pylist())
-        arrived, true_slot, standing = (records[name].to_numpy() for name in BOOKKEEPING)
+        bookkeeping = np.array([records[name].to_numpy() for name in BOOKKEEPING])
+        standing = bookkeeping[2]
         rows = pa.table(records.columns[: -len(BOOKKEEPING)], names=names["names"].to_pylist())
-        waiting = np.flatnonzero(standing == HELD_BACK)
-        if len(waiting):
-            held_back = rows.take(pa.array(waiting)), true_slot[waiting]
+        late = np.flatnonzero(standing == HELD_BACK)
+        if len(late):
+            held_back = rows.take(pa.array(late)), bookkeeping[1, late]
         live = np.flatnonzero((standing != HELD_BACK) & (standing != PUBLISHED))
         rows = rows.take(pa.array(live))
-        if isinstance(stream, Stream):
-            bookkeeping = [column[live] for column in (arrived, true_slot, standing)]
-            _put_back(stream, rows, bookkeeping, in_order=in_order)
+        person = stream.settings.roles.respondent
+        if person is not None:
+            stream.people = dict(enumerate(rows.column(person).to_pylist()))
+        if isinstance(stream, WindowStream):
+            _put_back(stream, rows, bookkeeping[:, live], in_order=in_order)
     if isinstance(stream, PacketStream):
-        _refill_packets(stream, numbers, rows)
-    else:
+        _refill_packets(stream, numbers)
+    if isinstance(stream, WindowStream):
         _refill_window(stream, numbers)
     return Loaded(stream, slots, rows, held_back, numbers["closed"])
 
 
-def _read(content: bytes) -> Iterator[pa.Table]:
-    while content:
-        size = int.from_bytes(content[:8], "big")
-        with pa.ipc.open_stream(content[8 : 8 + size]) as reader:
-            yield reader.read_all()
-        content = content[8 + size :]
-
-
-def _put_back(stream: Stream, rows: pa.Table, bookkeeping: Sequence[Ints], *, in_order: bool) -> None:
+def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_order: bool) -> None:
     """Records into cells, snapshots and delays, as they were; `in_order` if cells are in their order."""
     arrived, true_slot, standing = bookkeeping
     codes = codes_of(rows.column(stream.settings.sensitive), stream.values)
-    person = stream.settings.roles.respondent
-    if person is not None:
-        stream.people = dict(enumerate(rows.column(person).to_pylist()))
     late = np.flatnonzero(arrived != true_slot)
     stream.true_slots = dict(zip(late.tolist(), true_slot[late].tolist(), strict=True))
     for slot in dict.fromkeys(arrived.tolist()):
@@ -250,23 +218,21 @@ def _put_back(stream: Stream, rows: pa.Table, bookkeeping: Sequence[Ints], *, in
             stream.placement.unplaced[slot] = snapshot.cells()
 
 
-def _refill_packets(stream: PacketStream, numbers: Mapping[str, Any], rows: pa.Table | None) -> None:
+def _refill_packets(stream: PacketStream, numbers: Mapping[str, Any]) -> None:
     """Packets as they were; records are numbered anew, in the order of the rows."""
     stream.waiting.number, position = numbers["next_packet"], 0
     for number, origin, due, filler, values, records in numbers["packets"]:
         renumbered = list(range(position, position + len(records)))
         stream.waiting.packets.append(Packet(number, origin, values, renumbered, due, filler))
         position += len(records)
-    person = stream.settings.roles.respondent
-    if person is not None and rows is not None:
-        stream.people = dict(enumerate(rows.column(person).to_pylist()))
 
 
-def _refill_window(stream: Stream, numbers: Mapping[str, Any]) -> None:
+def _refill_window(stream: WindowStream, numbers: Mapping[str, Any]) -> None:
+    stream.solved = numbers["solved"]
     if stream.last is None or stream.emitted is None:
         return
     for slot in range(stream.emitted + 1, stream.last + 1):
-        published: dict[int, dict[int, int]] = {}
+        published: Published = {}
         for number, value, origin, count in numbers["published"]:
             if number == slot:
                 published.setdefault(value, {})[origin] = count

@@ -1,43 +1,46 @@
 """A stream on its way: what has arrived, what is in the window, what has been published.
 
-Slots arrive one at a time and in order. `arrive` takes one in and returns the slots that became final; `end`
-returns the remaining ones. Records are numbers: what a record is, which table it is in and what its value is
-called is known to `publisher` and `whole`, which both run their slots through this step.
+Slots arrive in order. `arrive` takes some in and returns the slots that became final; `end` returns the
+remaining ones. Records are numbers: which row a record is and what its value is called is known to
+`publisher`, which runs a whole table and a single snapshot through this step.
 
-`Stream` is the method of the paper, `PacketStream` the method of closed packets; they have the same face.
+`WindowStream` is the method of the paper, `PacketStream` the method of closed packets.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from timeveil.models.stream.method.chance import JITTER, TIES, Chance, Ints
-from timeveil.models.stream.method.exact import solve_window
-from timeveil.models.stream.method.mixture import Packet
-from timeveil.models.stream.method.packets import Outcome, Rules, Waiting
-from timeveil.models.stream.method.placing import Placed, Placement, deal, snapshot_of
-from timeveil.models.stream.method.reposition import least_suppression, reposition
+from timeveil.models.stream.method.packets import Packet, Waiting
+from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placed, Placement, deal, snapshot_of
+from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
-from timeveil.models.stream.method.window import Window
 
+JITTER = b"jitter"
 WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK = range(5)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
 
 
-class Arrival(NamedTuple):
-    """Records that arrive together: numbers, codes of values, and true slots and people where known.
+class Arrivals(NamedTuple):
+    """Records sorted by the slot they arrive in: numbers, codes of values, true slots and people.
 
-    `true_slots` is None where every record arrives in its own slot.
+    `true_slots` is None where every record arrives in its own slot, `people` where they are unknown.
     """
 
+    slots: Ints
     records: Ints
     codes: Ints
     true_slots: Sequence[int] | None = None
     people: Sequence[Hashable] | None = None
+
+    def only(self, part: slice) -> Arrivals:
+        origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
+        return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
 
 
 class Final(NamedTuple):
@@ -75,7 +78,7 @@ class Stream:
     """The one mutable object of a run.
 
     `first` and `last` are the first slot and the latest that arrived, `emitted` the latest that is final.
-    `delayed` holds records that jitter holds back, `true_slots` those of records that did not arrive in
+    `delayed` holds records by the slot they arrive in, `true_slots` those of records that did not arrive in
     theirs, `people` the person of each record that may still be published.
     """
 
@@ -86,47 +89,30 @@ class Stream:
         self.emitted: int | None = None
         self.values = Values()
         self.chance = Chance(settings.seed)
-        self.placement = Placement(settings.l, self.chance)
         self.delayed: dict[int, list[tuple[Ints, Ints]]] = {}
         self.true_slots: dict[int, int] = {}
         self.people: dict[int, Hashable] = {}
-        self.solved = settings.options.first_window == "grow"
         self.tally: Counter[str] = Counter()
-        self.window = self._empty_window()
 
-    def _empty_window(self) -> Window:
-        return Window(self.settings.window, self.settings.costs.move, self.withhold_cost)
-
-    def withhold_cost(self, code: int) -> int:
-        """beta of a value by its code."""
-        return self.settings.costs.of_value(self.values.names[code])
-
-    def arrive(self, slot: int, arrival: Arrival) -> list[Final]:
-        """Take the next slot in; slots left out before it are empty."""
-        finals: list[Final] = []
-        if self.first is None or self.last is None:
-            self.first, self.last, self.emitted = slot, slot - 1, slot - 1
-        # Empty slots take every step too: withheld records may fill them, and each makes a slot final.
-        while self.last + 1 < slot:
-            finals += self._step(self.last + 1)
-        self.expect(slot, arrival)
-        return finals + self._step(slot)
-
-    def end(self) -> list[Final]:
-        """No slot arrives any more: what jitter held back arrives, and every slot is final."""
-        if self.last is None or self.emitted is None:
-            return []
-        finals = [final for _ in range(self.settings.options.jitter) for final in self._step(self.last + 1)]
-        if not self.solved:
-            self._solve()
-        finals += [self._emit(slot) for slot in range(self.emitted + 1, self.last + 1)]
-        for slot in list(self.placement.unplaced):
-            self._give_up(slot)
+    def arrive(self, arrivals: Arrivals) -> list[Final]:
+        """Take the next slots in, each with its records; slots left out are empty."""
+        slots, finals = arrivals.slots, list[Final]()
+        # Where the slot changes, both ends included; no records have no heads.
+        heads = np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1, append=slots[-1:] + 1)).tolist()
+        for begin, end in pairwise(heads):
+            slot = int(slots[begin])
+            if self.first is None or self.last is None:
+                self.first, self.last, self.emitted = slot, slot - 1, slot - 1
+            # Empty slots take every step too: withheld records may fill them, and each makes a slot final.
+            while self.last + 1 < slot:
+                finals += self._step(self.last + 1)
+            self._expect(slot, arrivals.only(slice(begin, end)))
+            finals += self._step(slot)
         return finals
 
-    def expect(self, slot: int, arrival: Arrival) -> None:
+    def _expect(self, slot: int, arrivals: Arrivals) -> None:
         """Note records for the slot they arrive in; with jitter each waits a random number of slots."""
-        records, codes, true_slots, people = arrival
+        _, records, codes, true_slots, people = arrivals
         jitter, numbers = self.settings.options.jitter, records.tolist() if true_slots or people else []
         if people:
             self.people.update(zip(numbers, people, strict=True))
@@ -144,32 +130,92 @@ class Stream:
                 for record in records[chosen].tolist():
                     self.true_slots.setdefault(record, slot)
 
+    def _arrived(self, slot: int) -> tuple[Ints, Ints]:
+        """The records that arrive in a slot, and their values."""
+        parts = self.delayed.pop(slot, [])
+        if not parts:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+        return records, codes
+
+    def _step(self, slot: int) -> list[Final]:
+        """The arrival of one slot, and the slot that it makes final."""
+        raise NotImplementedError
+
+    def end(self) -> list[Final]:
+        """No slot arrives any more: the slots that are left become final."""
+        raise NotImplementedError
+
+    def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
+        """Records that a state must hold: slot, numbers, and whether they have arrived."""
+        raise NotImplementedError
+
+    def _moved(self, distance: int, count: int) -> None:
+        """Add records that are published `distance` slots late to the tally."""
+        if distance:
+            loss = self.settings.costs.of_distance(distance) * count
+            self.tally.update(moved=count, distance=distance * count, loss=loss)
+
+    def _withheld(self, code: int, records: Collection[int]) -> None:
+        """Add records of a value that nobody will see to the tally."""
+        self.tally.update(withheld=len(records), loss=self._beta(code) * len(records))
+        self._forget(records)
+
+    def _forget(self, records: Iterable[int]) -> None:
+        if self.people or self.true_slots:
+            for record in records:
+                self.people.pop(record, None)
+                self.true_slots.pop(record, None)
+
+    def _beta(self, code: int) -> int:
+        """The cost of withholding a record of a value."""
+        return self.settings.costs.of_value(self.values.names[code])
+
+
+class WindowStream(Stream):
+    """A stream by the method of the paper: a slot is final when no later one can change it."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.placement = Placement(settings.l, self.chance)
+        self.solved = settings.options.first_window == "grow"
+        self.window = self._empty_window()
+
+    def _empty_window(self) -> Window:
+        return Window(self.settings.options.window, self.settings.costs.move, self._beta)
+
+    def end(self) -> list[Final]:
+        """What jitter held back arrives, and every slot is final."""
+        if self.last is None or self.emitted is None:
+            return []
+        finals = [final for _ in range(self.settings.options.jitter) for final in self._step(self.last + 1)]
+        if not self.solved:
+            self._solve()
+        finals += [self._emit(slot) for slot in range(self.emitted + 1, self.last + 1)]
+        for slot in list(self.placement.unplaced):
+            self._give_up(slot)
+        return finals
+
     def _step(self, slot: int) -> list[Final]:
         """The arrival of one slot (§III), and the slot that it makes final."""
-        settings, counts = self.settings, self._arrived(slot)
+        l, options, counts = self.settings.l, self.settings.options, dict[int, int]()
+        records, codes = self._arrived(slot)
+        if len(records):
+            snapshot = self.placement.snapshots[slot] = snapshot_of(slot, records, codes, self.chance)
+            counts = snapshot.counts
         self.last = slot
-        published = least_suppression(counts, settings.l)
-        withheld = {value: count - published[value] for value, count in counts.items()}
-        self.window.arrive(slot, published, withheld)
-        final = slot - settings.window + 1
+        published = least_suppression(counts, l)
+        self.window.arrive(slot, published, {value: n - published[value] for value, n in counts.items()})
+        final = slot - options.window + 1
         if not self.solved:
             # The first window is complete; until then slots only gather.
             if final == self.first:
                 self._solve()
-        elif self.window.waiting and (counts or settings.options.fill_empty):
+        elif self.window.waiting and (counts or options.fill_empty):
             # One random word per value: codes show in which order values first came, so they must not decide.
             ties = self.chance.words(slot, TIES, len(self.values.names)).tolist()
-            reposition(self.window, settings.l, settings.options.filler, ties)
+            reposition(self.window, l, options.filler, ties)
         return [self._emit(final)] if self.first is not None and final >= self.first else []
-
-    def _arrived(self, slot: int) -> dict[int, int]:
-        """Put the records that arrive in a slot in their secret order; how many there are of each value."""
-        parts = self.delayed.pop(slot, [])
-        if not parts:
-            return {}
-        records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-        snapshot = self.placement.snapshots[slot] = snapshot_of(slot, records, codes, self.chance)
-        return snapshot.counts
 
     def _solve(self) -> None:
         """The first window as one integer program."""
@@ -178,35 +224,31 @@ class Stream:
         span, snapshots = range(self.first, self.last + 1), self.placement.snapshots
         counts = [snapshots[slot].counts if slot in snapshots else {} for slot in span]
         settings, self.window = self.settings, self._empty_window()
-        published, withheld = solve_window(
-            self.first, counts, settings.l, settings.costs.move, self.withhold_cost
-        )
+        published, withheld = solve_window(self.first, counts, settings.l, settings.costs.move, self._beta)
         for slot in span:
             self.window.place(slot, published[slot], withheld[slot])
         self.solved = True
 
     def _emit(self, number: int) -> Final:
         """Choose the records of a final slot and their buckets."""
-        settings, slot = self.settings, self.window.slots[number]
+        options, slot = self.settings.options, self.window.slots[number]
         # All slots that its withheld records could enter have arrived, so none of them waits any longer.
         self.window.leave(number)
         placed = self.placement.place(slot, self.window, self.people)
         self.emitted = number
-        self._count(slot.size, number, placed)
+        self.tally.update(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
+        self._count_moves(number, placed)
+        self._forget(placed.records.tolist() if self.people else ())
         # Records move by at most window - 1 slots: this was the last slot for that origin.
-        self._give_up(number - settings.window + 1)
-        codes = np.repeat(np.fromiter(placed.counts, np.int64), list(placed.counts.values()))
-        buckets = None
-        if settings.options.buckets == "anatomy":
-            buckets = deal(number, list(placed.counts.values()), settings.l, self.chance)
-        return Final(number, placed.records, codes, buckets)
+        self._give_up(number - options.window + 1)
+        counts = list(placed.counts.values())
+        codes = np.repeat(np.fromiter(placed.counts, np.int64), counts)
+        bucketed = options.buckets == "anatomy"
+        return Final(
+            number, placed.records, codes, deal(number, counts, options.l, self.chance) if bucketed else None
+        )
 
-    def _count(self, planned: int, number: int, placed: Placed) -> None:
-        """Add a slot to the tally: how many records are in it and how far they have come."""
-        total = len(placed.records)
-        self.tally["published"] += total
-        self.tally["slots"] += 1
-        self.tally["duplicates"] += planned - total
+    def _count_moves(self, number: int, placed: Placed) -> None:
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))
         if self.true_slots:
@@ -216,29 +258,14 @@ class Stream:
                 if record in self.true_slots:
                     self._moved(number - arrived.get(record, number), -1)
                     self._moved(number - self.true_slots.pop(record), 1)
-        if self.people:
-            for record in placed.records.tolist():
-                del self.people[record]
-
-    def _moved(self, distance: int, count: int) -> None:
-        if distance:
-            loss = self.settings.costs.of_distance(distance) * count
-            self.tally.update(moved=count, distance=distance * count, loss=loss)
 
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""
         for value, records in self.placement.leave(slot).items():
-            self.tally["withheld"] += len(records)
-            self.tally["loss"] += self.withhold_cost(value) * len(records)
-            for record in records:
-                self.true_slots.pop(record, None)
-                self.people.pop(record, None)
+            self._withheld(value, records)
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
-        """Records that a state must hold: slot, numbers, and whether they have arrived.
-
-        Records of a slot that is final are in the order of their cells, all others in that of arrival.
-        """
+        """Records of a final slot are in the order of their cells, all others in that of arrival."""
         for slot, cells in sorted(self.placement.unplaced.items()):
             yield slot, [record for value in sorted(cells) for record in cells[value]], WAITING
         for slot, snapshot in sorted(self.placement.snapshots.items()):
@@ -247,81 +274,47 @@ class Stream:
             yield slot, [record for records, _ in parts for record in records.tolist()], DELAYED
 
 
-class PacketStream:
+class PacketStream(Stream):
     """A stream by the packet method: every slot is published as soon as it has arrived."""
 
-    def __init__(self, settings: Settings, rules: Rules) -> None:
-        self.settings = settings
-        self.first: int | None = None
-        self.last: int | None = None
-        self.values = Values()
-        self.tally: Counter[str] = Counter()
-        self.chance = Chance(settings.seed)
-        self.waiting = Waiting(rules, self.chance)
-        self.people: dict[int, Hashable] = {}
-
-    @property
-    def emitted(self) -> int | None:
-        """The latest slot that is final: the latest that has arrived."""
-        return self.last
-
-    def arrive(self, slot: int, arrival: Arrival) -> list[Final]:
-        """Take the next slot in; slots left out before it are empty."""
-        if self.first is None or self.last is None:
-            self.first, self.last = slot, slot - 1
-        finals = [self._step(empty, [], []) for empty in range(self.last + 1, slot)]
-        records = arrival.records.tolist()
-        if arrival.people:
-            self.people.update(zip(records, arrival.people, strict=True))
-        return [*finals, self._step(slot, records, arrival.codes.tolist())]
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.waiting = Waiting(settings.options, self.chance)
 
     def end(self) -> list[Final]:
-        """No slot arrives any more: the packets that wait are withheld."""
-        self._withhold(self.waiting.end())
+        """The packets that wait are withheld."""
+        self._give_up(self.waiting.end())
         return []
 
-    def _step(self, slot: int, records: Sequence[int], codes: Sequence[int]) -> Final:
+    def _step(self, slot: int) -> list[Final]:
+        """All four steps of the packet method."""
+        records, codes = (part.tolist() for part in self._arrived(slot))
         outcome = self.waiting.step(slot, records, codes, self.people)
-        self.last = slot
-        self._count(slot, outcome)
-        rows = [
-            (record, value, bucket, packet.number)
-            for packet, bucket in outcome.published
-            for record, value in zip(packet.records, packet.values, strict=True)
-        ]
+        self.last = self.emitted = slot
+        rows = []
+        for packet, bucket in outcome.published:
+            self.tally["published"] += len(packet.records)
+            self._moved(slot - packet.origin, len(packet.records))
+            self._forget(packet.records)
+            pairs = zip(packet.records, packet.values, strict=True)
+            rows += [(record, value, bucket, packet.number) for record, value in pairs]
+        self.tally.update(slots=1, duplicates=outcome.conflicts)
         # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
-        return Final(slot, numbers, values, buckets, packets, self._withhold(outcome.withheld))
+        return [Final(slot, numbers, values, buckets, packets, self._give_up(outcome.withheld))]
 
-    def _count(self, slot: int, outcome: Outcome) -> None:
-        for packet, _ in outcome.published:
-            count, distance = len(packet.records), slot - packet.origin
-            self.tally["published"] += count
-            if distance:
-                loss = self.settings.costs.of_distance(distance) * count
-                self.tally.update(moved=count, distance=distance * count, loss=loss)
-            self._forget(packet)
-        self.tally.update(slots=1, duplicates=outcome.conflicts)
-
-    def _withhold(self, packets: Sequence[Packet]) -> tuple[tuple[int, int], ...]:
-        costs, names = self.settings.costs, self.values.names
+    def _give_up(self, packets: Sequence[Packet]) -> tuple[tuple[int, int], ...]:
         for packet in packets:
-            loss = sum(costs.of_value(names[value]) for value in packet.values)
-            self.tally.update(withheld=len(packet.records), loss=loss)
-            self._forget(packet)
+            for record, value in zip(packet.records, packet.values, strict=True):
+                self._withheld(value, (record,))
         return tuple((record, packet.number) for packet in packets for record in packet.records)
 
-    def _forget(self, packet: Packet) -> None:
-        if self.people:
-            for record in packet.records:
-                del self.people[record]
-
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
-        """Records that a state must hold: slot, numbers, and that they wait."""
+        """The records of the packets that wait."""
         for packet in self.waiting.packets:
             yield packet.origin, packet.records, WAITING
 
 
-def stream_of(settings: Settings) -> Stream | PacketStream:
+def stream_of(settings: Settings) -> Stream:
     """A new stream, by the method that the settings choose."""
-    return Stream(settings) if settings.rules is None else PacketStream(settings, settings.rules)
+    return WindowStream(settings) if settings.options.protect_slot is None else PacketStream(settings)

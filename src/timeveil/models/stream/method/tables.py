@@ -7,23 +7,27 @@ about moved or withheld records is in the manifest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.granularity import GAP
 from timeveil.domain.ordering import canonical
-from timeveil.domain.release import Release, decode_dictionaries
+from timeveil.domain.release import Deferred, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.models.stream.method.arrivals import Slots
-from timeveil.models.stream.method.chance import Ints
+from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
+from timeveil.models.stream.method.stream import Final
 
+NOWHERE: int = GAP
+"""The slot of a row that has none."""
 Columns = list[tuple[str, str, pa.DataType]]
 """Name, role and type."""
 
@@ -56,93 +60,134 @@ class PublishedSlot:
         return f"<PublishedSlot {self.slot}: {self.data.num_rows} rows>"
 
 
-@dataclass(frozen=True)
 class Layout:
     """How the records of a stream are published: the columns of both tables, and the manifest.
 
-    `schema` has the types of the records as they came in.
+    `schema` has the types of the records as they came in; `copied` are the columns published as they are.
     """
 
-    settings: Settings
-    roles: Roles
-    slots: Slots
-    schema: pa.Schema
+    def __init__(self, settings: Settings, roles: Roles, slots: Slots, schema: pa.Schema) -> None:
+        self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
+        self.bucketed = settings.options.buckets == "anatomy"
+        self.copied = [*roles.quasi_columns, *roles.keep, *(() if self.bucketed else roles.sensitive)]
+        names, kept = {*self.copied, *roles.sensitive}, dict.fromkeys(roles.keep, "keep")
+        types = {name: value_type(schema.field(name).type) for name in names}
+        role = {**kept, roles.sensitive[0]: "sensitive"}
+        slot, bucket = ("slot", "slot", slots.type), ("bucket", "bucket", pa.int32())
+        columns = [(name, role.get(name, "quasi"), types[name]) for name in self.copied]
+        value = (roles.sensitive[0], "sensitive", types[roles.sensitive[0]])
+        self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
+        self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
+        self._values = pa.array([], value[2])
+        self._rank = np.zeros(0, np.int64)
 
-    @cached_property
-    def copied(self) -> list[str]:
-        """Columns that are published as they came in."""
-        sensitive = self.roles.sensitive if self.settings.options.buckets == "none" else ()
-        return [*self.roles.quasi_columns, *self.roles.keep, *sensitive]
+    def release(
+        self,
+        finals: Sequence[Final],
+        names: Sequence[Any],
+        rows: Callable[[Ints, list[str]], pa.Table],
+        span: tuple[int | None, int | None],
+    ) -> Release:
+        """Final slots as a release, whose tables are made when first read.
 
-    @cached_property
-    def data_columns(self) -> Columns:
-        """The columns of table `data`."""
-        role = {**dict.fromkeys(self.roles.keep, "keep"), **dict.fromkeys(self.roles.sensitive, "sensitive")}
-        columns = [(name, role.get(name, "quasi"), self._type(name)) for name in self.copied]
-        bucket = [("bucket", "bucket", pa.int32())] if self.settings.options.buckets == "anatomy" else []
-        return [("slot", "slot", self.slots.type), *columns, *bucket]
-
-    @cached_property
-    def sensitive_columns(self) -> Columns:
-        """The columns of table `sensitive`."""
-        value = self.roles.sensitive[0]
-        return [
-            ("slot", "slot", self.slots.type),
-            ("bucket", "bucket", pa.int32()),
-            (value, "sensitive", self._type(value)),
-            ("count", "count", pa.int64()),
-        ]
-
-    def sorted_values(self, values: Sequence[Any]) -> SortedValues:
-        """The sensitive values of a stream, to be made anew when there are more of them."""
-        return SortedValues(values, self.sensitive_columns[2][2])
-
-    def _type(self, name: str) -> pa.DataType:
-        return value_type(self.schema.field(name).type)
-
-    def data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
-        """Table `data` of the copied columns of published rows; `slot` and `bucket` are those of each."""
-        columns = dict(zip(self.copied, rows.columns, strict=True))
+        `names` are the sensitive values by code, `rows` looks up columns of records, and `span` has the first
+        and the last slot.
+        """
+        records, codes = joined(final.records for final in finals), joined(final.codes for final in finals)
+        slot = slots_of_records(finals)
+        bucket = joined(final.buckets for final in finals) if self.bucketed else None
+        parts = {"data": Deferred(lambda: self._data(rows(records, self.copied), slot, bucket))}
         if bucket is not None:
-            columns["bucket"] = pa.array(bucket, pa.int32())
-        if len(slot) and slot[0] == slot[-1]:  # one slot: it need not be sorted by
-            table = canonical(pa.table(columns), by=["bucket"] if bucket is not None else [])
-            return self._data(slot, table)
-        by = ["slot"] if bucket is None else ["slot", "bucket"]
-        table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=by)
-        return self._data(table["slot"].to_numpy(), table.drop_columns(["slot"]))
+            parts["sensitive"] = Deferred(lambda: self._sensitive(slot, bucket, codes, names))
+        buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
+        return Release(self.settings.promise, self._manifest(len(records), buckets, *span), parts)
 
-    def _data(self, slot: Ints, table: pa.Table) -> pa.Table:
+    def _data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
+        """Table `data` of the copied columns of published rows; `slot` and `bucket` are those of each."""
+        columns, by = dict(zip(self.copied, rows.columns, strict=True)), list[str]()
+        if bucket is not None:
+            columns["bucket"], by = pa.array(bucket, pa.int32()), ["bucket"]
+        if len(slot) and slot[0] == slot[-1]:  # one slot: it need not be sorted by
+            table = canonical(pa.table(columns), by=by)
+        else:
+            table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=["slot", *by])
+            slot, table = table["slot"].to_numpy(), table.drop_columns(["slot"])
         if any(pa.types.is_dictionary(kind) for kind in table.schema.types):
             table = decode_dictionaries(table)
         return _table([self._labels(slot), *table.columns], self.data_columns)
 
-    def sensitive(self, slot: Ints, bucket: Ints, codes: Ints, values: SortedValues) -> pa.Table:
+    def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
+        if len(self._rank) < len(names):
+            # `_values` are sorted; the inverse of the sorting order is where the value of each code is.
+            values = pa.array(names, self._values.type)
+            order = pc.array_sort_indices(values)
+            self._values, self._rank = values.take(order), np.empty(len(names), np.int64)
+            self._rank[order.to_numpy()] = np.arange(len(names))
         # One number per (slot, bucket, rank of the value): neither codes nor rows leave a trace in the order.
         first = int(slot[0]) if len(slot) else 0
-        buckets, ranks = int(bucket.max(initial=0)) + 1, len(values.rank) + 1
+        buckets, ranks = int(bucket.max(initial=0)) + 1, len(self._rank) + 1
         keys, counts = np.unique(
-            ((slot - first) * buckets + bucket) * ranks + values.rank[codes], return_counts=True
+            ((slot - first) * buckets + bucket) * ranks + self._rank[codes], return_counts=True
         )
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array(keys // ranks % buckets, pa.int32()),
-            values.sorted.take(pa.array(keys % ranks)),
+            self._values.take(pa.array(keys % ranks)),
             pa.array(counts, pa.int64()),
         ]
         return _table(columns, self.sensitive_columns)
 
+    def entries(self, origin: Ints, finals: Sequence[Final], withheld: Ints) -> pa.Table:
+        """The ledger's table: where each input row came from, and where it went.
+
+        `origin` is the slot of each row, `NOWHERE` of an incomplete one; `withheld` has pairs of record and
+        packet.
+        """
+        published = joined(final.records for final in finals)
+        incomplete, missing = origin == NOWHERE, np.ones(len(origin), np.bool_)
+        missing[published] = False
+
+        def by_row(numbers: Ints) -> Ints:
+            column = np.zeros(len(origin), np.int64)
+            column[published] = numbers
+            return column
+
+        bucket = pa.nulls(len(origin), pa.int32())
+        if self.bucketed:
+            numbers = by_row(joined(final.buckets for final in finals))
+            bucket = pa.array(numbers, pa.int32(), mask=missing)
+        entries = {
+            "row": pa.array(np.arange(len(origin))),
+            "origin": self._coded_labels(origin, incomplete),
+            "slot": self._coded_labels(by_row(slots_of_records(finals)), missing),
+            "bucket": bucket,
+        }
+        if self.settings.options.protect_slot is not None:
+            packet = by_row(joined(final.packets for final in finals))
+            packet[withheld[:, 0]] = withheld[:, 1]
+            entries["packet"] = pa.array(packet, pa.int64(), mask=incomplete)
+        return pa.table(entries)
+
+    def _coded_labels(self, slot: Ints, missing: npt.NDArray[np.bool_]) -> pa.Array:
+        """Slots as numbers, or as codes into their labels; null where missing."""
+        if self.slots.granularity is None:
+            return pa.array(slot, mask=missing)
+        distinct, position = np.unique(slot[~missing], return_inverse=True)
+        if len(distinct) == 0:
+            return pa.nulls(len(slot), pa.string()).dictionary_encode()
+        index = np.zeros(len(slot), np.int32)
+        index[~missing] = position
+        return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
+
     def _labels(self, slot: Ints) -> pa.Array:
         """Labels of sorted slots."""
-        if self.slots.granularity is None:
-            return pa.array(slot)
         if len(slot) and slot[0] == slot[-1]:
             return pa.repeat(self.slots.labels(slot[:1])[0], len(slot))
         distinct, position = np.unique(slot, return_inverse=True)
         return self.slots.labels(distinct).take(pa.array(position))
 
-    def manifest(self, rows: int, buckets: int, first: int | None, last: int | None) -> dict[str, Any]:
+    def _manifest(self, rows: int, buckets: int, first: int | None, last: int | None) -> dict[str, Any]:
         """What a release says about itself; `first` to `last` are its slots."""
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings
         name = None if rule is None else rule.name
@@ -169,21 +214,59 @@ class Layout:
                 "last_slot": None if last is None else self.slots.label(last),
             },
         }
-        if settings.options.buckets == "anatomy":
+        if self.bucketed:
             manifest["sensitive_columns"] = _described(self.sensitive_columns)
         return manifest
 
 
-class SortedValues:
-    """The sensitive values in their order, and the rank of each by code."""
+class RowStore:
+    """The rows of records that may still be published, in the blocks in which they came.
 
-    def __init__(self, values: Sequence[Any], kind: pa.DataType) -> None:
-        names = pa.array(values, kind)
-        order = pc.array_sort_indices(names)
-        self.sorted = names.take(order)
-        # The inverse of the sorting order: where the value of each code is in `sorted`.
-        self.rank = np.empty(len(names), np.int64)
-        self.rank[order.to_numpy()] = np.arange(len(names))
+    Records are numbered through all blocks.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[int, int, pa.Table]] = []
+        self._next = 0
+
+    def add(self, rows: pa.Table, slot: int) -> Ints:
+        """Keep a block whose latest slot is `slot`; the numbers of its records."""
+        first, self._next = self._next, self._next + rows.num_rows
+        self._blocks.append((first, slot, rows))
+        return np.arange(first, self._next)
+
+    def take(self, records: Ints, columns: list[str]) -> pa.Table:
+        """Columns of the rows of records."""
+        # Blocks are numbered in order, so a binary search finds the block of each record.
+        firsts = np.array([first for first, _, _ in self._blocks])
+        block = firsts.searchsorted(records, side="right") - 1
+        used = np.unique(block).tolist() or [0]
+        parts = [
+            self._blocks[at][2].select(columns).take(pa.array(records[block == at] - firsts[at]))
+            for at in used
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        # Taken block by block; the inverse of that order restores the order of the records.
+        return pa.concat_tables(parts).take(pa.array(np.argsort(np.argsort(block, kind="stable"))))
+
+    def drop(self, slot: int) -> None:
+        """Forget blocks up to a slot."""
+        # One block always stays: `take` reads the schema from it, even for no records.
+        while self._blocks and self._blocks[0][1] <= slot and len(self._blocks) > 1:
+            self._blocks.pop(0)
+
+
+def joined(parts: Iterable[Ints | None]) -> Ints:
+    """Arrays of the slots of a stream as one."""
+    arrays = [part for part in parts if part is not None]
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def slots_of_records(finals: Sequence[Final]) -> Ints:
+    """The slot of each published record."""
+    numbers = np.array([final.slot for final in finals], np.int64)
+    return np.repeat(numbers, [len(final.records) for final in finals])
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
