@@ -25,10 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
-from timeveil.domain.ledger import Ledger
-from timeveil.domain.progress import Progress, silent
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, InternalError, ParameterError
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, refuse_wide_gap
 from timeveil.models.stream.method.placing import Ints
