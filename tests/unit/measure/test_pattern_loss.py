@@ -14,8 +14,8 @@ from timeveil.domain.release import Release
 from timeveil.judging import measure
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import channels_of
-from timeveil.models.patterns.evidence.completion import knowledge_of
 from timeveil.models.patterns.evidence.counting import baskets_of, mined
+from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts
 from timeveil.models.patterns.words.results import loss_summary

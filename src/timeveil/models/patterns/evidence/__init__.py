@@ -1,19 +1,216 @@
-"""A pattern release and its ledger, read once for all judges, and what anyone can compute from them."""
+"""A pattern release and its ledger, read once for all judges, and what anyone can compute from them.
+
+Every pattern is a list of known items in order, at most one of each instant; no two are the same, and rows
+are in the order of their length and then of their items, the empty pattern first.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.domain.release import Ledger, Release
+from timeveil.errors import BundleError, ParameterError
+from timeveil.evidence.codes import Integers, column_of, encode
 from timeveil.evidence.published import mismatch, promised
-from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
-from timeveil.models.patterns.evidence.counting import mined, supports
-from timeveil.models.patterns.evidence.family import Family, Flags, TooManySetsError, all_parts
-from timeveil.models.patterns.evidence.original import Original, counted_people, read_original
-from timeveil.models.patterns.evidence.table import ADDING, Patterns, Table, damaged, read_table
+from timeveil.models.patterns.evidence.counting import (
+    Original,
+    counted_people,
+    mined,
+    read_original,
+    supports,
+)
+from timeveil.models.patterns.evidence.family import (
+    NONE,
+    Family,
+    Flags,
+    Knowledge,
+    TooManySetsError,
+    all_parts,
+    knowledge_of,
+    levels_of,
+)
+from timeveil.symbols import cell
 
-__all__ = ["Evidence"]
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""How symbols are written."""
+ADDING = ("additive", "tight", "clone")
+"""The methods that add virtual people and lose no pattern."""
+PATTERN, SUPPORT = "pattern", "support"
+MOST_PEOPLE = 1 << 40
+"""No release counts this many people; sums of what is below stay exact."""
+Fault = tuple[str, dict[str, int]]
+"""The name of a violated expectation, and its numbers."""
+
+
+def _stated(section: str, name: str) -> property:
+    """What the manifest states there."""
+    return property(lambda patterns: patterns.manifest[section][name])
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The rows of a pattern release: each has the next `lengths` of `items`, and `support` people.
+
+    `names` has the name of each item; item x belongs to instant `x // kinds`. `faults` is what is wrong with
+    the table; only where there are some, an item may be unknown (-1).
+    """
+
+    manifest: Mapping[str, Any]
+    names: tuple[str, ...]
+    kinds: int
+    lengths: Integers
+    items: Integers
+    support: Integers
+    faults: tuple[Fault, ...] = ()
+
+    method = _stated("parameters", "method")
+    virtual = _stated("counts", "virtual")  # people who do not exist
+    least = _stated("parameters", "min_support")  # patterns that fewer people have are not published,
+    longest = _stated("parameters", "max_len")  # nor are those of more items
+    structural = _stated("patterns", "structural")
+    center = _stated("patterns", "center")
+
+    @property
+    def instants(self) -> tuple[str, ...]:
+        """Those of series."""
+        return tuple(self.manifest["patterns"]["instants"] or ())
+
+    @property
+    def people(self) -> int:
+        """Number of people counted, virtual ones included."""
+        return int(self.support.max(initial=0))
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where the items of each row begin, and where the last ones end."""
+        return np.concatenate([[0], np.cumsum(self.lengths)])
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The number of each item by its name."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def family(self) -> Family:
+        """The patterns of a table without faults as a family of sets."""
+        levels = levels_of(self.items, self.lengths)
+        return Family(levels, self.support, max(len(self.names), 1), self.kinds)
+
+    def names_of(self, row: int) -> list[str]:
+        return [self.names[item] for item in self.items[self.starts[row] : self.starts[row + 1]].tolist()]
+
+    def numbers(self, items: Sequence[str]) -> list[int | None]:
+        """The numbers of items; None for an item of baskets that no published pattern has."""
+        unknown = [item for item in items if item not in self.number_of]
+        if unknown and self.instants:
+            instant = unknown[0].rpartition("=")[0]
+            letters = f"a letter from a to {LETTERS[self.kinds - 1]}"
+            raise ParameterError(
+                f"an item at `{instant}` does not end in {letters}"
+                if instant in self.instants
+                else "an item is at no instant of the release",
+                hint=f"write INSTANT=LETTER, {letters}, at one of "
+                f"{', '.join(self.instants[:12])}{', ...' if len(self.instants) > 12 else ''}",
+                code="not-published",
+            )
+        return [self.number_of.get(item) for item in items]
+
+    def overlap(self, items: Sequence[int]) -> Integers:
+        """How many of these items each pattern has."""
+        hits = np.isin(self.items, np.array(list(items), dtype=np.int64))
+        sums = np.concatenate([[0], np.cumsum(hits)])
+        overlap: Integers = sums[self.starts[1:]] - sums[self.starts[:-1]]
+        return overlap
+
+    def range_of(self, item: str) -> tuple[float, float] | None:
+        """The z-normalised values that a symbol covers; None for an item of baskets."""
+        number = self.numbers([item])[0] if self.instants else None
+        return None if number is None else cell(number % self.kinds, self.kinds)
+
+
+def read_patterns(release: Release) -> Patterns:
+    """Read the table of a pattern release whose columns are as they should be, sound or not."""
+    described, part = release.manifest["patterns"], release.parts["data"]
+    lists, support = column_of(part, PATTERN), column_of(part, SUPPORT)
+    flat = pc.list_flatten(lists).cast(pa.string())
+    coded = encode(flat.drop_null())
+    texts = coded.values.to_pylist()
+    if described["kind"] == "baskets":
+        names, kinds = tuple(sorted(texts)), 1
+        strange = sum(not text.strip() for text in texts)
+    else:
+        symbols = LETTERS[: described["symbols"]]
+        kinds = len(symbols)
+        names = tuple(f"{instant}={letter}" for instant in described["instants"] for letter in symbols)
+        strange = len(names) - len(set(names)) + sum(text not in set(names) for text in texts)
+    number = {name: index for index, name in enumerate(names)}
+    numbers = np.array([number.get(text, NONE) for text in texts], dtype=np.int64)
+    patterns = Patterns(
+        release.manifest,
+        names,
+        kinds,
+        np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64),
+        numbers[coded.codes] if len(coded.codes) else np.zeros(0, dtype=np.int64),
+        np.asarray(pc.fill_null(support, 0)).astype(np.int64),
+    )
+    faults: list[Fault] = []
+    if missing := lists.null_count + flat.null_count:
+        faults.append(("item:missing", {"cells": missing}))
+    elif strange:
+        faults.append(("item:strange", {"strange": strange, "texts": len(texts)}))
+    else:
+        faults.extend(_disorder(patterns))
+    if support.null_count:
+        faults.append(("support:missing", {"cells": support.null_count}))
+    elif wrong := int(((patterns.support < 0) | (patterns.support > MOST_PEOPLE)).sum()):
+        faults.append(("support:range", {"wrong": wrong, "most": MOST_PEOPLE}))
+    return replace(patterns, faults=tuple(faults))
+
+
+def _disorder(patterns: Patterns) -> Iterator[Fault]:
+    """What is wrong with the order of known items and rows; later faults make sense without earlier ones."""
+    # compare every item with the one before it in the same pattern
+    row = np.repeat(np.arange(len(patterns.lengths)), patterns.lengths)
+    neighbours = row[1:] == row[:-1]
+    items, instants = patterns.items, patterns.items // patterns.kinds
+    unordered = int((neighbours & (items[1:] <= items[:-1])).sum())
+    together = int((neighbours & (instants[1:] == instants[:-1]) & (items[1:] > items[:-1])).sum())
+    longer_first = int((np.diff(patterns.lengths) < 0).sum())
+    if unordered:
+        yield "item:order", {"items": unordered}
+    if together:
+        yield "item:together", {"patterns": together}
+    if unordered or together:
+        return
+    if longer_first:
+        yield "row-order:length", {"rows": longer_first}
+    elif not len(patterns.lengths) or patterns.lengths[0] != 0:
+        yield "missing-part:empty", {}
+    else:
+        yield from _disordered_rows(patterns.family.levels)
+
+
+def _disordered_rows(levels: Sequence[Integers]) -> Iterator[Fault]:
+    """Lines that equal the one before, and lines that belong before it."""
+    repeated = misplaced = 0
+    for level in levels:
+        before, after = level[:-1], level[1:]
+        line = np.flatnonzero((before != after).any(axis=1))
+        repeated += len(before) - len(line)
+        before, after = before[line], after[line]
+        column = (before != after).argmax(axis=1) if len(line) else line
+        misplaced += int((before[np.arange(len(line)), column] > after[np.arange(len(line)), column]).sum())
+    if repeated:
+        yield "pattern-twice", {"patterns": repeated}
+    if misplaced:
+        yield "row-order", {"rows": misplaced}
 
 
 @dataclass(frozen=True)
@@ -29,27 +226,26 @@ class Evidence:
         return promised(self.release, "k")
 
     @cached_property
-    def table(self) -> Table:
-        """The cells of the table as they are, sound or not."""
-        return read_table(self.release)
+    def table(self) -> Patterns:
+        """The rows of the table as they are, sound or not."""
+        return read_patterns(self.release)
 
-    @cached_property
+    @property
     def patterns(self) -> Patterns:
         """The published patterns; a table that does not hold patterns is refused."""
-        if next(self.table.faults(), None) is not None:
-            raise damaged()
-        return self.table.patterns(self.release.manifest)
+        if self.table.faults:
+            raise _damaged()
+        return self.table
 
     @cached_property
     def published(self) -> Family:
         """All patterns as a family of sets, with those that follow from closed ones."""
-        family = self.patterns.family
-        if not self.patterns.closed:
-            return family
+        if self.release.manifest["patterns"]["published"] != "closed":
+            return self.patterns.family
         try:
-            return all_parts(family)[0]
+            return all_parts(self.patterns.family)[0]
         except TooManySetsError:
-            raise damaged() from None
+            raise _damaged() from None
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -75,6 +271,13 @@ class Evidence:
         """The patterns of the original with their true counts: what would be published without care."""
         patterns, rows = self.patterns, self.original.rows
         if patterns.method in ADDING:
-            return self.published.with_support(supports(self.published, rows))
+            return replace(self.published, support=supports(self.published, rows))
         size = max(len(self.original.names), 1)
         return mined(rows, size, patterns.kinds, patterns.least, patterns.longest)
+
+
+def _damaged() -> BundleError:
+    return BundleError(
+        "the table does not hold patterns as its manifest describes them",
+        hint="run `timeveil verify` to see what is wrong with it, or get the release again",
+    )

@@ -6,29 +6,91 @@ A cell says for every instant of the box which of its items a person has, or tha
 people with none are all less those with one, so one pass per instant turns counts into cells, whatever the
 number of people. Without items that exclude each other, boxes are the sets themselves.
 
-All maximal boxes are found instant by instant. What is carried along is the family of sets that can still be
-added to all of the box so far. Only choices that cannot be widened without losing a set of that need a look,
-and these are the intersections of the choices that single sets allow. Some boxes that come out are part of
-another box: too much is examined, never too little.
+A group of a smaller box is a sum of cells of a larger one, so only maximal boxes need a look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.evidence.codes import Integers, fold
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags, Masks
+from timeveil.evidence.codes import Integers
+from timeveil.models.patterns.evidence.counting import Bits
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 
 MOST_BOXES = 5_000_000
-BLOCK_SETS = 400_000
 BLOCK_CELLS = 4_000_000
+BLOCK_WORDS = 1 << 22
 
 
 class TooManyBoxesError(Exception):
     """More boxes than can be examined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Groups that can be computed: `size` people have all of `present` and none of `absent`.
+
+    Items are in lines, with -1 where there is no further one. `impossible` groups would have fewer than 0
+    people.
+    """
+
+    present: Integers
+    absent: Integers
+    size: Integers
+    impossible: int = 0
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def take(self, which: Integers) -> Channels:
+        return Channels(self.present[which], self.absent[which], self.size[which])
+
+    def members(self, holders: Bits) -> Iterator[tuple[Integers, Bits]]:
+        """Block by block the sizes of groups, and their members as bits.
+
+        `holders` has a line of bits for each item, and a last one without any.
+        """
+        everybody = np.full(holders.shape[1], 2**64 - 1, dtype=np.uint64)
+        step = max(1, BLOCK_WORDS // holders.shape[1])
+        for start in range(0, len(self), step):
+            block = slice(start, start + step)
+            members = np.broadcast_to(everybody, (len(self.size[block]), holders.shape[1])).copy()
+            for present in self.present[block].T:
+                members &= np.where((present >= 0)[:, None], holders[present], everybody)
+            for absent in self.absent[block].T:
+                members &= ~holders[absent]  # the line of no item excludes nobody
+            yield self.size[block], members
+
+    def groups(self) -> Iterator[tuple[list[int], list[int]]]:
+        """The present and absent items of one group after the other."""
+        for present, absent in zip(self.present, self.absent, strict=True):
+            yield present[present >= 0].tolist(), absent[absent >= 0].tolist()
+
+
+def channels_of(family: Family, k: int, *, structural: bool) -> Channels:
+    """All cells of maximal boxes with more than nobody and fewer than k people, each group once."""
+    groups, impossible = [], 0
+    for boxes in _maximal_boxes(family, structural=structural):
+        for block in boxes.blocks():
+            cells = block.cells(family)
+            impossible += int(np.count_nonzero(cells < 0))
+            groups.append(block.groups(cells, (cells > 0) & (cells < k)))
+    width = max(present.shape[1] for present, _, _ in groups)
+    total = width + max(absent.shape[1] for _, absent, _ in groups) + 1
+    lines = []
+    for present, absent, size in groups:
+        line = np.full((len(size), total), NONE, dtype=np.int64)
+        # Descending, so that equal groups of different boxes become equal lines, with -1 at the end.
+        line[:, : present.shape[1]] = -np.sort(-present, axis=1)
+        line[:, width : width + absent.shape[1]] = -np.sort(-absent, axis=1)
+        line[:, -1] = size
+        lines.append(line)
+    every = np.unique(np.concatenate(lines), axis=0)
+    return Channels(every[:, :width], every[:, width:-1], every[:, -1], impossible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +99,16 @@ class Boxes:
 
     axes: tuple[Integers, ...]
 
-    def __len__(self) -> int:
-        return len(self.axes[0]) if self.axes else 1
-
-    def take(self, which: slice | Integers) -> Boxes:
-        """Boxes with these numbers."""
-        return Boxes(tuple(axis[which] for axis in self.axes))
-
     def blocks(self) -> Iterator[Boxes]:
         """As many boxes at a time as their cells fit well in memory."""
         cells = int(np.prod([axis.shape[1] + 1 for axis in self.axes], dtype=np.float64))
         step = max(1, BLOCK_CELLS // cells)
-        for start in range(0, len(self), step):
-            yield self.take(slice(start, start + step))
+        for start in range(0, len(self.axes[0]), step):
+            yield Boxes(tuple(axis[start : start + step] for axis in self.axes))
 
     def cells(self, family: Family) -> Integers:
         """The people in each cell, an axis per instant: 0 for none of its items, then one per item."""
-        sets = np.zeros(len(self), dtype=np.int64)
+        sets = np.zeros(len(self.axes[0]), dtype=np.int64)
         for axis in self.axes:
             items = axis.reshape(len(axis), *[1] * (sets.ndim - 1), axis.shape[1])
             sets = np.concatenate([sets[..., None], family.extended(sets[..., None], items)], axis=-1)
@@ -64,244 +119,96 @@ class Boxes:
             along[0] -= along[1:].sum(axis=0)
         return cells
 
+    def groups(self, cells: Integers, chosen: Flags) -> tuple[Integers, Integers, Integers]:
+        """What the people of the chosen cells have and lack, and how many they are.
 
-def boxes_of(family: Family, *, structural: bool) -> Iterator[Boxes]:
-    """All maximal boxes, form by form, and perhaps others; too many raise an error."""
-    if family.number == 1:
-        yield Boxes(())
-    elif not structural or family.kinds == 1:
-        yield from _maximal_sets(family)
-    else:
-        total, waiting = 0, 0
-        masks: list[Masks] = []
-        for block in _walk(family):
-            total, waiting = total + len(block), waiting + len(block)
-            if total > MOST_BOXES:
-                raise TooManyBoxesError
-            masks.append(block)
-            if waiting > BLOCK_SETS:
-                yield from _by_form(np.concatenate(masks), family.kinds)
-                masks, waiting = [], 0
-        if masks:
-            yield from _by_form(np.concatenate(masks), family.kinds)
-
-
-@dataclass(frozen=True, slots=True)
-class Channels:
-    """Groups that can be computed: `size` people have all of `present` and none of `absent`.
-
-    Items are in lines, with -1 where there is no further one.
-    """
-
-    present: Integers
-    absent: Integers
-    size: Integers
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def groups(self) -> Iterator[tuple[list[int], list[int], int]]:
-        """The present items, absent items and size of one group after the other."""
-        for present, absent, size in zip(self.present, self.absent, self.size.tolist(), strict=True):
-            yield present[present >= 0].tolist(), absent[absent >= 0].tolist(), size
-
-
-def channels_of(family: Family, k: int, *, structural: bool) -> Channels:
-    """All cells of maximal boxes with more than nobody and fewer than k people."""
-    small = []
-    for boxes in boxes_of(family, structural=structural):
-        for block in boxes.blocks():
-            maximal = _maximal_only(family, block) if structural else block
-            if len(maximal):
-                cells = maximal.cells(family)
-                small.append(_groups(maximal, cells, (cells > 0) & (cells < k)))
-    return _joined(small)
-
-
-def _groups(boxes: Boxes, cells: Integers, chosen: Flags) -> Channels:
-    """The chosen cells of boxes as groups; an absent item at an instant with a present one is implied."""
-    box, *positions = np.nonzero(chosen)
-    present = np.full((len(box), len(boxes.axes)), NONE, dtype=np.int64)
-    absent = [np.zeros((len(box), 0), dtype=np.int64)]
-    for instant, (position, axis) in enumerate(zip(positions, boxes.axes, strict=True)):
-        has = position > 0
-        present[has, instant] = axis[box[has], position[has] - 1]
-        absent.append(np.where(has[:, None], NONE, axis[box]))
-    return Channels(present, np.concatenate(absent, axis=1), cells[chosen])
-
-
-def _joined(parts: list[Channels]) -> Channels:
-    """All groups, each once, with the same number of columns."""
-    width = max((part.present.shape[1] for part in parts), default=0)
-    total = width + max((part.absent.shape[1] for part in parts), default=0) + 1
-    lines = [np.zeros((0, total), dtype=np.int64)]
-    for part in parts:
-        line = np.full((len(part), total), NONE, dtype=np.int64)
-        # Descending, so that equal groups of different boxes become equal lines, with -1 at the end.
-        line[:, : part.present.shape[1]] = -np.sort(-part.present, axis=1)
-        line[:, width : width + part.absent.shape[1]] = -np.sort(-part.absent, axis=1)
-        line[:, -1] = part.size
-        lines.append(line)
-    every = np.unique(np.concatenate(lines), axis=0)
-    return Channels(every[:, :width], every[:, width:-1], every[:, -1])
-
-
-def _maximal_only(family: Family, boxes: Boxes) -> Boxes:
-    """The boxes to which no item can be added."""
-    if family.kinds == 1 or not boxes.axes:
-        return boxes
-    additions, maximal = family.additions, np.ones(len(boxes), dtype=bool)
-    outside = np.full((len(boxes), family.instants), 2**64 - 1, dtype=np.uint64)
-    for column, axis in enumerate(boxes.axes):
-        # another symbol at one of its instants must go with every choice at the others
-        choices = _choices(family, boxes.axes[:column] + boxes.axes[column + 1 :], len(boxes))
-        symbols = np.bitwise_or.reduce(np.uint64(1) << (axis % family.kinds).astype(np.uint64), axis=1)
-        instant = axis[:, 0] // family.kinds
-        addable = np.bitwise_and.reduce(additions[choices, instant[:, None]], axis=1)
-        maximal &= (addable & ~symbols) == 0
-        outside[np.arange(len(boxes)), instant] = 0
-    choices = _choices(family, boxes.axes, len(boxes))
-    for number in range(family.instants):
-        addable = np.bitwise_and.reduce(additions[choices, number], axis=1)
-        maximal &= (addable & outside[:, number]) == 0
-    return boxes.take(np.flatnonzero(maximal))
-
-
-def _choices(family: Family, axes: tuple[Integers, ...], number: int) -> Integers:
-    """For every box the sets that take one item of each of these instants."""
-    sets = np.zeros((number, 1), dtype=np.int64)
-    for axis in axes:
-        sets = family.extended(sets[:, :, None], axis[:, None, :]).reshape(number, -1)
-    return sets
-
-
-def _maximal_sets(family: Family) -> Iterator[Boxes]:
-    for length, level in enumerate(family.levels):
-        maximal = level[family.is_maximal[family.offsets[length] : family.offsets[length + 1]]]
-        if len(maximal) and length:
-            yield Boxes(tuple(maximal[:, column : column + 1] for column in range(length)))
-
-
-def _by_form(masks: Masks, kinds: int) -> Iterator[Boxes]:
-    """Boxes with the same numbers of items from one of their instants to the next, together."""
-    # the form of a box is its numbers of items, instants without any left out
-    sizes = np.bitwise_count(masks).astype(np.int64)
-    leading = np.take_along_axis(sizes, np.argsort(sizes == 0, axis=1, kind="stable"), axis=1)
-    form, forms = fold([(column, kinds + 1) for column in leading.T], len(leading))
-    items = _items(masks, kinds)
-    total = sizes.sum(axis=1)
-    starts = np.cumsum(total) - total
-    order = np.argsort(form, kind="stable")
-    ends = np.cumsum(np.bincount(form, minlength=forms))
-    for first, last in zip([0, *ends[:-1]], ends, strict=True):
-        members = order[first:last]
-        counts = leading[members[0]]
-        lines = items[starts[members][:, None] + np.arange(int(total[members[0]]))]
-        stops = np.cumsum(counts[counts > 0])
-        if len(stops):
-            yield Boxes(tuple(np.split(lines, stops[:-1], axis=1)))
-
-
-def _items(masks: Masks, kinds: int) -> Integers:
-    """The items of all boxes, one box after the other."""
-    shifts, parts = np.arange(kinds, dtype=np.uint64), [np.zeros(0, dtype=np.int64)]
-    step = max(1, (1 << 24) // (masks.shape[1] * kinds))
-    for start in range(0, len(masks), step):
-        flags = ((masks[start : start + step, :, None] >> shifts) & np.uint64(1)).astype(bool)
-        parts.append(np.nonzero(flags.reshape(len(flags), -1))[1])
-    return np.concatenate(parts)
-
-
-def _walk(family: Family) -> Iterator[Masks]:
-    """All boxes as bits, a line per box and a word per instant."""
-    first = np.full(family.number, family.instants, dtype=np.int64)
-    symbol = np.zeros(family.number, dtype=np.uint64)
-    remainder = np.zeros(family.number, dtype=np.int64)
-    for length, (level, drop) in enumerate(zip(family.levels, family.drops, strict=True)):
-        if length:
-            numbers = slice(int(family.offsets[length]), int(family.offsets[length + 1]))
-            first[numbers] = level[:, 0] // family.kinds
-            symbol[numbers] = (level[:, 0] % family.kinds).astype(np.uint64)
-            remainder[numbers] = drop[:, 0]
-    walker = _Walker(first, symbol, remainder, family.kinds)
-    start = np.zeros((1, family.instants), dtype=np.uint64)
-    pending = [(0, start, np.zeros(family.number, dtype=np.int64), np.arange(family.number))]
-    # A state and the symbols of an instant must fit in one word (`_closed`).
-    limit = 1 << min(62 - family.kinds, 40)
-    while pending:
-        instant, masks, state, sets = pending.pop()
-        if instant == family.instants:
-            yield masks
-        elif len(masks) > 1 and (len(sets) > BLOCK_SETS or len(masks) > limit):
-            # too much for one step: halve the boxes, and with them their sets
-            middle = len(masks) // 2
-            cut = int(np.searchsorted(state, middle))
-            pending.append((instant, masks[middle:], state[cut:] - middle, sets[cut:]))
-            pending.append((instant, masks[:middle], state[:cut], sets[:cut]))
-        else:
-            pending.append((instant + 1, *walker.step(instant, masks, state, sets)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Walker:
-    """Per set its first instant, the symbol there, and the set without that item."""
-
-    first: Integers
-    symbol: Masks
-    remainder: Integers
-    kinds: int
-
-    def step(
-        self, instant: int, masks: Masks, state: Integers, sets: Integers
-    ) -> tuple[Masks, Integers, Integers]:
-        """All choices at one instant worth a look.
-
-        `masks` are the boxes so far, and `sets` what can be added to the box `state`, ordered by both.
+        An absent item at an instant with a present one is implied.
         """
-        begins = self.first[sets] == instant
-        later_state, later = state[~begins], sets[~begins]
-        # Later sets are sorted by state and number, so a binary search finds what each beginning set leaves.
-        keys = later_state * len(self.first) + later
-        index = np.searchsorted(keys, state[begins] * len(self.first) + self.remainder[sets[begins]])
-        symbol = self.symbol[sets[begins]]
-        allowed = np.zeros(len(later), dtype=np.uint64)  # symbols that go with each later set
-        for number in range(self.kinds):  # within one symbol no set occurs twice
-            allowed[index[symbol == number]] |= np.uint64(1 << number)
-        owner, choice = self._closed(later_state, allowed)
-        # every choice takes along the later sets that allow all of it
-        starts = np.searchsorted(later_state, np.arange(len(masks) + 1))
-        lengths = np.diff(starts)[owner]
-        new_state = np.repeat(np.arange(len(owner)), lengths)
-        source = np.arange(len(new_state)) - np.repeat(np.cumsum(lengths) - lengths - starts[owner], lengths)
-        fits = (allowed[source] & choice[new_state]) == choice[new_state]
-        wider = masks[owner]
-        wider[:, instant] = choice
-        return wider, new_state[fits], later[source[fits]]
-
-    def _closed(self, state: Integers, allowed: Masks) -> tuple[Integers, Masks]:
-        """Per state the choices that single sets allow, and all their intersections."""
-        shift = np.uint64(self.kinds)
-        single = _distinct((state.astype(np.uint64) << shift) | allowed)
-        bits = (np.uint64(1) << shift) - np.uint64(1)
-        closed, fresh = single, single
-        owner = (single >> shift).astype(np.int64)
-        # Intersections with single choices until nothing new appears: these are all closed choices.
-        while len(fresh):
-            fresh_owner = fresh >> shift
-            low = np.searchsorted(owner, fresh_owner.astype(np.int64))
-            count = np.searchsorted(owner, fresh_owner.astype(np.int64), side="right") - low
-            ends = np.cumsum(count)
-            partner = np.arange(int(ends[-1])) - np.repeat(ends - count - low, count)
-            common = np.repeat(fresh & bits, count) & single[partner]
-            met = _distinct((np.repeat(fresh_owner, count) << shift) | (common & bits))
-            fresh = np.setdiff1d(met, closed, assume_unique=True)
-            closed = np.union1d(closed, fresh)
-        return (closed >> shift).astype(np.int64), closed & bits
+        box, *positions = np.nonzero(chosen)
+        present = np.full((len(box), len(self.axes)), NONE, dtype=np.int64)
+        absent = []
+        for instant, (position, axis) in enumerate(zip(positions, self.axes, strict=True)):
+            has = position > 0
+            present[has, instant] = axis[box[has], position[has] - 1]
+            absent.append(np.where(has[:, None], NONE, axis[box]))
+        return present, np.concatenate(absent, axis=1), cells[chosen]
 
 
-def _distinct(keys: Masks) -> Masks:
-    """Each once, in order; by sorting, as they nearly are."""
-    ordered = np.sort(keys, kind="stable")
-    fresh = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    return ordered[fresh]
+def _maximal_boxes(family: Family, *, structural: bool) -> Iterator[Boxes]:
+    """All maximal boxes, form by form; too many raise an error."""
+    if not structural or family.kinds == 1:
+        for length, level in enumerate(family.levels):
+            maximal = level[family.is_maximal[family.numbers(length)]]
+            if len(maximal):
+                yield Boxes(tuple(np.hsplit(maximal, max(length, 1))))
+        return
+    masks = [0]
+    for parent, item in zip(family.parents[1:].tolist(), family.last[1:].tolist(), strict=True):
+        masks.append(masks[parent] | 1 << item)
+    width = -(-family.size // 8)
+    boxes = []
+    for box in _extensions(0, 0, dict.fromkeys(masks, 0), family.kinds):
+        boxes.append(box.to_bytes(width, "little"))
+        if len(boxes) > MOST_BOXES:
+            raise TooManyBoxesError
+    lines = np.frombuffer(b"".join(boxes), dtype=np.uint8).reshape(-1, width)
+    flags = np.unpackbits(lines, axis=1, bitorder="little", count=family.instants * family.kinds)
+    widths = flags.reshape(len(flags), family.instants, family.kinds).sum(axis=2)
+    forms: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for number, line in enumerate(widths.tolist()):
+        forms[tuple(filter(None, line))].append(number)
+    for form, numbers in forms.items():
+        items = np.nonzero(flags[numbers])[1].reshape(len(numbers), -1)
+        yield Boxes(tuple(np.split(items, np.cumsum(form)[:-1], axis=1)))
+
+
+def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> Iterator[int]:
+    """All maximal boxes that begin with this one, decided at the instants before item `start`; sets are bits.
+
+    `following` are the sets of later items that go with all of the box; with each, the items of decided
+    instants that could be added to the box without losing it. What could be added without losing any of them
+    could be added to every box from here on, so none of these is maximal.
+    """
+    if len(following) == 1:  # the empty set
+        yield box
+        return
+    symbols = (1 << kinds) - 1 << start
+    allowed = {later: 0 for later in following if not later & symbols}  # symbols that go with each later set
+    for items in following:
+        if items & symbols:
+            allowed[items & ~symbols] |= items & symbols
+    some = [(later, possible) for later, possible in allowed.items() if possible]
+    # A choice that is no intersection of what single sets allow can be widened without losing a set.
+    for choice in _intersections({possible for _, possible in some}) | {0}:
+        first, *others = [1 << item for item in range(start, start + kinds) if choice >> item & 1] or [0]
+        narrower = {
+            later: following[later | first] | possible ^ choice
+            for later, possible in (some if choice else allowed.items())
+            if possible & choice == choice
+        }
+        for symbol in others:
+            # What is spare at this instant is so for every symbol, what is spare before for each.
+            narrower = {
+                later: addable & (following[later | symbol] | symbols) for later, addable in narrower.items()
+            }
+        if not _common(narrower.values()):
+            yield from _extensions(start + kinds, box | choice, narrower, kinds)
+
+
+def _common(masks: Iterable[int]) -> int:
+    """What all of these sets have in common."""
+    common = -1
+    for mask in masks:
+        common &= mask
+        if not common:
+            break
+    return common
+
+
+def _intersections(masks: set[int]) -> set[int]:
+    """These sets, and all that some of them have in common."""
+    closed = fresh = masks
+    while fresh:
+        fresh = {left & right for left in fresh for right in masks} - closed
+        closed = closed | fresh
+    return closed

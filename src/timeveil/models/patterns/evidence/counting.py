@@ -1,4 +1,7 @@
-"""Counting sets of items over rows, and finding all frequent ones: the judges' own, with bits.
+"""The original as rows of items, read anew, and how many rows have each set: the judges' own.
+
+Nothing is shared with the methods. A symbol is decided by the borders of the cells, taken from the standard
+library's normal curve. A value that is almost on a border may be on either side; such rows are in doubt.
 
 Rows that have the first item of a set are taken alone; for each of its other items they are a line of bits,
 and the rows of a set are those of the set without its last item and of that item. Sets that begin alike
@@ -7,20 +10,35 @@ are neighbours, so lines are made a block at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.codes import Integers
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags, family_of
+from timeveil.evidence.codes import Integers, column_of, encode, plain_type
+from timeveil.evidence.published import mismatch
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags
+from timeveil.models.series.original import series_of
+from timeveil.reading.columns import is_list
 
+Bits = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
 BLOCK_BYTES = 1 << 25
 BLOCK_PAIRS = 1 << 22
+BLOCK_ROWS = 1 << 16
 MOST_PATTERNS = 1_000_000
-Bits = npt.NDArray[np.uint64]
+ON_BORDER, NEAR_BORDER = 1e-11, 1e-9
+_ZEROS = re.compile(r"(?<=:\d\d)\.0+")
+"""The end of a time of whole seconds, which an instant's name may leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +50,6 @@ class Baskets:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.starts) - 1
 
     @property
@@ -52,21 +69,15 @@ class Baskets:
         lines = np.zeros((size + 1, max(1, -(-self.rows // 64))), dtype=np.uint64)
         begins, holders = self.holders(size)
         for item in range(size):
-            lines[item] = bit_line(holders[begins[item] : begins[item + 1]], lines.shape[1])
+            flags = np.zeros(64 * lines.shape[1], dtype=bool)
+            flags[holders[begins[item] : begins[item + 1]]] = True
+            lines[item] = np.packbits(flags, bitorder="little").view(np.uint64)
         return lines
 
     def take(self, chosen: Flags) -> Baskets:
-        """The chosen rows."""
         lengths = np.diff(self.starts)
         starts = np.concatenate([[0], np.cumsum(lengths[chosen])])
         return Baskets(starts, self.items[np.repeat(chosen, lengths)])
-
-
-def bit_line(numbers: Integers, width: int) -> Bits:
-    """These numbers as bits of `width` words."""
-    flags = np.zeros(64 * width, dtype=bool)
-    flags[numbers] = True
-    return np.packbits(flags, bitorder="little").view(np.uint64)
 
 
 def baskets_of(sets: Any) -> Baskets:
@@ -83,164 +94,260 @@ def baskets_of(sets: Any) -> Baskets:
 def supports(family: Family, rows: Baskets) -> Integers:
     """The number of rows with each set of a family.
 
+    >>> from timeveil.models.patterns.evidence.family import family_of
     >>> family = family_of([[], [0], [1], [0, 1]], [0, 0, 0, 0], size=2)
     >>> supports(family, baskets_of([[0, 1], [0], [1], []])).tolist()
     [4, 2, 2, 1]
     """
-    return _Count(family, rows).run()[0]
+    support = np.zeros(family.number, dtype=np.int64)
+    support[0] = rows.rows
+    begins, holders = rows.holders(family.size)
+    # Rows with the first item are renumbered 0, 1, ... so that lines are as short as that item is rare.
+    column = np.full(rows.rows, NONE, dtype=np.int64)
+    for number, item in enumerate(family.singles.tolist(), start=1):
+        chosen = holders[begins[item] : begins[item + 1]]
+        column[chosen] = np.arange(len(chosen))
+        lines = _lines(family, number, begins, holders, column, len(chosen))
+        _count_below(family, number, lines, support)
+        support[number] = len(chosen)
+        column[chosen] = NONE
+    return support
 
 
-def missed(family: Family, rows: Baskets, least: int, longest: int) -> int:
-    """Number of sets just outside a family that at least `least` rows have (see `border`)."""
-    _, counts = _Count(family, rows, border(family, longest)).run()
-    return int((counts >= least).sum())
+def _lines(
+    family: Family, number: int, begins: Integers, holders: Integers, column: Integers, rows: int
+) -> Bits:
+    """A line of bits for each item but the first `number`: which of the chosen rows have it."""
+    lines = np.zeros((family.size, -(-rows // 64)), dtype=np.uint64)
+    step = max(1, BLOCK_BYTES // max(rows, 1))
+    for start in range(number, len(family.singles), step):
+        block = family.singles[start : start + step]
+        lengths = begins[block + 1] - begins[block]
+        ends = np.cumsum(lengths)
+        source = np.arange(int(ends[-1])) - np.repeat(ends - lengths - begins[block], lengths)
+        columns = column[holders[source]]
+        inside = columns >= 0
+        flags = np.zeros((len(block), 64 * lines.shape[1]), dtype=bool)
+        flags[np.repeat(np.arange(len(block)), lengths)[inside], columns[inside]] = True
+        lines[block] = np.packbits(flags, axis=1, bitorder="little").view(np.uint64)
+    return lines
 
 
-def border(family: Family, longest: int) -> tuple[Integers, Integers]:
-    """Sets just outside a family: sets in it, and a later item for each, that together are not in it.
+def _count_below(family: Family, top: int, lines: Bits, support: Integers) -> None:
+    """Count all sets that begin with one item, block by block."""
+    everybody = np.full((1, lines.shape[1]), 2**64 - 1, dtype=np.uint64)
+    pending = [(top, top + 1, everybody)]
+    step = max(1, BLOCK_BYTES // max(8 * lines.shape[1], 1))
+    while pending:
+        low, high, bits = pending.pop()
+        # sets of one length whose parents are neighbours are neighbours themselves
+        first, last = (np.searchsorted(family.parents[1:], [low, high]) + 1).tolist()
+        for start in range(first, last, step):
+            stop = min(start + step, last)
+            common = bits[family.parents[start:stop] - low] & lines[family.last[start:stop]]
+            support[start:stop] = np.bitwise_count(common).sum(axis=1)
+            pending.append((start, stop, common))
 
-    All parts of them are in the family, and they have at most `longest` items. Items that are in no set of
-    the family are not considered.
+
+def with_border(family: Family, longest: int) -> tuple[Family, Flags]:
+    """A family with the sets just outside it, and which of its sets these are; they have no support.
+
+    All parts of such a set are in the family. It has at most `longest` items, each in a set of the family.
     """
-    sets, items = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for length, level in enumerate(family.levels[:longest]):
-        if length == 0:
-            continue
-        start = int(family.offsets[length])
-        parent = family.parents[start : start + len(level)]
-        # pairs of sets that differ in their last item only, a block at a time
-        later = np.searchsorted(parent, parent, side="right") - np.arange(len(level)) - 1
-        block = np.cumsum(later) // BLOCK_PAIRS
-        for number in range(int(block[-1]) + 1 if len(block) else 0):
-            members = np.flatnonzero((block == number) & (later > 0))
-            left = np.repeat(members, later[members])
-            shift = np.cumsum(later[members]) - later[members]
-            right = np.arange(len(left)) - np.repeat(shift - members - 1, later[members])
-            left, item = _outside(family, length, left, level[right, -1])
-            sets.append(left + start)
-            items.append(item)
-    return np.concatenate(sets), np.concatenate(items)
+    levels, outside = (
+        list(family.levels[:2]),
+        [np.zeros(len(level), dtype=bool) for level in family.levels[:2]],
+    )
+    for length in range(2, min(len(family.levels), longest) + 1):
+        inside = family.levels[length] if length < len(family.levels) else np.zeros((0, length), np.int64)
+        lines = np.concatenate([inside, *_border(family, length)])
+        order = np.lexsort(lines.T[::-1])
+        levels.append(lines[order])
+        outside.append(order >= len(inside))
+    for level in family.levels[len(levels) :]:
+        levels.append(level)
+        outside.append(np.zeros(len(level), dtype=bool))
+    flags = np.concatenate(outside)
+    support = np.zeros(len(flags), dtype=np.int64)
+    support[~flags] = family.support
+    return replace(family, levels=tuple(levels), support=support), flags
 
 
-def _outside(family: Family, length: int, sets: Integers, item: Integers) -> tuple[Integers, Integers]:
-    """Sets of a length and items to add whose union is not in the family though all parts of it are."""
-    start, level = int(family.offsets[length]), family.levels[length]
-    apart = level[sets, -1] // family.kinds != item // family.kinds
-    sets, item = sets[apart], item[apart]
-    outside = family.extended(sets + start, item) == NONE
-    sets, item = sets[outside], item[outside]
-    # Without the new item, and without the last one before it, the union was found in the family.
-    for column in range(length - 1):
-        inside = family.extended(family.drops[length][sets, column], item) != NONE
-        sets, item = sets[inside], item[inside]
-    return sets, item
-
-
-class _Count:
-    """One count over all sets of a family, and over sets on its border."""
-
-    def __init__(
-        self, family: Family, rows: Baskets, outside: tuple[Integers, Integers] | None = None
-    ) -> None:
-        self.family, self.rows = family, rows
-        self.begins, self.holders = rows.holders(family.size)
-        self.sets, self.items = outside or (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        self.support = np.zeros(family.number, dtype=np.int64)
-        self.counts = np.zeros(len(self.sets), dtype=np.int64)
-
-    def run(self) -> tuple[Integers, Integers]:
-        """The rows of every set of the family, and of every one outside it."""
-        self.support[0] = self.rows.rows
-        # Rows with the first item are renumbered 0, 1, ... so that lines are as short as that item is rare.
-        column = np.full(self.rows.rows, NONE, dtype=np.int64)
-        singles = self.family.singles
-        for number, item in enumerate(singles.tolist(), start=1):
-            rows = self.holders[self.begins[item] : self.begins[item + 1]]
-            self.support[number] = len(rows)
-            column[rows] = np.arange(len(rows))
-            self._below(number, self._lines(singles[number:], column, len(rows)), len(rows))
-            column[rows] = NONE
-        return self.support, self.counts
-
-    def _lines(self, items: Integers, column: Integers, rows: int) -> Bits:
-        """A line of bits per item: which of the chosen rows have it."""
-        lines = np.zeros((self.family.size, -(-rows // 64)), dtype=np.uint64)
-        step = max(1, BLOCK_BYTES // max(rows, 1))
-        for start in range(0, len(items), step):
-            block = items[start : start + step]
-            lengths = self.begins[block + 1] - self.begins[block]
-            ends = np.cumsum(lengths)
-            source = np.arange(int(ends[-1])) - np.repeat(ends - lengths - self.begins[block], lengths)
-            columns = column[self.holders[source]]
-            inside = columns >= 0
-            flags = np.zeros((len(block), 64 * lines.shape[1]), dtype=bool)
-            flags[np.repeat(np.arange(len(block)), lengths)[inside], columns[inside]] = True
-            lines[block] = np.packbits(flags, axis=1, bitorder="little").view(np.uint64)
-        return lines
-
-    def _below(self, top: int, lines: Bits, rows: int) -> None:
-        """All sets that begin with one item, block by block."""
-        everybody = bit_line(np.arange(rows), lines.shape[1])
-        pending = [(top, top + 1, everybody[None, :])]
-        step = max(1, BLOCK_BYTES // max(8 * lines.shape[1], 1))
-        parents = self.family.parents
-        while pending:
-            low, high, bits = pending.pop()
-            self._count_outside(low, high, bits, lines, step)
-            first, last = np.searchsorted(parents[1:], [low, high]) + 1
-            for start in range(int(first), int(last), step):
-                stop = min(start + step, int(last))
-                common = bits[parents[start:stop] - low] & lines[self._last_items(start, stop)]
-                self.support[start:stop] = np.bitwise_count(common).sum(axis=1)
-                pending.append((start, stop, common))
-
-    def _last_items(self, start: int, stop: int) -> Integers:
-        """Of sets whose parents have one length; they have one length, too."""
-        length = int(np.searchsorted(self.family.offsets, start, side="right")) - 1
-        offset = int(self.family.offsets[length])
-        return self.family.levels[length][start - offset : stop - offset, -1]
-
-    def _count_outside(self, low: int, high: int, bits: Bits, lines: Bits, step: int) -> None:
-        first, last = np.searchsorted(self.sets, [low, high])
-        for start in range(int(first), int(last), step):
-            block = slice(start, min(start + step, int(last)))
-            common = bits[self.sets[block] - low] & lines[self.items[block]]
-            self.counts[block] = np.bitwise_count(common).sum(axis=1)
+def _border(family: Family, length: int) -> Iterator[Integers]:
+    """The sets of one length just outside a family, a block at a time."""
+    numbers, level = family.numbers(length - 1), family.levels[length - 1]
+    parent = family.parents[numbers]
+    # pairs of sets that differ in their last item only
+    later = np.searchsorted(parent, parent, side="right") - np.arange(len(level)) - 1
+    block = np.cumsum(later) // BLOCK_PAIRS
+    for number in np.unique(block).tolist():
+        members = np.flatnonzero((block == number) & (later > 0))
+        left = np.repeat(members, later[members])
+        shift = np.cumsum(later[members]) - later[members]
+        right = np.arange(len(left)) - np.repeat(shift - members - 1, later[members])
+        item = level[right, -1]
+        apart = level[left, -1] // family.kinds != item // family.kinds
+        outside = apart & (family.extended(left + numbers.start, item) == NONE)
+        left, item = left[outside], item[outside]
+        # Without the new item, and without the last one before it, the union is in the family.
+        for column in range(length - 2):
+            inside = family.extended(family.drops[length - 1][left, column], item) != NONE
+            left, item = left[inside], item[inside]
+        yield np.column_stack([level[left], item])
 
 
 def mined(rows: Baskets, size: int, kinds: int, least: int, longest: int | None = None) -> Family:
-    """All sets that at least `least` rows have, of at most `longest` items: depth first, simple and slow.
+    """All sets that at least `least` rows have, of at most `longest` items: length by length (Apriori).
 
     >>> mined(baskets_of([[0, 1], [0, 1], [1]]), size=2, kinds=1, least=2).support.tolist()
     [3, 2, 3, 2]
     """
-    lines = rows.bits(size)
-    patterns: list[tuple[tuple[int, ...], int]] = []
-
-    def search(items: tuple[int, ...], bits: Bits, later: Integers) -> None:
-        common = lines[later] & bits
-        people = np.bitwise_count(common).sum(axis=1)
-        enough = people >= least
-        later, common, people = later[enough], common[enough], people[enough]
-        for index, (item, count) in enumerate(zip(later.tolist(), people.tolist(), strict=True)):
-            patterns.append(((*items, item), count))
-            if len(patterns) > MOST_PATTERNS:
-                raise _too_many(least)
-            # Nobody has two items of one instant.
-            following = later[index + 1 :][later[index + 1 :] // kinds != item // kinds]
-            if len(items) + 1 < (longest or size) and len(following):
-                search((*items, item), common[index], following)
-
-    everybody = bit_line(np.arange(rows.rows), lines.shape[1])
-    search((), everybody, np.arange(size))
-    patterns = [((), rows.rows), *sorted(patterns, key=lambda pattern: (len(pattern[0]), pattern[0]))]
-    return family_of([items for items, _ in patterns], [people for _, people in patterns], size, kinds)
-
-
-def _too_many(least: int) -> InfeasibleError:
-    return InfeasibleError(
-        f"more than {MOST_PATTERNS:,} patterns have {least:,} people or more",
-        hint="judge a release with a larger min_support, or with max_len",
-        code="too-many-patterns",
-        facts={"patterns": MOST_PATTERNS, "min_support": least},
+    items = (np.zeros((1, 0), dtype=np.int64), np.arange(size)[:, None])
+    wider, fresh = (
+        Family(items, np.zeros(size + 1, dtype=np.int64), size, kinds),
+        np.ones(size + 1, dtype=bool),
     )
+    while True:
+        counts = supports(wider, rows)
+        frequent = counts >= least
+        frequent[0] = True
+        family = replace(wider, support=counts).only(frequent)
+        if family.number - 1 > MOST_PATTERNS:
+            raise InfeasibleError(
+                f"more than {MOST_PATTERNS:,} patterns have {least:,} people or more",
+                hint="judge a release with a larger min_support, or with max_len",
+                code="too-many-patterns",
+                facts={"patterns": MOST_PATTERNS, "min_support": least},
+            )
+        if not (frequent & fresh)[1:].any():
+            return family
+        wider, fresh = with_border(family, longest or size)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """Rows of items, one per person; `names` has those of the release first, then those it does not have.
+
+    `row_of` gives for each input row its row of items, -1 where it is in none. `doubtful` rows may have
+    another symbol. `repeated` items occur in a row again, or rows belong to a person who has one already.
+    """
+
+    names: tuple[str, ...]
+    rows: Baskets
+    row_of: Integers
+    doubtful: int = 0
+    repeated: int = 0
+
+
+def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ...]) -> Original:
+    """Read what everybody of the original has; `names` are the items of the release."""
+    original = ledger.original
+    if manifest["patterns"]["kind"] == "series":
+        return _of_series(original, manifest, names, normalised=ledger.facts.get("origin") == "release")
+    if not original.roles.item:
+        raise mismatch("the original has no items")
+    column = column_of(original.data, original.roles.item)
+    if is_list(column.type):
+        lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+        owner, row_of = np.repeat(np.arange(len(lengths)), lengths), np.arange(len(lengths))
+        return _of_items(owner, pc.list_flatten(column), row_of, len(lengths), names, _second_rows(original))
+    person = encode(column_of(original.data, str(original.roles.respondent)))
+    return _of_items(person.codes, column, person.codes, person.size, names)
+
+
+def _of_items(
+    owner: Integers,
+    column: pa.ChunkedArray,
+    row_of: Integers,
+    people: int,
+    names: tuple[str, ...],
+    repeated: int = 0,
+) -> Original:
+    coded = encode(column)
+    texts = coded.values.cast(plain_type(coded.values.type)).cast(pa.string()).to_pylist()
+    names = (*names, *dict.fromkeys(str(text) for text in texts if str(text) not in set(names)))
+    number = {name: index for index, name in enumerate(names)}
+    numbers = np.array([number[str(text)] for text in texts], dtype=np.int64)
+    item = numbers[coded.codes] if len(coded.codes) else coded.codes
+    size = max(len(names), 1)
+    # Sorted by owner, then item: an item that occurs twice in a row is next to itself.
+    pairs = np.sort(owner * size + item)
+    repeated += int((np.diff(pairs) == 0).sum())
+    starts = np.searchsorted(pairs, np.arange(people + 1) * size)
+    return Original(names, Baskets(starts, pairs % size), row_of, repeated=repeated)
+
+
+def _second_rows(original: Relation) -> int:
+    """Number of rows of people who have a row already."""
+    if original.roles.respondent is None:
+        return 0
+    people = encode(column_of(original.data, original.roles.respondent))
+    return len(people.codes) - people.size
+
+
+def _of_series(
+    original: Relation, manifest: Mapping[str, Any], names: tuple[str, ...], *, normalised: bool
+) -> Original:
+    described = manifest["patterns"]
+    kinds = described["symbols"]
+    series = series_of(original, manifest["parameters"]["fill"])
+    columns = _columns(series.instants, described["instants"])
+    if not columns:
+        raise mismatch("the instants of the release are not those of the ledger's original")
+    symbols = np.empty((len(series.matrix), len(columns)), dtype=np.int64)
+    borders = np.array([NormalDist().inv_cdf(n / kinds) for n in range(1, kinds)])
+    doubtful = 0
+    for start in range(0, len(series.matrix), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        matrix = series.matrix[block]
+        z = (matrix if normalised else _normalised(matrix, described["center"]))[:, columns]
+        symbols[block] = np.searchsorted(borders, z + ON_BORDER, side="right")
+        # On a border, by convention above it; near one, rounding could have put the value on either side.
+        distance = np.abs(z[:, :, None] - borders)
+        doubtful += int(((distance > ON_BORDER) & (distance < NEAR_BORDER)).any(axis=(1, 2)).sum())
+    items = (symbols + kinds * np.arange(len(columns))).ravel()
+    rows = Baskets(np.arange(len(symbols) + 1) * len(columns), items)
+    repeated = _second_rows(original) if original.roles.series else 0
+    return Original(names, rows, series.of_row, doubtful, repeated)
+
+
+def _columns(instants: tuple[str, ...], stated: list[str]) -> list[int]:
+    """The columns of the stated instants, none unless all are there in order; a time may lack its zeros."""
+    number = {name: index for index, name in enumerate(instants)}
+    columns = [number.get(name, number.get(_ZEROS.sub("", name), -1)) for name in stated]
+    return columns if columns == sorted(set(columns)) and -1 not in columns else []
+
+
+def _normalised(matrix: Floats, center: str) -> Floats:
+    """Each row less its centre in population deviations, 0 where it is constant.
+
+    Halves, because the difference of two large numbers may be beyond all numbers.
+    """
+    halves = matrix / 2
+    rise = halves - halves.min(axis=1, keepdims=True)
+    reach = rise.max(axis=1, keepdims=True)
+    constant = reach == 0
+    rise = rise / np.where(constant, 1.0, reach)
+    middle = (np.median if center == "median" else np.mean)(rise, axis=1, keepdims=True)
+    deviation = np.where(constant, 1.0, rise.std(axis=1, keepdims=True))
+    return np.where(constant, 0.0, (rise - middle) / deviation)
+
+
+def counted_people(ledger: Ledger, manifest: Mapping[str, Any], original: Original) -> Flags:
+    """Which rows of the original are counted; refused unless they and the virtual ones are those stated."""
+    if "transaction" not in ledger.entries.schema.names:
+        raise mismatch("the ledger belongs to a release of another model")
+    if len(original.row_of) != ledger.entries.num_rows:
+        raise mismatch("the ledger does not note every row of its original")
+    counted = np.zeros(original.rows.rows, dtype=bool)
+    noted = (original.row_of >= 0) & np.asarray(pc.is_valid(ledger.table["transaction"]))
+    counted[original.row_of[noted]] = True
+    added, real = ledger.virtual, int(counted.sum())
+    virtual = 0 if added is None or not added.num_rows else pc.sum(added["copies"]).as_py() or 0
+    stated = manifest["counts"]
+    if (virtual, real + virtual) != (stated["virtual"], stated["transactions"]):
+        raise mismatch(
+            f"the ledger has {real:,} real and {virtual:,} virtual people, and the release counts "
+            f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
+        )
+    return counted

@@ -1,23 +1,26 @@
-"""Published patterns as a tree of item sets: the judges' own, made from a table and nothing else.
+"""Published patterns as a tree of item sets, and what follows from them: the judges' own.
 
 An item is a number; the `kinds` items of one instant are neighbours and exclude each other. A set is a line
 of ascending items. Sets are in the order of a release: by length, then by their items. So sets that begin
 alike are neighbours, and one sorted list of (beginning, last item) finds any of them.
+
+Everybody has one symbol at every instant. Where all symbols of an instant but one are counted together with a
+set, the people left have the missing one. Where all of them are counted, they must add up, or no data have
+these counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.evidence.codes import Integers
+from timeveil.evidence.codes import Integers, fold
 
-Masks = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 NONE = -1
 MOST_SETS = 6_000_000
@@ -53,7 +56,6 @@ class Family:
 
     @property
     def instants(self) -> int:
-        """Number of instants."""
         return -(-self.size // self.kinds)
 
     @property
@@ -61,27 +63,32 @@ class Family:
         """The items that are sets on their own."""
         return self.levels[1][:, 0] if len(self.levels) > 1 else np.zeros(0, dtype=np.int64)
 
-    def supports(self, length: int) -> Integers:
-        """The supports of the sets of one length."""
-        return self.support[self.offsets[length] : self.offsets[length + 1]]
+    def numbers(self, length: int) -> slice:
+        """The numbers of the sets of one length."""
+        return slice(int(self.offsets[length]), int(self.offsets[length + 1]))
 
-    @property
-    def parents(self) -> Integers:
-        """For every set the one without its last item; -1 where that is missing."""
-        return self._tree[0]
+    def supports(self, length: int) -> Integers:
+        return self.support[self.numbers(length)]
 
     @cached_property
-    def _tree(self) -> tuple[Integers, Integers]:
+    def last(self) -> Integers:
+        """The last item of every set, -1 for the empty one."""
+        return np.concatenate([[NONE], *(level[:, -1] for level in self.levels[1:])])
+
+    @cached_property
+    def parents(self) -> Integers:
+        """For every set the one without its last item; -1 where that is missing."""
         parents = np.full(self.number, NONE, dtype=np.int64)
-        keys = np.zeros(0, dtype=np.int64)
         for length, level in enumerate(self.levels[1:], start=1):
-            above: Integers = np.zeros(len(level), dtype=np.int64)
-            for column in range(length - 1):
-                above = _lookup(keys, above, level[:, column], self.size)
-            parents[self.offsets[length] : self.offsets[length + 1]] = above
-            # Keys rise with the number of the set, so one sorted list serves every length.
-            keys = np.concatenate([keys, above * self.size + level[:, -1]])
-        return parents, keys
+            # Keys rise with the number of the set, so those of shorter sets are one sorted list.
+            shorter = slice(1, self.offsets[length])
+            keys = parents[shorter] * self.size + self.last[shorter]
+            parents[self.numbers(length)] = _find(keys, level[:, :-1], self.size)
+        return parents
+
+    @cached_property
+    def _keys(self) -> Integers:
+        return self.parents[1:] * self.size + self.last[1:]
 
     @property
     def is_rooted(self) -> bool:
@@ -95,72 +102,46 @@ class Family:
         >>> family.extended(np.array([0, 1, 2]), np.array([1, 1, 1])).tolist()
         [2, 3, -1]
         """
-        return _lookup(self._tree[1], sets, items, self.size)
+        return _extended(self._keys, sets, items, self.size)
 
-    def numbers(self, lines: Integers) -> Integers:
+    def find(self, lines: Integers) -> Integers:
         """The numbers of sets of one length, a line each; -1 for those that are not in the family."""
-        numbers = np.zeros(len(lines), dtype=np.int64)
-        for items in lines.T:
-            inside = items < self.size
-            numbers = np.where(inside, self.extended(numbers, np.minimum(items, self.size - 1)), NONE)
-        return numbers
+        return _find(self._keys, lines, self.size)
 
-    def find(self, items: Sequence[int]) -> int | None:
+    def find_set(self, items: Sequence[int]) -> int | None:
         """The number of a set of items, None if it is not in the family."""
-        number = int(self.numbers(np.array([sorted(items)], dtype=np.int64).reshape(1, -1))[0])
+        number = int(self.find(np.array([sorted(items)], dtype=np.int64))[0])
         return None if number < 0 else number
 
-    def items_of(self, number: int) -> Integers:
-        """The items of one set."""
+    def items_of(self, number: int) -> list[int]:
         length = int(np.searchsorted(self.offsets, number, side="right")) - 1
-        items: Integers = self.levels[length][number - self.offsets[length]]
+        items: list[int] = self.levels[length][number - self.offsets[length]].tolist()
         return items
 
     @cached_property
     def drops(self) -> tuple[Integers, ...]:
         """By length, for every set and each of its items the set without it; -1 where that is missing."""
-        out: list[Integers] = [np.zeros((1, 0), dtype=np.int64)]
+        drops: list[Integers] = [np.zeros((1, 0), dtype=np.int64)]
         for length, level in enumerate(self.levels[1:], start=1):
-            start = self.offsets[length]
-            above = self.parents[start : start + len(level)]
-            drop = np.empty((len(level), length), dtype=np.int64)
-            drop[:, -1] = above
-            for column in range(length - 1):
-                shorter = out[-1][above - self.offsets[length - 1], column]
-                drop[:, column] = self.extended(shorter, level[:, -1])
-            out.append(drop)
-        return tuple(out)
+            parent = self.parents[self.numbers(length)]
+            shorter = drops[-1][parent - self.offsets[length - 1]]
+            drops.append(np.column_stack([self.extended(shorter, level[:, -1:]), parent]))
+        return tuple(drops)
 
     @cached_property
     def is_maximal(self) -> Flags:
         """Sets that are part of no other."""
         maximal = np.ones(self.number, dtype=bool)
-        for drop in self.drops[1:]:
-            maximal[drop.ravel()] = False
+        for drop in self.drops:
+            maximal[drop] = False
         return maximal
-
-    @cached_property
-    def additions(self) -> Masks:
-        """For every set and instant, as bits, the items of the instant that can be added to it."""
-        out = np.zeros((self.number, self.instants), dtype=np.uint64)
-        for level, drop in zip(self.levels[1:], self.drops[1:], strict=True):
-            bits = np.uint64(1) << (level % self.kinds).astype(np.uint64)
-            np.bitwise_or.at(out, (drop.ravel(), (level // self.kinds).ravel()), bits.ravel())
-        return out
-
-    def with_support(self, support: Integers) -> Family:
-        """These sets with other counts."""
-        return Family(self.levels, support, self.size, self.kinds)
 
     def only(self, chosen: Flags) -> Family:
         """The chosen sets, among them every part of each."""
-        levels = [
-            level[chosen[self.offsets[length] : self.offsets[length + 1]]]
-            for length, level in enumerate(self.levels)
-        ]
+        levels = [level[chosen[self.numbers(length)]] for length, level in enumerate(self.levels)]
         while len(levels) > 1 and not len(levels[-1]):
             levels.pop()
-        return Family(tuple(levels), self.support[chosen], self.size, self.kinds)
+        return replace(self, levels=tuple(levels), support=self.support[chosen])
 
 
 def family_of(sets: Sequence[Sequence[int]], support: Any, size: int, kinds: int = 1) -> Family:
@@ -179,29 +160,20 @@ def levels_of(items: Integers, lengths: Integers) -> tuple[Integers, ...]:
     )
 
 
-def _lookup(keys: Integers, sets: Integers, items: Integers, size: int) -> Integers:
+def _extended(keys: Integers, sets: Integers, items: Integers, size: int) -> Integers:
     wanted = sets * size + items
     if not len(keys):
         return np.full(wanted.shape, NONE, dtype=np.int64)
     index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((keys[index] == wanted) & (sets >= 0), index + 1, NONE)
+    return np.where((keys[index] == wanted) & (sets >= 0) & (items < size), index + 1, NONE)
 
 
-def disorder(levels: Sequence[Integers]) -> tuple[int, int]:
-    """Number of lines that equal the one before, and of lines that belong before it.
-
-    >>> disorder([np.zeros((1, 0), int), np.array([[0], [2], [2], [1]])])
-    (1, 1)
-    """
-    repeated = misplaced = 0
-    for level in levels:
-        before, after = level[:-1], level[1:]
-        differs = before != after
-        column = differs.argmax(axis=1) if level.shape[1] else np.zeros(len(before), dtype=np.int64)
-        line = np.flatnonzero(differs.any(axis=1))
-        repeated += len(before) - len(line)
-        misplaced += int((before[line, column[line]] > after[line, column[line]]).sum())
-    return repeated, misplaced
+def _find(keys: Integers, lines: Integers, size: int) -> Integers:
+    """Item by item from the empty set on."""
+    numbers = np.zeros(len(lines), dtype=np.int64)
+    for items in lines.T:
+        numbers = _extended(keys, numbers, items, size)
+    return numbers
 
 
 def all_parts(family: Family) -> tuple[Family, Integers]:
@@ -225,25 +197,89 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
             raise TooManySetsError
         level = family.levels[length]
         shorter = [np.delete(longer, column, axis=1) for column in range(longer.shape[1])]
-        counts = [family.supports(length), *[people] * len(shorter)]
-        longer, people, line = _merged(np.concatenate([level, *shorter]), np.concatenate(counts), family.size)
+        lines = np.concatenate([level, *shorter])
+        counts = np.concatenate([family.supports(length), *[people] * len(shorter)])
+        # Codes are in the order of lines: each line once, with the largest of its counts.
+        code, distinct = fold([(items, family.size) for items in lines.T], len(lines))
+        longer, people = np.empty((distinct, length), dtype=np.int64), np.full(distinct, -1)
+        longer[code] = lines
+        np.maximum.at(people, code, counts)
         levels.insert(0, longer)
         supports.insert(0, people)
-        numbers.insert(0, line[: len(level)])
+        numbers.insert(0, code[: len(level)])
         if sum(map(len, levels)) > MOST_SETS:
             raise TooManySetsError
-    complete = Family(tuple(levels), np.concatenate(supports), family.size, family.kinds)
+    complete = replace(family, levels=tuple(levels), support=np.concatenate(supports))
     offsets = complete.offsets[:-1]
     return complete, np.concatenate([line + start for line, start in zip(numbers, offsets, strict=True)])
 
 
-def _merged(lines: Integers, counts: Integers, size: int) -> tuple[Integers, Integers, Integers]:
-    """Each line once, in order, with the largest of its counts; and where every line went."""
-    key = np.zeros(len(lines), dtype=np.int64)
-    for items in lines.T:
-        # Renumbered after each column, so that keys stay small; the order of lines is kept.
-        key = np.unique(key * size + items, return_inverse=True)[1].ravel()
-    _, first, line = np.unique(key, return_index=True, return_inverse=True)
-    people = np.full(len(first), -1, dtype=np.int64)
-    np.maximum.at(people, line.ravel(), counts)
-    return lines[first], people, line.ravel()
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """All that a reader knows: a family, and for each set its number among the published ones, -1 if derived.
+
+    `contradictions` is how often counts contradict that everybody has one symbol at every instant.
+    """
+
+    family: Family
+    published: Integers
+    contradictions: int = 0
+
+
+def knowledge_of(family: Family, *, structural: bool) -> Knowledge:
+    """What a reader knows; without `structural`, the published counts and nothing else.
+
+    Sets of n items follow from sets of n items and of one less, so lengths are done one after the other.
+
+    >>> knowledge = knowledge_of(family_of([[], [0], [1]], [10, 5, 4], size=3, kinds=3), structural=True)
+    >>> knowledge.family.support.tolist(), knowledge.published.tolist()
+    ([10, 5, 4, 1], [0, 1, 2, -1])
+    """
+    if not structural or family.kinds == 1:
+        return Knowledge(family, np.arange(family.number))
+    size = family.instants * family.kinds
+    known = Family(family.levels[:1], family.support[:1], size, family.kinds)
+    published, contradictions = [np.zeros(1, dtype=np.int64)], 0
+    for length in range(1, len(family.levels)):
+        lines, support = family.levels[length], family.supports(length)
+        numbers = np.arange(*family.offsets[[length, length + 1]])
+        # A derived set can complete another instant, so each length is repeated until nothing follows.
+        while True:
+            derived, people, wrong = _derived(known, lines, support)
+            if not len(derived):
+                break
+            lines, support = np.concatenate([lines, derived]), np.concatenate([support, people])
+            numbers = np.concatenate([numbers, np.full(len(derived), NONE)])
+        contradictions += wrong
+        order = np.lexsort(lines.T[::-1])
+        support = np.concatenate([known.support, support[order]])
+        known = replace(known, levels=(*known.levels, lines[order]), support=support)
+        published.append(numbers[order])
+    contradictions += int((known.support < 0).sum())
+    return Knowledge(known, np.concatenate(published), contradictions)
+
+
+def _derived(known: Family, lines: Integers, support: Integers) -> tuple[Integers, Integers, int]:
+    """The sets of a length that follow from these, their supports, and how often symbols do not add up.
+
+    `known` has all shorter sets.
+    """
+    length, kinds = lines.shape[1], known.kinds
+    shorter = [known.find(np.delete(lines, column, axis=1)) for column in range(length)]
+    # sets that differ in the symbol at one instant only are one run of equal slots
+    slot = (np.stack(shorter, axis=1) * known.instants + lines // kinds).ravel()
+    order = np.argsort(slot, kind="stable")
+    first = np.flatnonzero(np.diff(slot[order], prepend=-1))
+    counted = np.diff(first, append=len(order))
+    people = np.add.reduceat(np.repeat(support, length)[order], first)
+    symbols = np.add.reduceat((lines % kinds).ravel()[order], first)
+    base, instant = np.divmod(slot[order][first], known.instants)
+    left = known.support[base] - people
+    short = np.flatnonzero(counted == kinds - 1)
+    # All symbols add up to a fixed sum, so the sum of the counted ones names the one that is missing.
+    missing = kinds * (kinds - 1) // 2 - symbols[short]
+    example, column = np.divmod(order[first[short]], length)  # a set with another symbol, and where
+    derived = lines[example]
+    derived[np.arange(len(example)), column] = instant[short] * kinds + missing
+    derived, once = np.unique(derived, axis=0, return_index=True)
+    return derived, left[short][once], int(np.count_nonzero(left[counted == kinds]))

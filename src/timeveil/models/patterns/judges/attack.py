@@ -20,9 +20,8 @@ from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, TooManyBoxesError, channels_of
-from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
 from timeveil.models.patterns.evidence.counting import Bits
-from timeveil.models.patterns.evidence.family import Family
+from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
 from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
 
 __all__ = ["BoundAttack", "PatternAdversary", "PatternBreach", "SmallGroup", "SolveAttack", "attack"]
@@ -32,7 +31,6 @@ SHORTENED = 200
 """Groups that are shortened to choose examples from."""
 MOST_BITS = 1 << 37
 """Bits to read when members of groups are looked up: some seconds' work."""
-BLOCK_WORDS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +89,8 @@ class SmallGroup:
             {"sign": sign, "people": support, "follows": index in self.follow}
             for index, (sign, support) in enumerate(self.counts)
         ]
-        return {
-            "present": list(self.present),
-            "absent": list(self.absent),
-            "people": self.people,
-            "counts": counts,
-        }
+        has, lacks = list(self.present), list(self.absent)
+        return {"present": has, "absent": lacks, "people": self.people, "counts": counts}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,9 +160,7 @@ class PatternBreach:
         """Share of people named with a chance above `threshold`."""
         return self.after.share_above(threshold)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The breach as plain data, without the examples."""
-        return as_dict(self)
+    as_dict = as_dict
 
 
 def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> PatternBreach:
@@ -214,26 +206,16 @@ def _channels(family: Family, k: int, *, structural: bool) -> Channels:
         ) from None
 
 
-def _smallest_group(channels: Channels, lines: Bits, people: int) -> tuple[Integers, int]:
+def _smallest_group(channels: Channels, holders: Bits, people: int) -> tuple[Integers, int]:
     """Per person the size of the smallest group that they are in, 0 for none; and the groups looked up."""
-    smallest: Integers = np.zeros(people, dtype=np.int64)
-    width = lines.shape[1]
     items = max(1, channels.present.shape[1] + channels.absent.shape[1])
     # Smallest groups first: where there are too many for the time, the most revealing are looked up.
-    order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * width * items))]
-    step = max(1, BLOCK_WORDS // width)
-    # Bits past the last person are cut off where lines are unpacked.
-    everybody = np.full(width, 2**64 - 1, dtype=np.uint64)
-    for start in range(0, len(order), step):
-        block = order[start : start + step]
-        members = np.broadcast_to(everybody, (len(block), width)).copy()
-        for present in channels.present[block].T:
-            members &= np.where((present >= 0)[:, None], lines[present], everybody)
-        for absent in channels.absent[block].T:
-            members &= ~lines[absent]  # the last line, that of no item, excludes nobody
-        for size, bits in zip(channels.size[block].tolist(), members, strict=True):
+    order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * holders.shape[1] * items))]
+    smallest: Integers = np.zeros(people, dtype=np.int64)
+    for sizes, members in channels.take(order).members(holders):
+        for size, bits in zip(sizes.tolist(), members, strict=True):
             who = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little", count=people))
-            smallest[who[smallest[who] == 0]] = size  # groups come by size
+            smallest[who[smallest[who] == 0]] = size
     return smallest, len(order)
 
 
@@ -248,23 +230,18 @@ def _examples(
     family = knowledge.family
     presents, absents = ((items >= 0).sum(axis=1) for items in (channels.present, channels.absent))
     order = np.lexsort([presents, channels.size, absents])[:SHORTENED]
-    shortest = Channels(channels.present[order], channels.absent[order], channels.size[order])
-    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], SmallGroup] = {}
-    for present, every, _ in shortest.groups():
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], SmallGroup] = {}
+    for present, every in channels.take(order).groups():
         absent = every
         for item in every:
             fewer = [other for other in absent if other != item]
             if fewer and 0 < _people(family, _terms(family, present, fewer)) < k:
                 absent = fewer
         terms = _terms(family, present, absent)
-        group = SmallGroup(
-            tuple(names[item] for item in sorted(present)),
-            tuple(names[item] for item in sorted(absent)),
-            _people(family, terms),
-            tuple((sign, int(family.support[number])) for sign, number in terms),
-            tuple(index for index, (_, number) in enumerate(terms) if knowledge.published[number] < 0),
-        )
-        groups.setdefault((tuple(sorted(present)), tuple(sorted(absent))), group)
+        has, lacks = (tuple(names[item] for item in sorted(items)) for items in (present, absent))
+        counts = tuple((sign, int(family.support[number])) for sign, number in terms)
+        follow = tuple(index for index, (_, number) in enumerate(terms) if knowledge.published[number] < 0)
+        groups.setdefault((has, lacks), SmallGroup(has, lacks, _people(family, terms), counts, follow))
     best = sorted(groups.values(), key=lambda group: (len(group.counts), group.people, len(group.present)))
     return tuple(best[:EXAMPLES])
 
@@ -285,7 +262,7 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
             if family.kinds == 1 or item // family.kinds not in instants:
                 wider.append([*items, item])
         sets += wider
-    numbers = [(len(items), family.find([*present, *items])) for items in sets]
+    numbers = [(len(items), family.find_set([*present, *items])) for items in sets]
     return [(-1 if length % 2 else 1, number) for length, number in numbers if number is not None]
 
 
@@ -295,8 +272,8 @@ def _difference(family: Family, items: list[int]) -> list[Term]:
     for item in items:
         remaining = [other for other in items if other != item]
         symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
-        numbers = [family.find(remaining), *(family.find([*remaining, symbol]) for symbol in symbols)]
+        numbers = [family.find_set(remaining), *(family.find_set([*remaining, symbol]) for symbol in symbols)]
         terms = [(-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None]
         if len(terms) == len(numbers):
             return terms
-    return [(1, family.find(items) or 0)]
+    return [(1, family.find_set(items) or 0)]

@@ -21,7 +21,7 @@ from timeveil.evidence.checks import (
 )
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
-from timeveil.models.patterns.evidence.table import ADDING, LETTERS, PATTERN, SUPPORT
+from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT
 
 METHODS = (*ADDING, "suppressive", "itemset")
 SHOWN_FAULTS = 20

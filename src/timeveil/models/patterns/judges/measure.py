@@ -11,8 +11,8 @@ independently at each instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,15 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.models.patterns.evidence import Evidence
+from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
-from timeveil.models.patterns.evidence.completion import Knowledge, knowledge_of
 from timeveil.models.patterns.evidence.counting import Baskets, supports
-from timeveil.models.patterns.evidence.family import Family, Flags
-from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.patterns.evidence.family import Family, Flags, Knowledge, knowledge_of
 from timeveil.models.series.evidence import Evidence as SeriesEvidence
 
 READ_PATTERNS = 2_000
 """Patterns, drawn at random, that are read off a table of series."""
 MOST_PATTERNS, MOST_ROWS, MOST_CHANNELS, MOST_ROUNDS = 20_000, 300_000, 30_000, 200
-BLOCK_CHANCES = 4_000_000
 Floats = npt.NDArray[np.float64]
 
 
@@ -80,9 +77,7 @@ class PatternLoss:
         """One of them by its name: `without people`, `without patterns`, `series table`."""
         return next((error for error in self.alternatives if error.way == way), None)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The loss as plain data."""
-        return as_dict(self)
+    as_dict = as_dict
 
 
 def measure(
@@ -121,7 +116,7 @@ def measure(
 
 def _compared(way: str, before: Family, after: Family, withheld: int = 0) -> PatternError:
     """Counts of the original's patterns next to published ones."""
-    number = np.concatenate([np.zeros(0, np.int64), *(after.numbers(level) for level in before.levels[1:])])
+    number = np.concatenate([np.zeros(0, np.int64), *(after.find(level) for level in before.levels[1:])])
     published = np.where(number >= 0, after.support[number], 0)
     return _error(way, before.support[1:], published, number >= 0, withheld)
 
@@ -139,69 +134,72 @@ def _error(way: str, truth: Integers, published: Any, is_published: Flags, withh
     )
 
 
-def without_people(
-    before: Family, rows: Baskets, least: int, k: int, *, structural: bool
-) -> tuple[Family, int] | None:
-    """The patterns left and the number of people left out; None where that takes too long."""
-    family, counted = before, rows
-    if before.number > MOST_PATTERNS or rows.rows > MOST_ROWS:
-        return None
-    for _ in range(MOST_ROUNDS):
-        completed = knowledge_of(family, structural=structural).family
-        channels = channels_of(completed, k, structural=structural)
-        if not len(channels):
-            return family, rows.rows - counted.rows
-        if len(channels) > MOST_CHANNELS:
-            return None
-        # items of the release only: others are in no pattern, so they decide no group
-        counted = counted.take(~_members(channels, counted, completed.size))
-        counts = supports(family, counted)
-        frequent = counts >= least
-        frequent[0] = True
-        family = family.with_support(counts).only(frequent)
-    return None
+Suppression = Callable[[Family, Knowledge, Channels], Family]
+"""What is left of a family when something is done about its small groups."""
 
 
-def _members(channels: Channels, rows: Baskets, size: int) -> Flags:
-    """Who is in one of these groups."""
-    has = np.zeros((size, rows.rows), dtype=bool)
-    inside = (rows.items >= 0) & (rows.items < size)
-    has[rows.items[inside], rows.owners[inside]] = True
-    members: Flags = np.zeros(rows.rows, dtype=bool)
-    for present, absent, _ in channels.groups():
-        members |= has[present].all(axis=0) & ~has[absent].any(axis=0)
-    return members
-
-
-def without_patterns(before: Family, k: int, *, structural: bool) -> Family | None:
-    """The patterns left; None where that takes too long."""
+def _suppressed(before: Family, k: int, suppress: Suppression, *, structural: bool) -> Family | None:
+    """The patterns left when no small group is; None where that takes too long."""
     family = before
-    if before.number > MOST_PATTERNS:
-        return None
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS if before.number <= MOST_PATTERNS else 0):
         knowledge = knowledge_of(family, structural=structural)
         channels = channels_of(knowledge.family, k, structural=structural)
         if not len(channels):
             return family
         if len(channels) > MOST_CHANNELS:
-            return None
+            break
+        family = suppress(family, knowledge, channels)
+    return None
+
+
+def without_people(
+    before: Family, rows: Baskets, least: int, k: int, *, structural: bool
+) -> tuple[Family, int] | None:
+    """The patterns left and the number of people left out; None where that takes too long."""
+    counted = rows
+
+    def leave_out(family: Family, knowledge: Knowledge, channels: Channels) -> Family:
+        nonlocal counted
+        # items of the release only: others are in no pattern, so they decide no group
+        holders = counted.bits(knowledge.family.size)
+        grouped = np.zeros(holders.shape[1], dtype=np.uint64)
+        for _, members in channels.members(holders):
+            grouped |= np.bitwise_or.reduce(members, axis=0)
+        left = np.unpackbits(~grouped.view(np.uint8), bitorder="little", count=counted.rows)
+        counted = counted.take(left.astype(bool))
+        counts = supports(family, counted)
+        frequent = counts >= least
+        frequent[0] = True
+        return replace(family, support=counts).only(frequent)
+
+    family = None
+    if rows.rows <= MOST_ROWS:
+        family = _suppressed(before, k, leave_out, structural=structural)
+    return None if family is None else (family, rows.rows - counted.rows)
+
+
+def without_patterns(before: Family, k: int, *, structural: bool) -> Family | None:
+    """The patterns left; None where that takes too long."""
+
+    def leave_out(family: Family, knowledge: Knowledge, channels: Channels) -> Family:
         doomed = _ends(family, knowledge, channels)
         for length, drop in enumerate(family.drops):
-            doomed[family.offsets[length] : family.offsets[length + 1]] |= doomed[drop].any(axis=1)
-        family = family.only(~doomed)
-    return None
+            doomed[family.numbers(length)] |= doomed[drop].any(axis=1)
+        return family.only(~doomed)
+
+    return _suppressed(before, k, leave_out, structural=structural)
 
 
 def _ends(family: Family, knowledge: Knowledge, channels: Channels) -> Flags:
     """Published sets at the far end of groups: their present items and one absent item of each instant."""
     ends: Flags = np.zeros(family.number, dtype=bool)
-    for present, absent, _ in channels.groups():
+    for present, absent in channels.groups():
         sets = [present]
         for instant in sorted({item // family.kinds for item in absent}):
             symbols = [item for item in absent if item // family.kinds == instant]
             sets = [[*items, symbol] for items in sets for symbol in symbols]
         for items in sets:
-            number = knowledge.family.find(items)
+            number = knowledge.family.find_set(items)
             if number:
                 ends[_nearest_published(knowledge, number)] = True
     return ends
@@ -212,9 +210,7 @@ def _nearest_published(knowledge: Knowledge, number: int) -> int:
     family, seen, near = knowledge.family, {number}, [number]
     while not any(knowledge.published[candidate] >= 0 for candidate in near):
         wider = {
-            neighbour
-            for candidate in near
-            for neighbour in _neighbours(family, family.items_of(candidate).tolist())
+            neighbour for candidate in near for neighbour in _neighbours(family, family.items_of(candidate))
         } - seen
         seen, near = seen | wider, sorted(wider)
     published = [candidate for candidate in near if knowledge.published[candidate] >= 0]
@@ -226,7 +222,7 @@ def _neighbours(family: Family, items: list[int]) -> Iterator[int]:
     for item in items:
         remaining, first = [other for other in items if other != item], item - item % family.kinds
         for symbol in range(first, first + family.kinds):
-            if symbol != item and (number := family.find([*remaining, symbol])) is not None:
+            if symbol != item and (number := family.find_set([*remaining, symbol])) is not None:
                 yield number
 
 
@@ -242,22 +238,10 @@ def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.rand
     return _error("series table", before.support[numbers], expected, np.ones(len(numbers), dtype=bool))
 
 
-def table_counts(sets: Sequence[Integers], patterns: Patterns, table: Release) -> Floats:
+def table_counts(sets: Sequence[Sequence[int]], patterns: Patterns, table: Release) -> Floats:
     """The number of series of a table that are expected to have each set of symbols."""
     chances, rows = _chances(patterns, table)
-    width = max(map(len, sets), default=0)
-    padded = np.full((len(sets), width), len(chances) - 1, dtype=np.int64)  # the last line is certain
-    for line, items in enumerate(sets):
-        padded[line, : len(items)] = items
-    counts = np.zeros(len(sets))
-    step = max(1, BLOCK_CHANCES // max(len(rows), 1))
-    for start in range(0, len(sets), step):
-        block = padded[start : start + step]
-        chance = np.ones((len(block), len(rows)))
-        for items in block.T:
-            chance *= chances[items]
-        counts[start : start + step] = chance @ rows
-    return counts
+    return np.array([chances[list(items)].prod(axis=0) @ rows for items in sets])
 
 
 def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
@@ -269,8 +253,7 @@ def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
             hint="give one that was made of the same series",
         )
     kinds = patterns.kinds
-    chances = np.full((len(patterns.names) + 1, len(series.rows)), 1.0 / kinds)
-    chances[-1] = 1.0
+    chances = np.full((len(patterns.names), len(series.rows)), 1.0 / kinds)
     column_of = {series.instants[instant]: column for column, instant in enumerate(series.pattern.tolist())}
     for index, instant in enumerate(patterns.instants):
         if instant in column_of:

@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.evidence.table import ADDING, Patterns
+from timeveil.models.patterns.evidence import ADDING, Evidence, Patterns
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.evidence.codes import Integers
-from timeveil.models.patterns.evidence.completion import knowledge_of
-from timeveil.models.patterns.evidence.counting import border
-from timeveil.models.patterns.evidence.family import Family, Flags
+from timeveil.models.patterns.evidence.counting import with_border
+from timeveil.models.patterns.evidence.family import Family, Flags, knowledge_of
 
 Floats = npt.NDArray[np.float64]
 Instants = tuple[int, ...]
@@ -81,10 +80,10 @@ def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | Non
     kinds = _kinds_of_people(family)
     if kinds is None or family.number > MOST_PATTERNS:
         return None
-    sets, items = border(family, family.instants + 1)
-    patterns = [family.items_of(number).tolist() for number in range(family.number)]
+    patterns = [family.items_of(number) for number in range(family.number)]
     outside = [patterns[number] for number in np.flatnonzero(knowledge.published < 0).tolist()]
-    outside += [[*patterns[number], item] for number, item in zip(sets.tolist(), items.tolist(), strict=True)]
+    wider, on_border = with_border(family, family.instants + 1)
+    outside += [wider.items_of(number) for number in np.flatnonzero(on_border).tolist()]
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
     equations = _sparse([_holders(kinds, pattern) for pattern in patterns])
     for pattern in outside:
@@ -160,7 +159,7 @@ def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> 
     sums, signs = np.zeros((2, 2**width), dtype=np.int64)
     for number in range(2**width - 1):
         part = [item for index, item in enumerate(pattern) if number >> index & 1]
-        sums[number] = family.support[family.find(part) or 0]
+        sums[number] = family.support[family.find_set(part) or 0]
     signs[-1] = 1  # the unknown count of the pattern itself: how often it is added to each group
     for table in (sums, signs):
         for index in range(width):
@@ -216,7 +215,7 @@ def _by_instants(family: Family, longest: int) -> Counts:
         instants, which = np.unique(level // family.kinds, axis=0, return_inverse=True)
         for number, line in enumerate(instants.tolist()):
             members = which.ravel() == number
-            counts[tuple(line)] = level[members] % family.kinds, family.supports(length)[members]
+            counts[tuple(line)] = (level[members] % family.kinds, family.supports(length)[members])
     return counts
 
 

@@ -1,8 +1,9 @@
 """Can a group of fewer than k people be computed from published counts? (Atzori et al. 2008; Revathi)
 
 Counts are public, so anyone who receives them can check all of the promise. With the ledger one also sees
-that every count is that of the original and the virtual people together, that no virtual one is hidden, and
-that nothing is lost where nothing may be.
+that every person is counted once, or withheld where the method withholds; that every count is that of the
+original and the virtual people together, with no virtual one hidden; and that nothing is lost where nothing
+may be.
 
 A cell of a box is the number of people with its items and none of others. If all cells of all maximal boxes
 are empty or have at least k people, so have those of all boxes (cell theorem). If one is below 0, no data at
@@ -14,15 +15,29 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger
+from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, boxes_of, channels_of
-from timeveil.models.patterns.evidence.completion import knowledge_of
-from timeveil.models.patterns.evidence.family import Family, TooManySetsError, all_parts
-from timeveil.models.patterns.judges.definition import check_definition
+from timeveil.evidence.codes import Integers
+from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
+from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, channels_of
+from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
+from timeveil.models.patterns.evidence.family import (
+    NONE,
+    Family,
+    Flags,
+    TooManySetsError,
+    all_parts,
+    knowledge_of,
+)
 from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
+
+Copies = list[tuple[int, Baskets]]
+"""Virtual people by the number of copies of each."""
 
 SENTENCES = {
     "channel": "{groups:group} of fewer than {k} people can be computed; the smallest has {least}",
@@ -97,7 +112,7 @@ def check(evidence: Evidence) -> Verdict:
             findings.check("the stated number of virtual people is possible (only the ledger shows more)")
             if ledger is not None:
                 findings.open_ledger()
-                check_definition(evidence, ledger, family, findings)
+                _check_definition(evidence, ledger, family, findings)
     return findings.verdict()
 
 
@@ -106,10 +121,9 @@ def _check_table(evidence: Evidence, findings: Findings) -> Family | None:
     findings.check("every pattern is a list of items in order, none twice and one of each instant at most")
     findings.check("every support is a number of people")
     findings.check("rows are in the order of their length and items, the empty pattern first")
-    faults = list(evidence.table.faults())
-    for name, numbers in faults:
+    for name, numbers in evidence.table.faults:
         findings.expect(name, False, **numbers)
-    if faults:
+    if evidence.table.faults:
         return None
     family = evidence.table.family
     _check_counts(evidence, family, findings)
@@ -192,22 +206,122 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
     if not findings.expect("unlike-any-data:sums", not wrong, sums=wrong):
         return
     try:
-        small, negative, least = small_cells(knowledge.family, k, structural=structural)
-        groups = len(channels_of(knowledge.family, k, structural=structural)) if small else 0
+        channels = channels_of(knowledge.family, k, structural=structural)
     except TooManyBoxesError:
         findings.expect("too-large:boxes", False)
         return
-    findings.expect("channel", not small, groups=max(1, groups), k=k, least=least)
-    findings.expect("unlike-any-data", not negative, groups=negative)
+    least = int(channels.size.min(initial=k))
+    findings.expect("channel", not len(channels), groups=len(channels), k=k, least=least)
+    findings.expect("unlike-any-data", not channels.impossible, groups=channels.impossible)
 
 
-def small_cells(family: Family, k: int, *, structural: bool) -> tuple[int, int, int]:
-    """Number of cells that are too small, number of those below 0, and the size of the smallest former."""
-    small, negative, least = 0, 0, k
-    for boxes in boxes_of(family, structural=structural):
-        for block in boxes.blocks():
-            cells = block.cells(family)
-            negative += int(np.count_nonzero(cells < 0))
-            few = cells[(cells > 0) & (cells < k)]
-            small, least = small + len(few), int(few.min(initial=least))
-    return small, negative, least
+def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findings: Findings) -> None:
+    """Judge the release against the rows that it was made from."""
+    if not _check_ledger(ledger, findings):
+        return
+    try:
+        original = evidence.original
+    except InputError as error:
+        findings.expect("ledger:original", False, problem=error.message)
+        return
+    table = evidence.table
+    counted = _check_people(ledger, original, table.method, findings)
+    virtual = _virtual(ledger, table, findings)
+    if counted is None or virtual is None:
+        return
+    rows, doubtful = original.rows.take(counted), original.doubtful
+    # What is just outside is counted with the family: a pattern that enough people have is lost there.
+    wider, outside = family, np.zeros(family.number, dtype=bool)
+    if table.method != "itemset":
+        wider, outside = with_border(family, table.longest or len(family.levels))
+    counts = supports(wider, rows)
+    real, least = counts[~outside], table.least
+    _check_supports(family, real, virtual, doubtful, findings)
+    if table.method in ADDING:
+        findings.check(f"at least {least:,} people have every pattern, virtual ones not counted")
+        rare = int((real[1:] + doubtful < least).sum())
+        findings.expect("min-support:real", not rare, rare=rare, least=least)
+    if table.method != "itemset":
+        findings.check(f"no pattern that {least:,} people have is missing")
+        singles = np.bincount(rows.items[rows.items >= 0], minlength=family.size)
+        singles[family.singles] = 0  # the border combines published items; these are the others
+        lost = sum(int((missing >= least + doubtful).sum()) for missing in (singles, counts[outside]))
+        findings.expect("lost", not lost, lost=lost, least=least)
+
+
+def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
+    findings.check("the ledger notes every original row, in order")
+    roles = ledger.original.roles
+    long = roles.respondent and roles.time and roles.value
+    has_roles = roles.item or roles.series or long
+    if not findings.expect("ledger:model", ledger.model == "patterns" and has_roles):
+        return False
+    columns = {"row", "transaction"} <= set(ledger.entries.schema.names)
+    if not findings.expect("ledger:columns", columns and "virtual" in ledger.mappings):
+        return False
+    rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
+    in_order = np.array_equal(numbers, np.arange(rows))
+    findings.expect("ledger-rows", in_order, noted=len(numbers), rows=rows)
+    return len(numbers) == rows
+
+
+def _check_people(ledger: Ledger, original: Original, method: str, findings: Findings) -> Flags | None:
+    """Which of the rows of items are counted."""
+    findings.check("everybody is counted once, with all of their items, or withheld where that is the method")
+    findings.expect("person-twice", not original.repeated, repeated=original.repeated)
+    noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), NONE)).astype(np.int64)
+    inside = original.row_of >= 0
+    number = np.full(original.rows.rows, NONE, dtype=np.int64)
+    # One note per person; rows of a person that disagree show up as a split.
+    number[original.row_of[inside]] = noted[inside]
+    split = (noted[inside] != number[original.row_of[inside]]).any() or (noted[~inside] != NONE).any()
+    counted: Flags = number != NONE
+    distinct = len(np.unique(number[counted])) == int(counted.sum())
+    if not findings.expect("ledger-rows:people", distinct and not split):
+        return None
+    withheld = int((~counted).sum())
+    findings.expect("conservation:withheld", not withheld or method == "suppressive", withheld=withheld)
+    return counted
+
+
+def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies | None:
+    """The virtual people that the ledger notes."""
+    findings.check("the virtual people are as many as the manifest states")
+    table, stated = ledger.mappings["virtual"], published.virtual
+    if not {"pattern", "copies"} <= set(table.column_names) or not table.num_rows:
+        return [] if findings.expect("virtual:none", not (stated or table.num_rows), stated=stated) else None
+    copies = np.asarray(pc.fill_null(table.column("copies"), 0)).astype(np.int64)
+    possible = bool(((copies >= 1) & (copies <= MOST_PEOPLE)).all())
+    findings.expect("virtual", possible and int(copies.sum()) == stated, stated=stated)
+    if not possible:
+        return None
+    patterns = table.column("pattern")
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(patterns), 0)).astype(np.int64)
+    texts = pc.list_flatten(patterns).cast(pa.string()).to_pylist()
+    items = np.array([published.number_of.get(text, NONE) for text in texts], dtype=np.int64)
+    rows = Baskets(np.concatenate([[0], np.cumsum(lengths)]), items)
+    if published.kinds > 1:
+        odd = _without_one_symbol(rows, len(published.instants), published.kinds)
+        findings.expect("virtual:instants", not odd, kinds=odd)
+    return [(int(count), rows.take(copies == count)) for count in np.unique(copies)]
+
+
+def _without_one_symbol(rows: Baskets, instants: int, kinds: int) -> int:
+    """Number of rows that do not have exactly one symbol at every instant, as everybody has."""
+    inside = rows.items >= 0
+    occupied = np.unique(rows.owners[inside] * instants + rows.items[inside] // kinds)
+    complete = np.bincount(occupied // instants, minlength=rows.rows) == instants
+    return int((~complete | (np.diff(rows.starts) != instants)).sum())
+
+
+def _check_supports(
+    family: Family, real: Integers, virtual: Copies, doubtful: int, findings: Findings
+) -> None:
+    findings.check(
+        "every support is the number of people, and virtual people, with the pattern: data have them all"
+    )
+    total = real + sum(copies * supports(family, people) for copies, people in virtual)
+    stated, people = int(family.support[0]), int(total[0])
+    findings.expect("conservation:empty", stated == people, stated=stated, people=people)
+    wrong = int((np.abs(total - family.support) > doubtful)[1:].sum())
+    findings.expect("wrong-support", not wrong, wrong=wrong, patterns=family.number - 1)

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns

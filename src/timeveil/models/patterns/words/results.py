@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
-from timeveil.models.patterns.evidence.table import Patterns
+from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, SolveAttack
 from timeveil.models.patterns.judges.measure import PatternError, PatternLoss
