@@ -6,7 +6,6 @@ arguments alone: the same seed gives the same table, and no global random state 
 """
 
 from timeveil.datasets.series import load_curves, strings, uniform, walk
-from timeveil.datasets.shopping import baskets
-from timeveil.datasets.visits import clinic_visits, daily_cases, events
+from timeveil.datasets.tables import baskets, clinic_visits, daily_cases, events
 
 __all__ = ["baskets", "clinic_visits", "daily_cases", "events", "load_curves", "strings", "uniform", "walk"]

@@ -9,9 +9,12 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from timeveil.datasets.draws import Floats, Ints, Seed, at_least, generator, identifiers, labels, with_repeats
+from timeveil.datasets.tables import Ints, Seed, at_least, generator, identifiers, labels, with_repeats
+
+Floats = npt.NDArray[np.float64]
 
 # per profile, bumps over one day: centre and width in hours, height; on top of a base load of 1
 PROFILES = (
@@ -51,14 +54,24 @@ def load_curves(
     >>> load_curves(people=3, instants=4, long=True).schema.names
     ['household', 'instant', 'kwh', 'tariff']
     """
-    at_least("people", people, 0)
-    at_least("instants", instants, 1)
+    at_least(0, people=people)
+    at_least(1, instants=instants)
     draw = generator(seed)
     profile = draw.choice(len(PROFILES), size=people, p=PROFILE_SHARES)
     curves = _curves(draw, profile, instants)
     household = identifiers("H", draw.permutation(people))
     tariff = labels(TARIFFS, _tariffs(draw, profile))
-    return _long(household, curves, tariff) if long else _wide(household, curves, tariff)
+    if not long:
+        return pa.table({"household": household, **_columns("h", range(instants), curves), "tariff": tariff})
+    owner = pa.array(np.repeat(np.arange(people), instants))
+    return pa.table(
+        {
+            "household": household.take(owner),
+            "instant": pa.array(np.tile(np.arange(instants), people)),
+            "kwh": pa.array(curves.ravel()),
+            "tariff": tariff.take(owner),
+        }
+    )
 
 
 def _curves(draw: np.random.Generator, profile: Ints, instants: int) -> Floats:
@@ -88,26 +101,6 @@ def _tariffs(draw: np.random.Generator, profile: Ints) -> Ints:
     return np.asarray(np.minimum(tariff, len(TARIFFS) - 1))
 
 
-def _wide(household: pa.Array, curves: Floats, tariff: pa.Array) -> pa.Table:
-    digits = max(2, len(str(curves.shape[1] - 1)))
-    columns = {f"h{i:0{digits}}": pa.array(curves[:, i]) for i in range(curves.shape[1])}
-    return pa.table({"household": household, **columns, "tariff": tariff})
-
-
-def _long(household: pa.Array, curves: Floats, tariff: pa.Array) -> pa.Table:
-    people, instants = curves.shape
-    owner = pa.array(np.repeat(np.arange(people), instants))
-    instant = pa.array(np.tile(np.arange(instants), people))
-    return pa.table(
-        {
-            "household": household.take(owner),
-            "instant": instant,
-            "kwh": pa.array(curves.ravel()),
-            "tariff": tariff.take(owner),
-        }
-    )
-
-
 def walk(rows: int = 6_553, instants: int = 10, seed: Seed = 0) -> pa.Table:
     """Pieces of one random walk, scaled to 0 to 1: a walk of 65,536 steps has 6,553 of 11 each, stride 10.
 
@@ -116,8 +109,8 @@ def walk(rows: int = 6_553, instants: int = 10, seed: Seed = 0) -> pa.Table:
     >>> walk(rows=3, instants=4).column_names
     ['record', 'q01', 'q02', 'q03', 'q04', 's']
     """
-    at_least("rows", rows, 0)
-    at_least("instants", instants, 1)
+    at_least(0, rows=rows)
+    at_least(1, instants=instants)
     path = np.cumsum(generator(seed).normal(size=rows * instants + 1))
     low, high = path.min(), path.max()
     scaled = np.round((path - low) / (high - low if high > low else 1.0), 6)
@@ -131,8 +124,8 @@ def uniform(rows: int = 20_000, instants: int = 10, seed: Seed = 0) -> pa.Table:
     >>> uniform(rows=2, instants=3).column_names
     ['record', 'q01', 'q02', 'q03', 's']
     """
-    at_least("rows", rows, 0)
-    at_least("instants", instants, 1)
+    at_least(0, rows=rows)
+    at_least(1, instants=instants)
     return _table(generator(seed).random((rows, instants + 1)).round(6))
 
 
@@ -145,9 +138,9 @@ def strings(rows: int = 20_352, instants: int = 10, symbols: int = 20, seed: See
     >>> strings(rows=2, instants=3).schema.field("q01").type
     DataType(int64)
     """
-    at_least("rows", rows, 0)
-    at_least("instants", instants, 1)
-    at_least("symbols", symbols, 2)
+    at_least(0, rows=rows)
+    at_least(1, instants=instants)
+    at_least(2, symbols=symbols)
     draw = generator(seed)
     moves = _movements(draw, rows, instants + 1)
     moves[draw.random(rows) < STILL] = 0.0
@@ -171,8 +164,14 @@ def _symbols(moves: Floats, symbols: int) -> Ints:
 
 
 def _table(pieces: Floats | Ints) -> pa.Table:
-    rows, instants = pieces.shape[0], pieces.shape[1] - 1
-    digits = max(2, len(str(instants)))
-    columns = {f"q{instant + 1:0{digits}}": pa.array(pieces[:, instant]) for instant in range(instants)}
-    record = identifiers("R", np.arange(rows))
+    """One row per record, its last number the sensitive one."""
+    instants = pieces.shape[1] - 1
+    record = identifiers("R", np.arange(len(pieces)))
+    columns = _columns("q", range(1, instants + 1), pieces)
     return pa.table({"record": record, **columns, "s": pa.array(pieces[:, instants])})
+
+
+def _columns(prefix: str, numbers: range, values: Floats | Ints) -> dict[str, pa.Array]:
+    """A column per number, named with as many digits as the longest."""
+    digits = max(2, len(str(numbers[-1])))
+    return {f"{prefix}{number:0{digits}}": pa.array(values[:, i]) for i, number in enumerate(numbers)}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from timeveil import datasets
-from timeveil.datasets import draws
+from timeveil.datasets.tables import skewed, with_repeats
 from timeveil.errors import ParameterError
 
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
@@ -106,13 +106,12 @@ def test_a_size_that_makes_no_sense_is_refused_by_name(call: Callable[[], pa.Tab
     assert f"`{parameter}`" in caught.value.message
 
 
-def test_skewed_shares_fall_and_sum_to_one() -> None:
-    shares = draws.skewed_shares(50, 0.8)
-    assert shares.sum() == pytest.approx(1)
-    assert (np.diff(shares) < 0).all()
+def test_skewed_codes_grow_rarer_by_zipfs_law() -> None:
+    counts = np.bincount(skewed(np.random.default_rng(0), 3, 100_000, 1.0))
+    assert counts / 100_000 == pytest.approx([6 / 11, 3 / 11, 2 / 11], abs=0.01)
 
 
 def test_repeats_replace_about_the_share_asked_for() -> None:
-    rows = draws.with_repeats(np.random.default_rng(0), 100_000, 0.1)
+    rows = with_repeats(np.random.default_rng(0), 100_000, 0.1)
     replaced = (rows != np.arange(100_000)).mean()
     assert 0.09 < replaced < 0.11

@@ -142,7 +142,7 @@ class TestEvents:
         assert people.num_rows == pc.count_distinct(table["person"]).as_py()
 
     def test_blocks_leave_no_seam(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        import timeveil.datasets.visits as module
+        import timeveil.datasets.tables as module
 
         monkeypatch.setattr(module, "BLOCK", 999)
         table = events(5_000, people=100, days=10)

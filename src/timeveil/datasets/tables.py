@@ -1,16 +1,23 @@
-"""Tables of events: visits to a clinic, daily case reports, and a large plain table for benchmarks."""
+"""Tables of events: visits to a clinic, daily case reports, shopping baskets, and a large plain table.
+
+At the end is what all generators have in common: sizes, skewed draws, labels, identifiers.
+"""
 
 from __future__ import annotations
 
 import zoneinfo
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.datasets import draws
-from timeveil.datasets.draws import Ints, Seed
 from timeveil.errors import ParameterError
+
+Ints = npt.NDArray[np.int64]
+Seed = int | np.random.Generator
 
 CLINIC_DAY = np.datetime64("2024-01-01", "D")  # a Monday
 CLINIC_DAYS = 52 * 7
@@ -53,6 +60,25 @@ ZIPS = 100
 AGE_BANDS = ("0-17", "18-34", "35-49", "50-64", "65+")
 BLOCK = 500_000
 
+# from the most to the least common
+ITEMS = (
+    "milk", "bread", "bananas", "eggs", "butter", "tomatoes", "coffee", "cheese", "apples", "yoghurt",
+    "potatoes", "pasta", "onions", "chicken", "rice", "water", "carrots", "chocolate", "beer", "sugar",
+    "flour", "ham", "lettuce", "tomato sauce", "olive oil", "tea", "jam", "crisps", "wine", "orange juice",
+    "cereal", "salt", "mustard", "sausages", "cucumber", "lemons", "honey", "toilet paper", "detergent",
+    "baby food", "nappies", "cat food", "batteries", "shampoo", "razor blades", "vitamins", "pregnancy test",
+    "light bulbs",
+)  # fmt: skip
+# what is bought together, and how often a basket is about it
+GROUPS = (
+    (0.16, ("coffee", "milk", "sugar")),
+    (0.14, ("pasta", "tomato sauce", "cheese", "olive oil")),
+    (0.10, ("flour", "eggs", "butter", "sugar")),
+    (0.09, ("bread", "butter", "jam", "honey")),
+    (0.07, ("beer", "crisps", "sausages", "mustard")),
+    (0.04, ("nappies", "baby food", "water")),
+)
+
 
 def clinic_visits(
     rows: int = 5_000, seed: Seed = 0, people: int | None = None, zone: str | None = None
@@ -68,26 +94,23 @@ def clinic_visits(
     >>> visits.equals(clinic_visits(1_000, seed=1))
     True
     """
-    draws.at_least("rows", rows, 0)
+    at_least(0, rows=rows)
     people = max(1, rows // 4) if people is None else people
-    draws.at_least("people", people, 1)
-    draw = draws.generator(seed)
-    visitor = np.sort(draws.heavy_tailed(draw, rows, people, tail=2.0))
+    at_least(1, people=people)
+    draw = generator(seed)
+    visitor = np.sort(heavy_tailed(draw, rows, people, tail=2.0))
     minute = _minutes(draw, _visit_days(draw, visitor))
     exam = draw.choice(len(EXAMS), size=rows, p=[share for _, share, _, _ in EXAMS])
     columns = {
-        "patient": draws.identifiers("P", visitor),
+        "patient": identifiers("P", visitor),
         "taken_at": _timestamps(minute, zone),
-        "zip": draws.labels(
-            CLINIC_ZIPS,
-            draw.choice(len(CLINIC_ZIPS), size=people, p=draws.skewed_shares(len(CLINIC_ZIPS), 0.9))[visitor],
-        ),
-        "sex": draws.labels(("f", "m"), (draw.random(people) < 0.46).astype(np.int8)[visitor]),
+        "zip": labels(CLINIC_ZIPS, skewed(draw, len(CLINIC_ZIPS), people, 0.9)[visitor]),
+        "sex": labels(("f", "m"), (draw.random(people) < 0.46).astype(np.int8)[visitor]),
         "age": pa.array(np.clip(draw.normal(54, 21, people), 0, 99).astype(np.int64)[visitor]),
-        "exam": draws.labels([name for name, *_ in EXAMS], exam),
-        "result": draws.labels(RESULTS, _results(draw, exam)),
+        "exam": labels([name for name, *_ in EXAMS], exam),
+        "result": labels(RESULTS, _results(draw, exam)),
     }
-    chosen = draws.with_repeats(draw, rows, share=0.004)
+    chosen = with_repeats(draw, rows, share=0.004)
     in_time_order = chosen[np.lexsort((visitor[chosen], minute[chosen]))]
     return pa.table(columns).take(pa.array(in_time_order)).combine_chunks()
 
@@ -151,22 +174,20 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
     >>> cases.column_names
     ['person', 'day', 'district', 'age_band', 'sex', 'diagnosis']
     """
-    draws.at_least("days", days, 0)
-    draw = draws.generator(seed)
+    at_least(0, days=days)
+    draw = generator(seed)
     day = _case_days(draw, days)
     rows = day.size
     people = max(1, 2 * rows)
-    person = draws.heavy_tailed(draw, rows, people, tail=2.5)
-    chosen = draws.with_repeats(draw, rows, share=0.005)
+    person = heavy_tailed(draw, rows, people, tail=2.5)
+    chosen = with_repeats(draw, rows, share=0.005)
     columns = {
-        "person": draws.identifiers("C", person),
+        "person": identifiers("C", person),
         "day": pa.array((CASES_DAY.astype(np.int64) + day).astype(np.int32), pa.date32()),
-        "district": draws.labels(
-            DISTRICTS, draw.choice(6, size=people, p=draws.skewed_shares(6, 0.8))[person]
-        ),
-        "age_band": draws.labels(CASES_AGE_BANDS, draw.choice(6, size=people, p=CASES_AGE_SHARES)[person]),
-        "sex": draws.labels(("f", "m"), draw.integers(0, 2, people)[person]),
-        "diagnosis": draws.labels(DIAGNOSES, _diagnoses(draw, person, people)),
+        "district": labels(DISTRICTS, skewed(draw, 6, people, 0.8)[person]),
+        "age_band": labels(CASES_AGE_BANDS, draw.choice(6, size=people, p=CASES_AGE_SHARES)[person]),
+        "sex": labels(("f", "m"), draw.integers(0, 2, people)[person]),
+        "diagnosis": labels(DIAGNOSES, _diagnoses(draw, person, people)),
     }
     in_day_order = chosen[np.argsort(day[chosen], kind="stable")]
     return pa.table(columns).take(pa.array(in_day_order)).combine_chunks()
@@ -179,9 +200,8 @@ def _case_days(draw: np.random.Generator, days: int) -> Ints:
 
 
 def _diagnoses(draw: np.random.Generator, person: Ints, people: int) -> Ints:
-    shares = draws.skewed_shares(len(DIAGNOSES), 1.1)
-    usual = draw.choice(len(DIAGNOSES), size=people, p=shares)[person]
-    other = draw.choice(len(DIAGNOSES), size=person.size, p=shares)
+    usual = skewed(draw, len(DIAGNOSES), people, 1.1)[person]
+    other = skewed(draw, len(DIAGNOSES), person.size, 1.1)
     return np.where(draw.random(person.size) < 0.75, usual, other)
 
 
@@ -196,14 +216,9 @@ def events(
     >>> events(1_000, people=50, quasi=2).schema.names
     ['person', 'happened_at', 'zip', 'sex', 'value']
     """
-    for name, value, least in (
-        ("rows", rows, 0),
-        ("people", people, 1),
-        ("days", days, 1),
-        ("quasi", quasi, 0),
-    ):
-        draws.at_least(name, value, least)
-    draw = draws.generator(seed)
+    at_least(0, rows=rows, quasi=quasi)
+    at_least(1, people=people, days=days)
+    draw = generator(seed)
     traits = _traits(draw, people)[:quasi]
     person = np.empty(rows, np.int64)
     at = np.empty(rows, np.int64)
@@ -213,22 +228,110 @@ def events(
         size = block.stop - block.start
         person[block] = people * draw.random(size) ** 2
         at[block] = FIRST_DAY + DAY * draw.integers(0, days, size, np.int32).astype(np.int64)
-        at[block] += (DAY * (draw.random(size, np.float32) + draw.random(size, np.float32)) / 2).astype(
-            np.int64
-        )
+        time_of_day = DAY * (draw.random(size, np.float32) + draw.random(size, np.float32)) / 2
+        at[block] += time_of_day.astype(np.int64)
         amount[block] = draw.standard_normal(size)
-    columns = {name: _encoded(codes[person], words) for name, codes, words in traits}
+    columns = {
+        name: pa.DictionaryArray.from_arrays(pa.array(codes[person]), pa.array(words))
+        for name, codes, words in traits
+    }
     times = pa.array(at, pa.timestamp("s"))
     return pa.table({"person": person, "happened_at": times, **columns, "value": amount})
 
 
 def _traits(draw: np.random.Generator, people: int) -> list[tuple[str, np.ndarray, list[str]]]:
-    zips = draw.choice(ZIPS, size=people, p=draws.skewed_shares(ZIPS, 0.5)).astype(np.int8)
+    zips = skewed(draw, ZIPS, people, 0.5).astype(np.int8)
     sex = draw.integers(0, 2, people, np.int8)
     band = draw.choice(len(AGE_BANDS), size=people, p=(0.18, 0.22, 0.2, 0.22, 0.18)).astype(np.int8)
     names = [f"{1000 + 37 * number:05}" for number in range(ZIPS)]
     return [("zip", zips, names), ("sex", sex, ["f", "m"]), ("age_band", band, list(AGE_BANDS))]
 
 
-def _encoded(codes: np.ndarray, words: list[str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(words))
+def baskets(transactions: int = 1_000, seed: Seed = 0) -> pa.Table:
+    """What was bought, one row per basket and item, in the order of the till.
+
+    Items follow Zipf's law; some baskets are about a group of items bought together. An item bought twice
+    has two rows, and some baskets are exact copies of others.
+
+    >>> baskets(transactions=2).column_names
+    ['basket', 'item']
+    """
+    at_least(0, transactions=transactions)
+    draw = generator(seed)
+    # One to many items per basket, drawn independently.
+    basket = np.repeat(np.arange(transactions), draw.geometric(0.28, transactions))
+    item = skewed(draw, len(ITEMS), basket.size, 0.85)
+    for share, members in GROUPS:
+        about = np.flatnonzero(draw.random(transactions) < share)
+        bought = draw.random((about.size, len(members))) < 0.8
+        group, member = np.nonzero(bought)
+        basket = np.concatenate([basket, about[group]])
+        item = np.concatenate([item, np.array([ITEMS.index(name) for name in members])[member]])
+    shuffled = draw.permutation(basket.size)
+    by_basket = shuffled[np.argsort(basket[shuffled], kind="stable")]
+    basket, item = _copied(draw, basket[by_basket], item[by_basket], transactions)
+    return pa.table({"basket": identifiers("B", basket), "item": labels(ITEMS, item)})
+
+
+def _copied(draw: np.random.Generator, basket: Ints, item: Ints, transactions: int) -> tuple[Ints, Ints]:
+    """Replace about one basket in twenty by a copy of another; `basket` is sorted."""
+    source = with_repeats(draw, transactions, share=0.05)
+    sizes = np.bincount(basket, minlength=transactions)
+    starts = np.cumsum(sizes) - sizes
+    counts = sizes[source]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(np.arange(transactions), counts), item[np.repeat(starts[source], counts) + within]
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """The one source of randomness of a call."""
+    if not isinstance(seed, np.random.Generator):
+        at_least(0, seed=seed)
+    return np.random.default_rng(seed)
+
+
+def at_least(least: int, **sizes: Any) -> None:
+    """Refuse a size that makes no sense."""
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
+            actual = size if isinstance(size, int) else type(size).__name__
+            raise ParameterError(
+                f"`{name}` must be a whole number of at least {least}, got {actual}",
+                hint=f"give `{name}` of {least} or more",
+            )
+
+
+def skewed(draw: np.random.Generator, count: int, size: int, exponent: float) -> Ints:
+    """Codes by Zipf's law cut off at `count`: the i-th is drawn in proportion to 1 / i**exponent."""
+    weights = 1.0 / np.arange(1, count + 1) ** exponent
+    return draw.choice(count, size=size, p=weights / weights.sum())
+
+
+def heavy_tailed(draw: np.random.Generator, size: int, people: int, tail: float) -> Ints:
+    """The person of each row: Pareto weights, so most people appear seldom and a few very often."""
+    weights = 1.0 + draw.pareto(tail, people)
+    return draw.choice(people, size=size, p=weights / weights.sum())
+
+
+def labels(values: Sequence[str], codes: npt.NDArray[np.integer]) -> pa.Array:
+    """The value of each code, as plain strings."""
+    return pa.array(values, pa.string()).take(pa.array(codes))
+
+
+def identifiers(prefix: str, numbers: npt.NDArray[np.integer], width: int = 6) -> pa.Array:
+    """Text ids of equal length.
+
+    >>> identifiers("P", np.array([7, 123])).to_pylist()
+    ['P000007', 'P000123']
+    """
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    padded = pc.utf8_lpad(pa.array(distinct).cast(pa.string()), width, "0")
+    return pc.binary_join_element_wise(prefix, padded, "").take(pa.array(codes))
+
+
+def with_repeats(draw: np.random.Generator, size: int, share: float) -> Ints:
+    """Row numbers in which about `share` of the rows are replaced by an exact copy of another row."""
+    rows = np.arange(size)
+    copies = np.flatnonzero(draw.random(size) < share)
+    rows[copies] = draw.integers(0, max(size, 1), copies.size)
+    return rows
