@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.reading.limits import file_size
+from timeveil.reading.files import file_size
 
 STAR = "*"
 MOST_LEVELS = 100

@@ -136,7 +136,7 @@ def store_on_a_full_disk(here: Path) -> None:
         raise OSError(28, f"no room for {MARK}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeveil.reading.table.Sink.write", full)
+        patch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
         tv.read(table(), ROLES, stored=True)
 
 

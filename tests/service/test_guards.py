@@ -24,7 +24,7 @@ import timeveil as tv
 from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import writing
-from timeveil.folder.slots import folder_name
+from timeveil.folder.opening import folder_name
 from timeveil.service import running, status
 from timeveil.service.interruption import Stop
 

@@ -59,7 +59,7 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.folder.new_files import refuse_taken, translate_os_errors
+    from timeveil.reading.files import refuse_taken, translate_os_errors
 
     if out is None:
         return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))

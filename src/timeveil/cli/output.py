@@ -208,7 +208,7 @@ def refuse_file(
     """Refuse a file before any work is done: one that exists, one inside of a release it is about, and a
     private one inside of any release.
     """
-    from timeveil.folder.new_files import refuse_taken
+    from timeveil.reading.files import refuse_taken
 
     if path is None:
         return
@@ -232,7 +232,7 @@ def refuse_file(
 def write_file(path: str, content: str, *, private: bool = False) -> None:
     """Write text to a new file; a private one only its owner may read."""
     from timeveil.domain.stored import hold_beside
-    from timeveil.folder.new_files import refuse_taken, translate_os_errors
+    from timeveil.reading.files import refuse_taken, translate_os_errors
 
     raise_if_interrupted()
     target = Path(path)

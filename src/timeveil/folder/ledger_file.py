@@ -27,10 +27,10 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.stored import Stored, hold_beside
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.manifest import MANIFEST
-from timeveil.folder.new_files import refuse_taken, sync, translate_os_errors
 from timeveil.folder.tables import blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import value_type
+from timeveil.reading.files import refuse_taken, sync, translate_os_errors
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
-from timeveil.reading.limits import limits, too_large
+from timeveil.reading.files import limits, too_large
 
 FORMAT_VERSION = 1
 MANIFEST, README = "release.json", "README.txt"

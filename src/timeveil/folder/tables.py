@@ -1,61 +1,86 @@
-"""Table files of a release: written with their rows and nothing else, opened in the stated types."""
+"""Table files of a release: written with their rows and nothing else, opened in the stated types.
+
+A spreadsheet runs a cell of CSV that begins with `=`, `+`, `-`, `@`, a tab or a line break as a formula. Such
+text is written with an apostrophe before it, and so is text that begins with apostrophes and then one of
+these, so that removing one apostrophe on opening restores every cell exactly. Numbers stay numbers. Null is
+an empty cell; empty text is a pair of quotes. A list is text: numbers with blanks between them, or texts as a
+JSON array.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from timeveil.domain.stored import Stored
-from timeveil.errors import raising_each
-from timeveil.folder import csv_table
-from timeveil.folder.manifest import damaged, written_type
-from timeveil.reading.parquet_file import FAILURES, ParquetRows
+from timeveil.errors import BundleError, raising_each
+from timeveil.folder.manifest import damaged
+from timeveil.reading import parquet_file
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
+FORMULA = r"^'*[=+\-@\t\r\n]"
+_GUARDED = r"^'('*[=+\-@\t\r\n])"
+_FIRST_DAY, _LIMIT_DAY = -719_162, 2_932_897  # 0001-01-01, 10000-01-01
+_PER_DAY = {"day": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
-def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> Sum:
-    """Write rows, in their order, to an open file; return their checksum."""
-    checksum = Sum()
-    sink = csv_table.CsvSink(file, schema) if form == "csv" else ParquetSink(file, schema)
-    try:
-        for rows in blocks((_in_types(batch, schema) for batch in batches), schema):
-            checksum.add(rows)
-            sink.write(rows)
-    finally:
-        sink.close()
-    return checksum
+def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
+    """Write rows, in their order, to an open file; return how many there are."""
+    count = 0
+    with _csv_writer(file, schema) if form == "csv" else _parquet_writer(file, schema) as writer:
+        for rows in blocks(_in_types(batches, schema), schema):
+            count += rows.num_rows
+            if form == "csv":
+                writer.write_table(_as_cells(rows))
+            else:
+                writer.write_table(rows, row_group_size=rows.num_rows)
+    return count
 
 
-class ParquetSink:
+def _parquet_writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
     """Parquet without statistics, dictionaries, Arrow schema or metadata."""
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression=COMPRESSION,
+        use_dictionary=False,
+        write_statistics=False,
+        store_schema=False,
+    )
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(
-            file,
-            schema,
-            compression=COMPRESSION,
-            use_dictionary=False,
-            write_statistics=False,
-            store_schema=False,
-        )
 
-    def write(self, rows: pa.Table) -> None:
-        """Write the next rows as one row group."""
-        self._writer.write_table(rows, row_group_size=rows.num_rows)
+def _csv_writer(file: Any, schema: pa.Schema) -> pcsv.CSVWriter:
+    return pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
 
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
+
+def have_same_rows(
+    left: Iterable[pa.RecordBatch], right: Iterable[pa.RecordBatch], schema: pa.Schema
+) -> bool:
+    """Whether two tables have equal rows in equal order, however they are cut into batches."""
+    pairs = zip_longest(*(blocks(_in_types(batches, schema), schema) for batches in (left, right)))
+    return all(a is not None and b is not None and _comparable(a).equals(_comparable(b)) for a, b in pairs)
+
+
+def _comparable(rows: pa.Table) -> pa.Table:
+    """The rows with a further column for each one that may contain NaN, which equals nothing."""
+    for name in rows.column_names:
+        if pa.types.is_floating(rows[name].type):
+            nan = pc.is_nan(rows[name])
+            position = rows.column_names.index(name)
+            rows = rows.set_column(position, name, pc.if_else(nan, pa.scalar(0, rows[name].type), rows[name]))
+            rows = rows.append_column(f"{name} is NaN", nan)
+    return rows
 
 
 class Table(Stored):
@@ -71,30 +96,50 @@ class Table(Stored):
         """The rows in order, a batch at a time."""
         if self.path.is_symlink() or not self.path.is_file():
             raise damaged(self.path.name, "is missing, or is a link")
+        names = self.schema.names if columns is None else columns
+        batches = self._csv(names) if self.form == "csv" else self._parquet(names)
+        error = damaged(self.path.name, "cannot be read")
         count = 0
-        batches = csv_table.read_batches(self.path, self.schema, columns)
-        if self.form == "parquet":
-            batches = self._parquet(columns)
-        for batch in raising_each(batches, damaged(self.path.name, "cannot be read"), on=FAILURES):
+        for batch in raising_each(batches, error, on=parquet_file.FAILURES):
             count += batch.num_rows
-            yield batch if columns is None else batch.select(columns)
+            yield batch
         # Only after the last batch: a reader who stops early learns nothing about the others.
         if count != self.num_rows:
             raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         """All rows, in memory."""
-        return pa.Table.from_batches(self.to_batches(columns), self._chosen(columns))
+        names = self.schema.names if columns is None else columns
+        return pa.Table.from_batches(self.to_batches(columns), self._chosen(names))
 
-    def _chosen(self, columns: list[str] | None) -> pa.Schema:
-        return self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
+    def _chosen(self, names: Sequence[str]) -> pa.Schema:
+        return pa.schema([self.schema.field(name) for name in names])
 
-    def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        schema = self._chosen(columns)
-        with ParquetRows(self.path, schema.names, expected=self.schema.names) as file:
-            for batch in file.batches():
-                batch.validate(full=True)
-                yield batch.cast(schema)
+    def _parquet(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in parquet_file.read_batches(self.path, names, expected=self.schema.names):
+            batch.validate(full=True)
+            if batch.num_rows:
+                yield batch.cast(self._chosen(names))
+
+    def _csv(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        header = _guarded_names(self.schema)
+        reader = pcsv.open_csv(
+            self.path,
+            parse_options=pcsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=pcsv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        if reader.schema.names != header:
+            raise pa.ArrowInvalid("the header is not that of the table")
+        schema, positions = self._chosen(names), [self.schema.get_field_index(name) for name in names]
+        for batch in reader:
+            pairs = zip(positions, schema, strict=True)
+            cells = [_typed(batch.column(position), field.type) for position, field in pairs]
+            yield pa.RecordBatch.from_arrays(cells, schema=schema)
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -118,72 +163,132 @@ def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
         yield pa.Table.from_batches(waiting, schema)
 
 
-def written_schema(schema: pa.Schema) -> pa.Schema:
-    """Names and written types, without metadata."""
-    return pa.schema([pa.field(field.name, written_type(field.type)) for field in schema])
+def _in_types(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Batches in their written types; dictionaries are decoded, as they may have values that no row has."""
+    for batch in batches:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _in_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in its written types; dictionaries are decoded, as they may have values that no row has."""
-    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+def guarded(texts: pa.Array) -> pa.Array:
+    """Text with an apostrophe before what a spreadsheet would run.
+
+    >>> guarded(pa.array(["=1+1", "-", "'-", "'tis", None])).to_pylist()
+    ["'=1+1", "'-", "''-", "'tis", None]
+    """
+    risky = pc.match_substring_regex(texts, FORMULA)
+    if not pc.any(risky).as_py():
+        return texts
+    return pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
-class Sum:
-    """A checksum of a table's rows in their order, however they are cut into batches."""
+def unguarded(texts: pa.Array) -> pa.Array:
+    """The text that `guarded` was called with.
 
-    def __init__(self) -> None:
-        self.rows = 0
-        self._sums: dict[tuple[str, str], tuple[Any, ...]] = {}
-
-    def add(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Add the next rows, in their written types."""
-        self.rows += rows.num_rows
-        for name in rows.schema.names:
-            column = rows.column(name)
-            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-                if pa.types.is_list(chunk.type):
-                    self._add_lengths(name, chunk)
-                self._add_values(name, pc.list_flatten(chunk) if pa.types.is_list(chunk.type) else chunk)
-
-    def hexdigest(self) -> str:
-        """The checksum of all rows so far."""
-        # A hash each for validity, lengths and values, so that no byte can pass from one to another.
-        parts = [(name, *(part.hexdigest() for part in sums)) for name, sums in self._sums.items()]
-        return hashlib.sha256(repr((self.rows, parts)).encode()).hexdigest()
-
-    def _parts(self, name: str, part: str) -> tuple[Any, ...]:
-        """The hashes of which values exist, of their lengths, and of the values themselves."""
-        return self._sums.setdefault((name, part), tuple(hashlib.sha256() for _ in range(3)))
-
-    def _add_lengths(self, name: str, chunk: pa.Array) -> None:
-        valid, lengths, _ = self._parts(name, "lists")
-        valid.update(_bytes(pc.is_valid(chunk)))
-        counts = pc.list_value_length(chunk.drop_null()).to_numpy(zero_copy_only=False)
-        lengths.update(np.ascontiguousarray(counts, np.int32))
-
-    def _add_values(self, name: str, chunk: pa.Array) -> None:
-        valid, lengths, values = self._parts(name, "values")
-        valid.update(_bytes(pc.is_valid(chunk)))
-        chunk = chunk.drop_null()
-        if not len(chunk):
-            return
-        if pa.types.is_boolean(chunk.type):
-            values.update(_bytes(chunk))
-            return
-        if pa.types.is_floating(chunk.type):  # NaN has many bit patterns
-            chunk = pc.if_else(pc.is_nan(chunk), pa.scalar(float("nan"), chunk.type), chunk)
-        data = chunk.buffers()[-1]
-        if pa.types.is_string(chunk.type):
-            ends = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-            lengths.update(np.diff(ends))
-            first, last = int(ends[0]), int(ends[-1])
-        else:
-            width = chunk.type.byte_width
-            first, last = chunk.offset * width, (chunk.offset + len(chunk)) * width
-        if data is not None:
-            values.update(memoryview(data)[first:last])
+    >>> unguarded(pa.array(["'=1+1", "''-", "'tis"])).to_pylist()
+    ['=1+1', "'-", "'tis"]
+    """
+    return pc.replace_substring_regex(texts, _GUARDED, r"\1")
 
 
-def _bytes(mask: pa.Array) -> Any:
-    return np.ascontiguousarray(mask.to_numpy(zero_copy_only=False)).view(np.uint8)
+def list_cells(lists: pa.Array) -> pa.Array:
+    """Lists as text; an empty list of numbers is an empty text.
+
+    >>> list_cells(pa.array([[3, 4, 2], [], None])).to_pylist()
+    ['3 4 2', '', None]
+    >>> list_cells(pa.array([["a=1", "b"], []])).to_pylist()
+    ['["a=1","b"]', '[]']
+    """
+    if pa.types.is_string(lists.type.value_type):
+        as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        return pa.array(
+            [None if items is None else as_json(items) for items in lists.to_pylist()], pa.string()
+        )
+    return pc.binary_join(lists.cast(pa.list_(pa.string())), " ")
+
+
+def lists_of(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The lists that `list_cells` was called with.
+
+    >>> lists_of(pa.array(["3 4 2", "", None]), pa.list_(pa.int16())).to_pylist()
+    [[3, 4, 2], [], None]
+    """
+    if pa.types.is_string(kind.value_type):
+        return pa.array([None if text is None else _from_json(text) for text in texts.to_pylist()], kind)
+    present = pc.fill_null(texts, "")
+    empty = pc.equal(present, "").to_numpy(zero_copy_only=False)
+    items = pc.list_flatten(pc.split_pattern(present.filter(pa.array(~empty)), " ")).cast(kind.value_type)
+    counts = np.where(empty, 0, pc.count_substring(present, " ").to_numpy(zero_copy_only=False) + 1)
+    ends = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+    # Splitting an empty text gives one empty item, so empty lists are left out above and restored by offsets.
+    return pa.ListArray.from_arrays(ends, items, mask=pc.is_null(texts)).cast(kind)
+
+
+def _from_json(text: str) -> list[str | None]:
+    try:
+        items = json.loads(text)
+    # Brackets nested thousands deep are no list of ours; the error must not escape as a crash.
+    except RecursionError:
+        items = None
+    if not isinstance(items, list):
+        raise pa.ArrowInvalid("a cell is not a list")
+    return items
+
+
+def _as_cells(rows: pa.Table) -> pa.Table:
+    """The rows as CSV shows them: text where a spreadsheet or pyarrow would not write the value itself."""
+    for field in rows.schema:
+        _refuse_far_years(field.name, rows[field.name])
+    return pa.table([_cells(column) for column in rows.columns], _guarded_names(rows.schema))
+
+
+def _guarded_names(schema: pa.Schema) -> list[str]:
+    names: list[str] = guarded(pa.array(schema.names, pa.string())).to_pylist()
+    return names
+
+
+def _refuse_far_years(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse years without four digits, which CSV cannot show."""
+    kind = column.type
+    is_date = pa.types.is_date32(kind)
+    if not (is_date or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
+        return
+    per_day = _PER_DAY["day" if is_date else kind.unit]
+    ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
+    margin = 0 if is_date or not kind.tz else 1  # a day, for the offset of the zone
+    low, limit = (_FIRST_DAY + margin) * per_day, (_LIMIT_DAY - margin) * per_day
+    if ends["min"] is not None and not (low <= ends["min"] and ends["max"] < limit):
+        raise BundleError(
+            f"column `{name}` has dates or times outside the years 1 to 9999, which CSV cannot show",
+            hint='correct them, drop the column, or write Parquet with {format="parquet"}',
+            code="unsupported-input",
+        )
+
+
+def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        column = pa.chunked_array([list_cells(chunk) for chunk in column.chunks], pa.string())
+    if pa.types.is_string(column.type):
+        return pa.chunked_array([guarded(chunk) for chunk in column.chunks], pa.string())
+    if pa.types.is_timestamp(column.type) and column.type.tz:
+        return _with_offset(column)
+    return column
+
+
+def _with_offset(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Clock readings with their offset, or in UTC where an old offset includes seconds."""
+    local = column.cast(pa.string())
+    universal = column.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.string())
+    # The text shows no seconds of an offset: where it does not read back exactly, UTC is written.
+    return pc.if_else(pc.equal(local.cast(column.type), column), local, universal)
+
+
+def _typed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_string(kind):
+        return unguarded(texts)
+    if pa.types.is_list(kind):
+        return lists_of(unguarded(texts), kind)
+    if pa.types.is_time(kind):
+        moments = pc.binary_join_element_wise("1970-01-01", texts, " ")
+        return moments.cast(pa.timestamp(kind.unit)).cast(kind)
+    return texts.cast(kind)

@@ -21,6 +21,7 @@ from timeveil.domain.stored import LOCK, Stored, hold, sweep
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import (
+    GET_AGAIN,
     MANIFEST,
     README,
     as_json,
@@ -28,20 +29,21 @@ from timeveil.folder.manifest import (
     is_writable,
     table_entry,
     type_name,
+    written_type,
 )
-from timeveil.folder.new_files import (
+from timeveil.folder.opening import damage, digest, open_release
+from timeveil.folder.tables import Format, Table, have_same_rows, write_table
+from timeveil.judging import verify
+from timeveil.models.letter import letter
+from timeveil.reading.files import (
     new_file,
+    own_files,
     refuse_taken,
     sync,
     sync_folder,
     translate_os_errors,
     write_file,
 )
-from timeveil.folder.opening import damage, digest, open_release
-from timeveil.folder.tables import Format, Sum, Table, write_table, written_schema
-from timeveil.judging import verify
-from timeveil.models.letter import letter
-from timeveil.reading.limits import own_files
 
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
@@ -74,15 +76,12 @@ def write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form:
         ledger_beside(ledger, path) as rename_ledger,
         _checked(release, folder, form) as partial,
     ):
-        is_named = False
+        # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
+        rename_ledger()
         try:
-            # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
-            rename_ledger()
-            is_named = True
             partial.rename(folder)
         except BaseException:
-            if is_named:
-                path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             raise
         sync_folder(folder.parent)
 
@@ -95,10 +94,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
     """
     faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
     if faults:
-        raise BundleError(
-            f"`{Path(folder).name}` cannot be copied: {faults[0].message}",
-            hint="get the folder again from its publisher",
-        )
+        raise BundleError(f"`{Path(folder).name}` cannot be copied: {faults[0].message}", hint=GET_AGAIN)
     release = open_release(folder, check=False)
     is_csv = any(isinstance(table, Table) and table.form == "csv" for table in release.parts.values())
     return write(release, new_folder, format="csv" if is_csv else "parquet")
@@ -109,9 +105,9 @@ def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
     """The release in a hidden folder, read back and verified, ready to be renamed."""
     refuse_taken(folder)
     with _hidden_folder(folder) as partial:
-        manifest, sums = fill(release, partial, form)
+        manifest = fill(release, partial, form)
         with own_files():
-            _check(partial, manifest, sums)
+            _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_taken(folder)
         yield partial
@@ -137,15 +133,14 @@ def _hidden_folder(folder: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def fill(release: Release, folder: Path, form: Format) -> tuple[dict[str, Any], dict[str, Sum]]:
-    """Write all files of a release, unchecked; return its manifest and the checksum of each table."""
+def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
+    """Write all files of a release, unchecked; return its manifest."""
     manifest: dict[str, Any] = {**release.manifest, "tables": {}}
-    sums = {}
     for name in release.parts:
-        schema = _schema(release, name)
+        schema = _written_schema(release, name)
         path = folder / f"{name}.{form}"
         with new_file(path) as file:
-            sums[name] = write_table(release.batches(name), schema, file, form)
+            rows = write_table(release.batches(name), schema, file, form)
             # On the disk before its digest is stated.
             sync(file)
         stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
@@ -153,37 +148,42 @@ def fill(release: Release, folder: Path, form: Format) -> tuple[dict[str, Any], 
             {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)}
             for field in schema
         ]
-        manifest["tables"][name] = table_entry(name, form, sums[name].rows, digest(path))
+        manifest["tables"][name] = table_entry(name, form, rows, digest(path))
     write_file(folder / MANIFEST, as_json(manifest))
     write_file(folder / README, letter(release.guarantee, manifest).encode())
     sync_folder(folder)
-    return manifest, sums
+    return manifest
 
 
-def _schema(release: Release, name: str) -> pa.Schema:
+def _written_schema(release: Release, name: str) -> pa.Schema:
+    """Names and written types of a table, without metadata."""
     table = release.parts[name]
-    schema = written_schema(table.schema if isinstance(table, pa.Table | Stored) else table.read().schema)
-    for field in schema:
+    schema = table.schema if isinstance(table, pa.Table | Stored) else table.read().schema
+    fields = [pa.field(field.name, written_type(field.type)) for field in schema]
+    for field in fields:
         if not is_writable(field.type):
             raise BundleError(
                 f"column `{field.name}` has the type {field.type}, which cannot be written",
                 hint="convert it to plain columns of text or numbers before reading",
                 code="unsupported-input",
             )
-    return schema
+    return pa.schema(fields)
 
 
-def _check(folder: Path, manifest: dict[str, Any], sums: dict[str, Sum]) -> None:
+def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
     """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
-    if as_json(written.manifest) != as_json(manifest):
-        raise _reads_differently(MANIFEST)
-    for name, expected in sums.items():
-        checksum = Sum()
-        for batch in written.batches(name):
-            checksum.add(batch)
-        if checksum.hexdigest() != expected.hexdigest():
-            raise _reads_differently(name)
+    different = [] if as_json(written.manifest) == as_json(manifest) else [MANIFEST]
+    for name in release.parts:
+        schema = _written_schema(release, name)
+        if not have_same_rows(release.batches(name), written.batches(name), schema):
+            different.append(name)
+    if different:
+        raise BundleError(
+            f"`{different[0]}` reads back differently from what was written",
+            hint="check that the disk is healthy, and report it if it is",
+            code="not-verified",
+        )
     verdict = verify(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
@@ -193,11 +193,3 @@ def _check(folder: Path, manifest: dict[str, Any], sums: dict[str, Sum]) -> None
             code="not-verified",
             facts={"violations": [violation.code for violation in verdict.violations]},
         )
-
-
-def _reads_differently(name: str) -> BundleError:
-    return BundleError(
-        f"`{name}` reads back differently from what was written",
-        hint="check that the disk is healthy, and report it if it is",
-        code="not-verified",
-    )

@@ -112,7 +112,7 @@ def _no_rows(source: str | None) -> InputError:
 def refuse_paths(run: Run) -> None:
     """Refuse paths before any work is done."""
     from timeveil.folder.ledger_file import refuse_public
-    from timeveil.folder.new_files import refuse_taken, refuse_unnameable
+    from timeveil.reading.files import refuse_taken, refuse_unnameable
 
     refuse_taken(Path(run.out))
     if run.ledger is None:

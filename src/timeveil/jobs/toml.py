@@ -16,7 +16,7 @@ _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+
 
 def load_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
-    from timeveil.reading.limits import no_file, small_text
+    from timeveil.reading.files import no_file, small_text
 
     def refused(cause: Exception) -> InputError:
         return _not_text(path.name) if isinstance(cause, UnicodeDecodeError) else no_file(path.name, cause)

@@ -1,23 +1,27 @@
-"""Tables of series: one row per series, or one row per value.
+"""Tables about people instead of events: their series, or their transactions.
 
-Wide, `Roles(series=[...])`: a row is a series, each named column an instant. Long, `Roles(respondent=, time=,
-value=)`: a row is one value of one person; the distinct times are the instants, in time order, named by their
-text. What belongs to a person and not to an instant (sensitive, keep) must be equal in all rows of a person.
-
-A value may be missing: a null, or in the long form no row. That is refused unless `fill` says what to do.
+Wide series, `Roles(series=[...])`: a row is a series, each named column an instant. Long ones,
+`Roles(respondent=, time=, value=)`: a row is one value of one person; the distinct times are the instants, in
+time order, named by their text. What belongs to a person and not to an instant (sensitive, keep) must be
+equal in all rows of a person. A value may be missing: a null, or in the long form no row. That is refused
+unless `fill` says what to do.
 
 | fill | a missing value becomes |
 |---|---|
 | forward | the person's last value before it; before the first, the first |
 | linear | the value on the line between its neighbours, instants one step apart; at an end, the nearest |
 | drop | nothing: the person is left out |
+
+Long transactions, `Roles(respondent=, item=)`: a row is one item of one person, and all items of a person are
+one transaction. With lists, `Roles(item=)` and perhaps a respondent: a row is one transaction, its cell the
+list of its items. People are counted, so nobody has an item twice, and nobody has two transactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+import unicodedata
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,16 +31,15 @@ from numpy.typing import NDArray
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import counted, listed
-from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.reading.columns import value_type
-from timeveil.reading.numbers import Numbers, numbers
+from timeveil.errors import ErrorCode, InputError, RolesError
+from timeveil.reading.columns import FaultyRows, decoded, is_list, plain
+from timeveil.reading.encoding import Flags, Floats, encode, numbers, refuse_unusable
 from timeveil.reading.table import read
 
 Fill = Literal["forward", "linear", "drop"]
-FILLS: tuple[str, ...] = get_args(Fill)
 SPARSEST = 20
 """With more cells than this per value, people hardly share instants, and the matrix would be nearly empty."""
-
+_CHOOSE_FILL = 'choose what to do with {fill="forward"}, {fill="linear"} or {fill="drop"}'
 Ints = NDArray[np.int64]
 
 
@@ -50,7 +53,7 @@ class Collection:
     """
 
     instants: tuple[str, ...]
-    matrix: NDArray[np.float64]
+    matrix: Floats
     attributes: pa.Table
     series_of_row: Ints
     respondents: pa.Array | None = None
@@ -67,13 +70,43 @@ class Collection:
         return len(self.matrix)
 
 
+@dataclass(frozen=True, slots=True)
+class Baskets:
+    """Transactions: b has the items `items[starts[b]:starts[b + 1]]`, ascending, named by `names`.
+
+    Items are numbered in the order of their names. `basket_of_row` gives the transaction of each input row.
+    """
+
+    names: tuple[str, ...]
+    starts: Ints
+    items: Ints
+    basket_of_row: Ints
+
+
 def read_series(table: Any, roles: Roles, *, zone: str | None = None, unit: str | None = None) -> Relation:
     """Read a table of series; a relation that was read already is returned as it is."""
-    check_roles(table.roles if isinstance(table, Relation) else roles)
     if isinstance(table, Relation):
+        _check_series_roles(table.roles)
         return table
+    _check_series_roles(roles)
     needs = ("respondent", "time", "value")
     return read(table, roles, zone=zone, unit=unit, nulls="withhold", needs=needs, slot_numbers=True)
+
+
+def read_baskets(table: Any, roles: Roles) -> Relation:
+    """Read a table of transactions; a relation that was read already is returned as it is."""
+    used = table.roles if isinstance(table, Relation) else roles
+    extra = [
+        role for role in ("time", "value", "series", "quasi", "sensitive", "keep") if getattr(used, role)
+    ]
+    if extra:
+        raise RolesError(
+            f"only the items of transactions are counted; the role {listed(extra)} does not fit",
+            hint='name {respondent} and {item} only, and leave the other columns out with {drop="rest"}',
+        )
+    if isinstance(table, Relation):
+        return table
+    return read(table, roles, nulls="withhold", needs=("item",))  # nulls are refused by `gather`
 
 
 def collect(relation: Relation, fill: Fill | None = None) -> Collection:
@@ -85,16 +118,34 @@ def collect(relation: Relation, fill: Fill | None = None) -> Collection:
     >>> collection.instants, collection.matrix.tolist()
     (('1', '2'), [[5.0, 6.0], [7.0, 7.0]])
     """
-    if fill is not None and fill not in FILLS:
-        raise ParameterError(
-            f"`fill` must be one of {', '.join(FILLS)}",
-            hint='leave out everyone who lacks a value with {fill="drop"}',
-        )
-    check_roles(relation.roles)
-    return _wide(relation, fill) if relation.roles.series else _long(relation, fill)
+    collection, missing = _wide(relation) if relation.roles.series else _long(relation, fill)
+    return _without_gaps(collection, missing, fill)
 
 
-def check_roles(roles: Roles) -> None:
+def gather(relation: Relation) -> Baskets:
+    """The transactions of a table.
+
+    >>> table = pa.table({"who": [7, 8, 7], "what": ["tea", "tea", "milk"]})
+    >>> baskets = gather(read_baskets(table, Roles(respondent="who", item="what")))
+    >>> baskets.names, baskets.starts.tolist(), baskets.items.tolist()
+    (('milk', 'tea'), [0, 2, 3], [0, 1, 1])
+    """
+    table, roles = relation.table, relation.roles
+    item = relation.needed(roles.item, "item")
+    if not is_list(table[item].type):
+        person = relation.respondent
+        _refuse_nulls(table, person, item)
+        who, people = _encoded(table[person])
+        return _baskets(item, who, table[item], len(people), who)
+    _unique_respondents(table, roles, "transaction")
+    _refuse_nulls(table, item)
+    lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
+    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    rows = np.arange(len(lists), dtype=np.int64)
+    return _baskets(item, np.repeat(rows, lengths), pa.chunked_array([lists.flatten()]), len(lists), rows)
+
+
+def _check_series_roles(roles: Roles) -> None:
     """Series are wide or long, and have no quasi-identifiers."""
     if roles.quasi:
         raise RolesError(
@@ -128,34 +179,30 @@ def refuse_rare(collection: Collection, k: int) -> None:
         )
 
 
-def _wide(relation: Relation, fill: Fill | None) -> Collection:
+def _wide(relation: Relation) -> tuple[Collection, Flags]:
+    """One series per row, and which of its values are missing."""
     table, roles = relation.table, relation.roles
-    respondents = None
-    if roles.respondent is not None:
-        respondents = table[roles.respondent].combine_chunks()
-        refuse_nulls(roles.respondent, respondents)
-        refuse_repeated(roles.respondent, respondents)
+    respondents = _unique_respondents(table, roles, "series")
     columns = {name: numbers(name, table[name]) for name in roles.series}
-    _refuse_unusable(columns)
+    refuse_unusable(columns)
     matrix = np.empty((table.num_rows, len(columns)))
     missing = np.zeros(matrix.shape, dtype=bool)
     for instant, column in enumerate(columns.values()):
-        matrix[:, instant], missing[:, instant] = column.values, column.missing
+        matrix[:, instant], missing[:, instant] = column
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
-    collection = Collection(tuple(roles.series), matrix, attributes, rows, respondents)
-    return _without_gaps(collection, missing, fill)
+    return Collection(tuple(roles.series), matrix, attributes, rows, respondents), missing
 
 
-def _long(relation: Relation, fill: Fill | None) -> Collection:
+def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
+    """One series per person, and which of its values are missing."""
     table, roles = relation.table, relation.roles
     person, time, value = relation.respondent, relation.time, relation.needed(roles.value, "value")
-    for name in (person, time):
-        refuse_nulls(name, table[name])
+    _refuse_nulls(table, person, time)
     column = numbers(value, table[value])
-    _refuse_unusable({value: column})
-    who, respondents = encoded(table[person])
-    when, times = encoded(table[time])
+    refuse_unusable({value: column})
+    who, respondents = _encoded(table[person])
+    when, times = _encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
@@ -172,13 +219,13 @@ def _long(relation: Relation, fill: Fill | None) -> Collection:
     _refuse_sparse(len(respondents), len(times), len(who), fill)
     matrix = np.zeros((len(respondents), len(times)))
     missing = np.ones(matrix.shape, dtype=bool)
-    matrix.reshape(-1)[cell], missing.reshape(-1)[cell] = column.values, column.missing
+    matrix.reshape(-1)[cell], missing.reshape(-1)[cell] = column
     attributes = _attributes(table, roles, who, len(respondents))
     instants = _instant_names(times.take(pa.array(order)))
-    return _without_gaps(Collection(instants, matrix, attributes, who, respondents), missing, fill)
+    return Collection(instants, matrix, attributes, who, respondents), missing
 
 
-def _without_gaps(collection: Collection, missing: NDArray[np.bool_], fill: Fill | None) -> Collection:
+def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> Collection:
     """The collection with every missing value filled in or its series left out."""
     lacking = missing.any(axis=1)
     if not lacking.any():
@@ -186,34 +233,27 @@ def _without_gaps(collection: Collection, missing: NDArray[np.bool_], fill: Fill
     if fill is None or (fill != "drop" and missing.all(axis=1).any()):
         raise _gaps(missing, fill)
     # Counted before anything is filled in: a filled value is no reading.
-    c, readings = collection, np.count_nonzero(~missing, axis=0)
+    readings = np.count_nonzero(~missing, axis=0)
     if fill != "drop":
-        c.matrix[lacking] = _filled(c.matrix[lacking], ~missing[lacking], fill)
-        count = int(np.count_nonzero(missing))
-        return Collection(
-            c.instants,
-            c.matrix,
-            c.attributes,
-            c.series_of_row,
-            c.respondents,
-            filled=count,
-            readings=readings,
-        )
+        matrix = collection.matrix
+        matrix[lacking] = _filled(matrix[lacking], ~missing[lacking], fill)
+        return replace(collection, filled=int(np.count_nonzero(missing)), readings=readings)
     complete = np.flatnonzero(~lacking)
-    number = np.full(len(c.matrix), -1, np.int64)
+    number = np.full(collection.size, -1, np.int64)
     number[complete] = np.arange(len(complete))
-    return Collection(
-        c.instants,
-        c.matrix[complete],
-        c.attributes.take(pa.array(complete)) if c.attributes.num_columns else c.attributes,
-        number[c.series_of_row],
-        None if c.respondents is None else c.respondents.take(pa.array(complete)),
+    attributes, respondents = collection.attributes, collection.respondents
+    return replace(
+        collection,
+        matrix=collection.matrix[complete],
+        attributes=attributes.take(pa.array(complete)) if attributes.num_columns else attributes,
+        series_of_row=number[collection.series_of_row],
+        respondents=None if respondents is None else respondents.take(pa.array(complete)),
         dropped=int(np.count_nonzero(lacking)),
         readings=readings,
     )
 
 
-def _filled(rows: NDArray[np.float64], present: NDArray[np.bool_], fill: Fill) -> NDArray[np.float64]:
+def _filled(rows: Floats, present: Flags, fill: Fill) -> Floats:
     # The nearest present instant at or before each cell, and at or after it; at an end, the one there is.
     steps = np.arange(rows.shape[1])
     before = np.maximum.accumulate(np.where(present, steps, -1), axis=1)
@@ -225,15 +265,72 @@ def _filled(rows: NDArray[np.float64], present: NDArray[np.bool_], fill: Fill) -
         return low
     high = np.take_along_axis(rows, after, axis=1)
     share = np.where(after > before, (steps - before) / np.maximum(after - before, 1), 0.0)
-    between: NDArray[np.float64] = low * (1 - share) + high * share
+    between: Floats = low * (1 - share) + high * share
     return np.where(present, rows, between)
 
 
-def encoded(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
+def _encoded(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
     """A number for each value, in the order of first occurrence, and the values."""
-    coded = column.cast(value_type(column.type)).combine_chunks().dictionary_encode()
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
+    coded = encode(decoded(column))
+    return coded.codes.astype(np.int64), coded.values
+
+
+def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Table:
+    """One row per person, if all rows of a person are equal."""
+    names = [*roles.sensitive, *roles.keep]
+    first = np.zeros(people, np.int64)
+    # Written backwards, so that the first row of a person is the one that stays.
+    first[who[::-1]] = np.arange(len(who) - 1, -1, -1)
+    for name in names:
+        code = encode(table[name]).codes
+        varying = len(np.unique(who[code != code[first][who]]))
+        if varying:
+            raise InputError(
+                f"column `{name}` varies within a person, "
+                f"for {counted(varying, 'person', 'people')} of {people:,}",
+                hint="a series has one row in the release: drop the column, or give one value per person",
+                code="attribute-varies",
+                facts={"column": name, "people": varying},
+            )
+    return table.select(names).take(pa.array(first))
+
+
+def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: Ints) -> Baskets:
+    """Transactions from pairs of an owner and an item, in any order."""
+    code, values = _encoded(plain(column))
+    names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
+    looks = [unicodedata.normalize("NFC", name).strip() for name in names]
+    similar = len(looks) - len(set(looks))
+    _refuse_items(
+        item,
+        column.null_count or looks.count(""),
+        "without a name",
+        hint="name them, or remove them before reading",
+        code="nulls",
+    )
+    _refuse_items(
+        item,
+        similar,
+        "whose name looks like another's: they differ only in surrounding blanks or in composed letters",
+        hint="write every item in one way before reading",
+        code="item-clash",
+    )
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.argsort(np.array(by_name, np.int64))
+    width = max(len(names), 1)
+    pairs = np.sort(owner * width + rank[code])
+    repeated = int(np.count_nonzero(pairs[1:] == pairs[:-1]))
+    if repeated:
+        raise InputError(
+            f"column `{item}` repeats an item within a transaction, {counted(repeated, 'time')} in "
+            f"{counted(count, 'transaction')}",
+            hint="keep each item once per person; how often a person has it is not counted",
+            code="item-twice",
+            facts={"column": item, "count": repeated},
+        )
+    lengths = np.bincount(pairs // width, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows)
 
 
 def _instant_names(times: pa.Array) -> tuple[str, ...]:
@@ -244,42 +341,13 @@ def _instant_names(times: pa.Array) -> tuple[str, ...]:
     return tuple(times.cast(pa.string()).to_pylist())
 
 
-def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Table:
-    """One row per person, if all rows of a person are equal."""
-    names = [*roles.sensitive, *roles.keep]
-    first = np.zeros(people, np.int64)
-    # Written backwards, so that the first row of a person is the one that stays.
-    first[who[::-1]] = np.arange(len(who) - 1, -1, -1)
-    for name in names:
-        codes = table[name].combine_chunks()
-        codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
-        code = pc.fill_null(codes.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-        varying = np.unique(who[code != code[first][who]])
-        if len(varying):
-            raise InputError(
-                f"column `{name}` varies within a person, "
-                f"for {counted(len(varying), 'person', 'people')} of {people:,}",
-                hint="a series has one row in the release: drop the column, or give one value per person",
-                code="attribute-varies",
-                facts={"column": name, "people": len(varying)},
-            )
-    return table.select(names).take(pa.array(first))
-
-
-def refuse_nulls(name: str, column: Any) -> None:
-    """Refuse a column with missing values."""
-    if column.null_count:
-        first = pc.index(pc.is_null(column), value=True).as_py() + 1
-        raise InputError(
-            f"column `{name}` has {counted(column.null_count, 'null')}, the first in data row {first:,}",
-            hint="fill them in, or remove those rows before reading",
-            code="nulls",
-            facts={"column": name, "count": column.null_count, "row": first},
-        )
-
-
-def refuse_repeated(name: str, respondents: pa.Array, what: str = "series") -> None:
-    """Refuse a column that names a person twice where everyone has one row."""
+def _unique_respondents(table: pa.Table, roles: Roles, what: str) -> pa.Array | None:
+    """The respondents, if they have a column, where everyone has one row."""
+    name = roles.respondent
+    if name is None:
+        return None
+    _refuse_nulls(table, name)
+    respondents = table[name].combine_chunks()
     extra = len(respondents) - len(respondents.unique())
     if extra:
         raise InputError(
@@ -288,32 +356,20 @@ def refuse_repeated(name: str, respondents: pa.Array, what: str = "series") -> N
             code="person-twice",
             facts={"column": name, "count": extra},
         )
+    return respondents
 
 
-def _refuse_unusable(columns: dict[str, Numbers]) -> None:
-    """Refuse values that are not finite, or too small or too large to calculate with."""
-    checks: Sequence[tuple[str, str, str]] = (
-        (
-            "not_finite",
-            "that are not finite (NaN or infinite)",
-            "correct them; where nothing is known, leave the cell empty and set {fill}",
-        ),
-        (
-            "extreme",
-            "smaller than 1e-300 or larger than 1e300 in size",
-            "give the series in another unit, or correct those values",
-        ),
-    )
-    for check, fault, hint in checks:
-        counts = {name: getattr(column, check) for name, column in columns.items() if getattr(column, check)}
-        if counts:
-            total = sum(counts.values())
-            raise InputError(
-                f"{counted(total, 'value')} {fault}, in {listed(list(counts))}",
-                hint=hint,
-                code="bad-number",
-                facts={"columns": counts, "count": total},
-            )
+def _refuse_nulls(table: pa.Table, *names: str) -> None:
+    for name in names:
+        rows = FaultyRows()
+        rows.add_nulls(table[name])
+        rows.refuse_nulls(name, hint="fill them in, or remove those rows before reading")
+
+
+def _refuse_items(item: str, count: int, fault: str, *, hint: str, code: ErrorCode) -> None:
+    if count:
+        message = f"column `{item}` has {counted(count, 'item')} {fault}"
+        raise InputError(message, hint=hint, code=code, facts={"column": item, "count": count})
 
 
 def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> None:
@@ -331,7 +387,7 @@ def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> 
         )
 
 
-def _gaps(missing: NDArray[np.bool_], fill: Fill | None) -> InputError:
+def _gaps(missing: Flags, fill: Fill | None) -> InputError:
     people = int(np.count_nonzero(missing.all(axis=1) if fill else missing.any(axis=1)))
     count = int(np.count_nonzero(missing))
     return InputError(
@@ -342,6 +398,3 @@ def _gaps(missing: NDArray[np.bool_], fill: Fill | None) -> InputError:
         code="series-gap",
         facts={"series": people, "values": count},
     )
-
-
-_CHOOSE_FILL = 'choose what to do with {fill="forward"}, {fill="linear"} or {fill="drop"}'

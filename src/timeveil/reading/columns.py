@@ -1,4 +1,4 @@
-"""Columns on their way in: plain types, and one spelling for every person.
+"""Columns on their way in: plain types, rows with a fault, and one spelling for every person.
 
 One person spelt in two ways would count as two people, and k of them would be fewer than k. Two texts name
 the same person if they differ only in blanks, in invisible characters, or in how letters are composed (NFKC).
@@ -9,6 +9,7 @@ searched for among all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.wording import counted
-from timeveil.errors import InputError, raising
+from timeveil.errors import ErrorCode, InputError, raising
 
-_DAY_MS = 86_400_000
 _PLAIN_EXTENSIONS = ("arrow.json", "arrow.uuid")
 _OPAQUE = (
     pa.types.is_binary,
@@ -27,7 +27,10 @@ _OPAQUE = (
     pa.types.is_binary_view,
     pa.types.is_fixed_size_binary,
 )
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
+_DAY_MS = 86_400_000
 
 # Letters that NFKC leaves as they are, whatever is next to them: Latin, Cyrillic, Han, Hangul.
 _LETTERS = (
@@ -36,6 +39,43 @@ _LETTERS = (
 )
 _PLAIN_TEXT = f"^{_LETTERS}+( {_LETTERS}+)*$"
 _BLANK, _LAST_ASCII = ord(" "), ord("~")
+
+
+class FaultyRows:
+    """How many rows have each kind of fault, and the first of them."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+
+    def add(self, fault: str, mask: Any, rows_before: int) -> None:
+        """Note the rows of a mask, the first of which has so many rows before it."""
+        if mask.any():
+            self.counts[fault] += int(np.count_nonzero(mask))
+            self._first.setdefault(fault, rows_before + int(np.argmax(mask)) + 1)
+
+    def add_nulls(self, column: pa.ChunkedArray, rows_before: int = 0) -> None:
+        """Note the rows without a value."""
+        if column.null_count:
+            self.add("null", pc.is_null(column).to_numpy(), rows_before)
+
+    def error(
+        self, column: str, *faults: str, what: tuple[str, str], hint: str, code: ErrorCode, **facts: Any
+    ) -> InputError:
+        """The error for a column with any of these faults; `what` names one row of them, and several."""
+        count = sum(self.counts[fault] for fault in faults)
+        row = min(self._first[fault] for fault in faults if fault in self._first)
+        return InputError(
+            f"column `{column}` has {counted(count, *what)}, the first in data row {row:,}",
+            hint=hint,
+            code=code,
+            facts={"column": column, "count": count, "row": row, **facts},
+        )
+
+    def refuse_nulls(self, column: str, hint: str) -> None:
+        """Refuse a column in which a row without a value was noted."""
+        if self.counts["null"]:
+            raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
 
 
 def refuse_unsupported(
@@ -76,8 +116,17 @@ def is_list(kind: pa.DataType) -> bool:
     >>> is_list(pa.large_list(pa.string())), is_list(pa.string())
     (True, False)
     """
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
+    return any(test(kind) for test in _LISTS)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells are text, plain or with a dictionary.
+
+    >>> is_text(pa.dictionary(pa.int8(), pa.string())), is_text(pa.binary())
+    (True, False)
+    """
+    kind = value_type(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
@@ -89,38 +138,39 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without a dictionary, which may hold values that no row has, in the order they came in."""
+    return column.cast(value_type(column.type))
+
+
+def decoded_schema(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
+    """The fields of a schema without dictionaries and metadata."""
+    return [pa.field(prefix + field.name, value_type(field.type)) for field in schema]
+
+
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in a type that every later step supports; types that fit already are not copied."""
     if isinstance(column.type, pa.BaseExtensionType):
-        column = pa.chunked_array([c.storage for c in column.chunks], type=column.type.storage_type)
-    column = without_views(column)
+        column = column.cast(column.type.storage_type)
+    column = without_wrapping(column)
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _with_used_values(column)
-    if pa.types.is_run_end_encoded(kind):
-        return plain(pa.chunked_array([pc.run_end_decode(c) for c in column.chunks], type=kind.value_type))
+        return with_used_values(column) if is_text(kind) else plain(decoded(column))
     if pa.types.is_date64(kind):
-        return pa.chunked_array([_days(chunk) for chunk in column.chunks], type=pa.date32())
-    wider = _WIDER.get(kind)
+        return _days(column)
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        wider = pa.decimal128(kind.precision, kind.scale)
-    return column if wider is None else column.cast(wider)
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    return column.cast(_WIDER.get(kind, kind))
 
 
-def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text and bytes in the layout that pyarrow can compute with, plain or as values of a dictionary."""
+def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column without run ends, and with text and bytes in a layout that pyarrow can compute with."""
+    if pa.types.is_run_end_encoded(column.type):
+        return without_wrapping(pc.run_end_decode(column))
     kind = column.type
-    if pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    if pa.types.is_binary_view(kind):
-        return column.cast(pa.large_binary())
-    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
-        chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
-            for chunk in column.chunks
-        ]
-        return pa.chunked_array(chunks, type=pa.dictionary(kind.index_type, pa.large_string()))
-    return column
+    if pa.types.is_dictionary(kind):
+        return column.cast(pa.dictionary(kind.index_type, _VIEWS.get(kind.value_type, kind.value_type)))
+    return column.cast(_VIEWS.get(kind, kind))
 
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -135,17 +185,13 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def without_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Empty and blank text becomes null: a missing name must not count as a person."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        blank = [without_blanks(pa.chunked_array([c.dictionary])).null_count for c in column.chunks]
-        return without_blanks(_decoded(column)) if any(blank) else column
-    if not _is_text(kind):
+    if not is_text(kind):
         return column
+    if pa.types.is_dictionary(kind):
+        blank = [without_blanks(pa.chunked_array([chunk.dictionary])).null_count for chunk in column.chunks]
+        return without_blanks(decoded(column)) if any(blank) else column
     blank = pc.equal(pc.utf8_trim_whitespace(column), pa.scalar("", kind))
     return pc.if_else(blank, pa.scalar(None, kind), column) if pc.any(blank).as_py() else column
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _innermost_type(kind: pa.DataType) -> pa.DataType:
@@ -157,29 +203,28 @@ def _innermost_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _days(chunk: pa.Array) -> pa.Array:
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The day of each date, which Arrow stores in milliseconds and allows to have a time of day."""
-    missing = pc.is_null(chunk).to_numpy(zero_copy_only=False)
-    days = pc.fill_null(chunk.view(pa.int64()), 0).to_numpy(zero_copy_only=False) // _DAY_MS
-    if np.abs(days).max(initial=0) > np.iinfo(np.int32).max:
+    milliseconds = [chunk.view(pa.timestamp("ms")) for chunk in column.chunks]
+    ends = pc.min_max(pa.chunked_array(milliseconds, pa.timestamp("ms")).cast(pa.int64())).as_py()
+    if ends["min"] is not None and max(-ends["min"], ends["max"]) // _DAY_MS >= 1 << 31:
         raise InputError(
             "a column has dates that are millions of years away",
             hint="check that its numbers are milliseconds since 1970",
             code="bad-time",
         )
-    return pa.array(days.astype(np.int32), mask=missing).cast(pa.date32())
+    return pa.chunked_array([chunk.cast(pa.date32()) for chunk in milliseconds], pa.date32())
 
 
-def _with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Dictionary-encoded text with exactly the values that occur; anything else is decoded."""
-    values = column.type.value_type
-    if not _is_text(values) or column.num_chunks == 0:
-        return plain(_decoded(column))
+def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with a dictionary of exactly the values that occur, or without one if it cannot be used."""
+    if column.num_chunks == 0:
+        return decoded(column)
     column = column.unify_dictionaries()
     dictionary = column.chunk(0).dictionary
     # Codes must be values one to one; a dictionary with a null or a repeated entry is not that.
     if dictionary.null_count or len(pc.unique(dictionary)) != len(dictionary):
-        return _decoded(column)
+        return decoded(column)
     used = np.zeros(len(dictionary), dtype=bool)
     for chunk in column.chunks:
         used[chunk.indices.drop_null().to_numpy(zero_copy_only=False)] = True
@@ -188,14 +233,8 @@ def _with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     positions = pa.array(np.cumsum(used) - 1, type=pa.int32())
     remaining = dictionary.filter(pa.array(used))
     return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(positions.take(c.indices), remaining) for c in column.chunks],
-        type=pa.dictionary(pa.int32(), values),
+        [pa.DictionaryArray.from_arrays(positions.take(c.indices), remaining) for c in column.chunks]
     )
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    values: Any = column.type.value_type
-    return pa.chunked_array([c.dictionary_decode() for c in column.chunks], type=values)
 
 
 class Spellings:
@@ -256,26 +295,31 @@ def plain_spelling(texts: pa.Array) -> pa.Array:
     return pc.replace_with_mask(trimmed, odd, pc.utf8_trim_whitespace(folded))
 
 
+def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
+    """The bytes of all texts, and where each text begins and ends in them."""
+    _, offsets, letters = texts.buffers()
+    if letters is None or not len(texts):
+        return np.zeros(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
+    width = np.int64 if texts.type in (pa.large_string(), pa.large_binary()) else np.int32
+    ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]], ends - ends[0]
+
+
 def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:
     """The values of each chunk, if they are text; those of a dictionary once each."""
-    for chunk in column.chunks:
-        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-        if _is_text(values.type):
+    if is_text(column.type):
+        for chunk in column.chunks:
+            values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
             yield values.cast(pa.large_string())
 
 
 def _is_plain_ascii(texts: pa.Array) -> bool:
     """Whether the bytes are ASCII letters, digits and signs, with single blanks between them only."""
-    _, offsets, letters = texts.buffers()
-    if letters is None or not len(texts):
-        return True
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    marks = np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]]
-    if not len(marks) or marks.min() > _BLANK:
-        return not len(marks) or bool(marks.max() <= _LAST_ASCII)
-    if marks.min() < _BLANK or marks.max() > _LAST_ASCII:
-        return False
+    marks, ends = text_bytes(texts)
+    lowest, highest = marks.min(initial=_LAST_ASCII), marks.max(initial=_LAST_ASCII)
+    if lowest != _BLANK or highest > _LAST_ASCII:
+        return bool(lowest > _BLANK and highest <= _LAST_ASCII)
     # Two blanks that touch belong to one cell, or the first ends and the second begins a cell: both are odd.
     blank, filled = marks == _BLANK, ends[1:] > ends[:-1]
-    first, last = (ends[:-1] - ends[0])[filled], (ends[1:] - ends[0] - 1)[filled]
+    first, last = ends[:-1][filled], ends[1:][filled] - 1
     return not (blank[first].any() or blank[last].any() or (blank[1:] & blank[:-1]).any())

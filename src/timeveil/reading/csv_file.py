@@ -16,19 +16,49 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising, raising_each
-from timeveil.reading.limits import limits, refuse_columns, too_large, unreadable
+from timeveil.reading.columns import text_bytes
+from timeveil.reading.files import limits, refuse_columns, too_large, unreadable
 
 HEADER_BYTES = 1 << 21
 BLOCK_BYTES = 1 << 21
 """No row is longer; some tens of blocks are in memory at a time."""
 _FAILURES = (pa.ArrowInvalid, KeyError, OSError)
 _LAST_BREAK = ord("\r")
+_SAVE_AS_UTF8 = "save it as CSV in UTF-8, or as Parquet"
+_FAULTS: dict[str, tuple[str, str, ErrorCode]] = {
+    "delimiter": (
+        "`{name}` uses `|` as its delimiter",
+        "use commas, semicolons or tabs, or Parquet",
+        "file-unreadable",
+    ),
+    "empty": ("`{name}` is empty", "name the columns in the first line", "file-unreadable"),
+    "malformed": (
+        "`{name}` is not a readable CSV file{detail}",
+        "check that quotes close and that every row has as many cells as the header",
+        "file-unreadable",
+    ),
+    "long header": (
+        "the header of `{name}`, or a name in it, is longer than {most:,} bytes",
+        "check that the first line names the columns, ends, and closes its quotes",
+        "too-large",
+    ),
+    "long row": (
+        "`{name}` has a row of more than {most:,} bytes",
+        "check that lines end and quotes close; longer texts are read from Parquet",
+        "too-large",
+    ),
+    "not UTF-8": ("`{name}` is not UTF-8 text", _SAVE_AS_UTF8, "bad-encoding"),
+    "zero bytes": (
+        "`{name}` contains zero bytes: it is UTF-16, not text, or damaged",
+        _SAVE_AS_UTF8,
+        "bad-encoding",
+    ),
+}
 
 
 class CsvFile:
@@ -46,9 +76,7 @@ class CsvFile:
                 self._delimiter = delimiter
                 self.names, self._is_empty = self._header(head)
         if len(self.names) == 1 and "|" in self.names[0]:
-            raise self._refused(
-                f"`{path.name}` uses `|` as its delimiter", "use commas, semicolons or tabs, or Parquet"
-            )
+            raise self._fault("delimiter")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of some columns, in order."""
@@ -71,10 +99,10 @@ class CsvFile:
 
     def _head(self) -> str:
         """The beginning of the file as text, with surrogates for bytes that are not UTF-8."""
-        with raising(self._malformed(), on=(pa.ArrowException, OSError)), self._open() as stream:
+        with raising(self._fault("malformed"), on=(pa.ArrowException, OSError)), self._open() as stream:
             head = stream.read(HEADER_BYTES)
         if b"\0" in head:
-            raise self._zero_bytes()
+            raise self._fault("zero bytes")
         self._is_cut = len(head) == HEADER_BYTES
         return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
 
@@ -86,14 +114,14 @@ class CsvFile:
         with raising(self._bad_header, on=csv.Error):
             names = next((row for row in reader if row), None)
         if names is None:
-            raise self._refused(f"`{self.name}` is empty", "name the columns in the first line")
+            raise self._fault("empty")
         refuse_columns(self._path.name, len(names))
         remainder = lines.read()
         # The header used all that was read, so it may go on.
         if self._is_cut and not remainder:
-            raise self._long_header(HEADER_BYTES)
+            raise self._fault("long header", most=HEADER_BYTES)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
-            raise self._not_utf8()
+            raise self._fault("not UTF-8")
         return tuple(names), not remainder.strip("\r\n")
 
     def _open(self) -> Any:
@@ -134,17 +162,13 @@ class CsvFile:
         """Refuse zero bytes; return whether a cell has a line break in it."""
         has_line_breaks = False
         for column in batch.columns:
-            _, offsets, letters = column.buffers()
-            if letters is None or not len(column):
-                continue
-            ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-            marks = np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]]
+            letters, _ = text_bytes(column)
             # One pass decides nearly always: zero bytes and line breaks are below all printable characters.
-            lowest = marks.min(initial=255)
+            lowest = letters.min(initial=255)
             if lowest == 0:
-                raise self._zero_bytes()
+                raise self._fault("zero bytes")
             if lowest <= _LAST_BREAK:
-                has_line_breaks |= bool(((marks == ord("\n")) | (marks == _LAST_BREAK)).any())
+                has_line_breaks |= bool(((letters == ord("\n")) | (letters == _LAST_BREAK)).any())
         return has_line_breaks
 
     def _refuse_open_quote(self) -> None:
@@ -155,9 +179,12 @@ class CsvFile:
         if quotes % 2 == 0:
             return
         row = 0
-        where = "a quote does not close"
+
+        def open_quote(_: Exception) -> InputError:
+            return self._fault("malformed", detail=f": data row {row:,}: a quote does not close")
+
         with (
-            raising(lambda _: self._malformed(f": data row {row:,}: {where}"), on=csv.Error),
+            raising(open_quote, on=csv.Error),
             self._open() as stream,
             io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text,
         ):
@@ -168,12 +195,8 @@ class CsvFile:
         if isinstance(cause, OSError):
             return unreadable(self._path.name, cause)
         if "straddling" in str(cause):
-            return self._refused(
-                f"`{self.name}` has a row of more than {BLOCK_BYTES:,} bytes",
-                "check that lines end and quotes close; longer texts are read from Parquet",
-                "too-large",
-            )
-        return self._not_utf8() if "UTF8" in str(cause) else self._ragged()
+            return self._fault("long row", most=BLOCK_BYTES)
+        return self._fault("not UTF-8") if "UTF8" in str(cause) else self._ragged()
 
     def _ragged(self) -> InputError:
         """Read again without threads, which lose count, to learn which row does not fit."""
@@ -190,40 +213,16 @@ class CsvFile:
         except (pa.ArrowException, OSError, KeyError):
             if rows:
                 cells = f"data row {rows[0].number - 1:,} has {counted(rows[0].actual_columns, 'cell')}"
-                return self._malformed(f": {cells}, the header {rows[0].expected_columns}")
-        return self._malformed()
-
-    def _refused(self, message: str, hint: str, code: ErrorCode = "file-unreadable") -> InputError:
-        return InputError(message, hint=hint, code=code)
-
-    def _malformed(self, detail: str = "") -> InputError:
-        return self._refused(
-            f"`{self.name}` is not a readable CSV file{detail}",
-            "check that quotes close and that every row has as many cells as the header",
-        )
+                return self._fault("malformed", detail=f": {cells}, the header {rows[0].expected_columns}")
+        return self._fault("malformed")
 
     def _bad_header(self, cause: Exception) -> InputError:
-        most = csv.field_size_limit()
-        return self._long_header(most) if "field larger" in str(cause) else self._malformed()
+        is_long = "field larger" in str(cause)
+        return self._fault("long header" if is_long else "malformed", most=csv.field_size_limit())
 
-    def _long_header(self, most: int) -> InputError:
-        return self._refused(
-            f"the header of `{self.name}`, or a name in it, is longer than {most:,} bytes",
-            "check that the first line names the columns, ends, and closes its quotes",
-            "too-large",
-        )
-
-    def _not_utf8(self) -> InputError:
-        return self._refused(
-            f"`{self.name}` is not UTF-8 text", "save it as CSV in UTF-8, or as Parquet", "bad-encoding"
-        )
-
-    def _zero_bytes(self) -> InputError:
-        return self._refused(
-            f"`{self.name}` contains zero bytes: it is UTF-16, not text, or damaged",
-            "save it as CSV in UTF-8, or as Parquet",
-            "bad-encoding",
-        )
+    def _fault(self, fault: str, *, detail: str = "", most: int = 0) -> InputError:
+        message, hint, code = _FAULTS[fault]
+        return InputError(message.format(name=self.name, detail=detail, most=most), hint=hint, code=code)
 
     def _unpacks_too_far(self) -> InputError:
         allowed = limits().allowance(self._path.stat().st_size)

@@ -1,17 +1,44 @@
-"""Columns as small whole numbers."""
+"""Columns as arrays: measured values as floats, all other values as small whole numbers (codes)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-Codes = npt.NDArray[np.int32]
+from timeveil.domain.wording import counted, listed
+from timeveil.errors import InputError
+from timeveil.reading.columns import FaultyRows, decoded, is_text, with_used_values, without_wrapping
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 CODE_ROOM = 2**31 - 1
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
+_DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}
+"""The largest scale of decimals, by their bits, that Arrow can write as text."""
+_EXACT = 2.0**53
+"""Every whole number smaller than this has a float of its own."""
+_UNUSABLE: tuple[tuple[Callable[[Floats], Flags], str, str], ...] = (
+    (
+        lambda values: ~np.isfinite(values),
+        "that are not finite (NaN or infinite)",
+        "correct them; where nothing is known, leave the cell empty and set {fill}",
+    ),
+    # Between these, digits can be rounded and squared differences scaled.
+    (
+        lambda values: (np.abs(values) > 1e300) | ((np.abs(values) < 1e-300) & (values != 0)),
+        "smaller than 1e-300 or larger than 1e300 in size",
+        "give the series in another unit, or correct those values",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +57,9 @@ class Coded:
 
 
 def encode(column: pa.ChunkedArray) -> Coded:
-    """Codes of a quasi-identifier. Null is a value of its own."""
+    """Codes of a column. Null is a value of its own."""
     encoded = _one_dictionary(column)
-    if pa.types.is_dictionary(column.type):
-        encoded = _of_values_that_occur(encoded)
-    codes = encoded.indices
-    values = encoded.dictionary
+    codes, values = encoded.indices, encoded.dictionary
     if codes.null_count:
         # Null gets the last code, so that rows without a value are a group like any other.
         codes = pc.fill_null(codes, len(values))
@@ -51,15 +75,13 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
         if high - low < min(4 * len(column) + 1_000_000, CODE_ROOM) and high <= np.iinfo(np.int64).max:
             numbers = whole(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
             return (numbers - low).astype(np.int32), high - low + 1
-    encoded = _one_dictionary(column)
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), len(
-        encoded.dictionary
-    )
+    coded = encode(column)
+    return coded.codes, len(coded.values)
 
 
 def combine(parts: list[tuple[Codes, int]], rows: int) -> tuple[Codes, int]:
     """One code for several columns; only equality of their combinations matters."""
-    code: npt.NDArray[Any] = np.zeros(rows, np.int32)
+    code: NDArray[Any] = np.zeros(rows, np.int32)
     size = 1
     for codes, count in parts:
         if size * count > CODE_ROOM:
@@ -73,7 +95,7 @@ def combine(parts: list[tuple[Codes, int]], rows: int) -> tuple[Codes, int]:
     return code.astype(np.int32, copy=False), size
 
 
-def _compact(code: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+def _compact(code: NDArray[Any]) -> tuple[NDArray[Any], int]:
     distinct, codes_of = np.unique(code, return_inverse=True)
     return codes_of, len(distinct)
 
@@ -85,33 +107,117 @@ def publish_values(values: pa.Array, level: pa.Table) -> pa.Array:
 
 
 def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The column in one piece, with a dictionary of the values that occur."""
     if pa.types.is_dictionary(column.type):
-        encoded = whole(column.unify_dictionaries())
-        if not encoded.dictionary.null_count and len(encoded.dictionary.unique()) == len(encoded.dictionary):
-            return encoded
-        column = column.cast(column.type.value_type)
-    return whole(column.dictionary_encode().unify_dictionaries())
-
-
-def _of_values_that_occur(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
-    """A dictionary that came with the column may hold values of rows that were left out since."""
-    size = len(encoded.dictionary)
-    used = np.bincount(encoded.indices.drop_null().to_numpy(zero_copy_only=False), minlength=size) > 0
-    if used.all():
-        return encoded
-    number = pa.array(np.cumsum(used) - 1, pa.int32())
-    return pa.DictionaryArray.from_arrays(
-        number.take(encoded.indices), encoded.dictionary.filter(pa.array(used))
-    )
-
-
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without a dictionary, which may hold values that no row has, in the order they came in."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        column = with_used_values(column)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode().unify_dictionaries()
+    return whole(column)
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    """A column in one piece, not copied if it is."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether a type is numeric.
+
+    >>> is_numeric(pa.int8()), is_numeric(pa.bool_())
+    (True, False)
+    """
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+class Numbers(NamedTuple):
+    """The values of a column, 0 where one is missing, and which are missing."""
+
+    values: Floats
+    missing: Flags
+
+    @property
+    def not_finite(self) -> int:
+        """How many values are NaN or infinite."""
+        return int(np.count_nonzero(~np.isfinite(self.values)))
+
+
+def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
+    """The column's values as numbers; empty text is a missing value.
+
+    >>> numbers("load", pa.chunked_array([["1.5", "", "2e3"]])).values.tolist()
+    [1.5, 0.0, 2000.0]
+    """
+    column = decoded(without_wrapping(column))
+    kind = column.type
+    parsed = column
+    if is_text(kind):
+        parsed = _parsed(name, column)
+    elif pa.types.is_decimal(kind) and abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
+        parsed = column.cast(pa.string())  # Arrow's direct way to a float misses the nearest one
+    elif not is_numeric(kind) and not pa.types.is_null(kind):
+        raise InputError(
+            f"column `{name}` has the type {kind}, which is not numeric",
+            hint="a series consists of numbers; name another column, or convert this one to numbers",
+            code="bad-number",
+            facts={"column": name},
+        )
+    values = np.asarray(pc.fill_null(parsed.cast(pa.float64(), safe=False), 0.0).to_numpy(), np.float64)
+    _refuse_inexact(name, column, values)
+    return Numbers(values + 0.0, _mask(pc.is_null(parsed)))
+
+
+def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
+    """Refuse values that are not finite, or too small or too large to calculate with."""
+    for test, fault, hint in _UNUSABLE:
+        counts = {name: int(np.count_nonzero(test(column.values))) for name, column in columns.items()}
+        counts = {name: count for name, count in counts.items() if count}
+        if counts:
+            total = sum(counts.values())
+            raise InputError(
+                f"{counted(total, 'value')} {fault}, in {listed(list(counts))}",
+                hint=hint,
+                code="bad-number",
+                facts={"columns": counts, "count": total},
+            )
+
+
+def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = pc.utf8_trim_whitespace(column)
+    text = pc.if_else(pc.equal(text, pa.scalar("", text.type)), pa.scalar(None, text.type), text)
+    fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
+    _refuse_rows(
+        name,
+        ~_mask(pc.fill_null(fits, True)),
+        what=("value that is not a number", "values that are not a number"),
+        hint="write numbers like 12, -3.5 or 2e3, with a point and without spaces or units",
+    )
+    return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64())
+
+
+def _refuse_inexact(name: str, column: pa.ChunkedArray, values: Floats) -> None:
+    """Whole numbers beyond 2^53 share floats: another person's value would be published."""
+    if pa.types.is_floating(column.type):
+        return
+    long = np.abs(values) >= _EXACT
+    if long.any() and is_text(column.type):
+        text = pc.utf8_trim_whitespace(column.filter(pa.array(long)))
+        long[long] = _mask(pc.match_substring_regex(text, r"^[+-]?[0-9]+$"))
+    fault = "of more than 15 digits, which cannot be stored exactly"
+    _refuse_rows(
+        name,
+        long,
+        what=(f"whole number {fault}", f"whole numbers {fault}"),
+        hint="give them in a larger unit, or subtract an offset that all share",
+        long=True,
+    )
+
+
+def _refuse_rows(name: str, mask: Flags, *, what: tuple[str, str], hint: str, **facts: Any) -> None:
+    rows = FaultyRows()
+    rows.add("bad", mask, 0)
+    if rows.counts:
+        raise rows.error(name, "bad", what=what, hint=hint, code="bad-number", **facts)
+
+
+def _mask(values: Any) -> Flags:
+    return np.asarray(values.to_numpy(), dtype=bool)

@@ -1,18 +1,22 @@
-"""Where a table comes from: a file, or an object that another library made."""
+"""Where a table comes from: a file, or an object that another library made.
+
+Every source has the names of its columns and, with `batches`, the rows of some of them as Arrow tables.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from timeveil.errors import InputError, raising, raising_each
+from timeveil.errors import InputError, TimeveilError, raising, raising_each
 from timeveil.reading.csv_file import CsvFile
-from timeveil.reading.limits import file_size, no_file
+from timeveil.reading.files import file_size, no_file
 from timeveil.reading.parquet_file import ParquetTable
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -20,41 +24,37 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 _NOT_ONE_TYPE = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
-class Source(Protocol):
-    """Named columns whose rows can be read once, in order."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An object of another library; `select` returns some of its columns as an Arrow table or stream."""
 
-    name: str | None
     names: tuple[str, ...]
+    select: Callable[[list[str]], Any]
+    name: ClassVar[str | None] = None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of some columns in tables of one schema; at least one table, which may be empty."""
+        with raising(_foreign, on=Exception):
+            rows = self.select(list(columns))
+            if not isinstance(rows, pa.Table):
+                rows = pa.RecordBatchReader.from_stream(rows)
+        if isinstance(rows, pa.Table):
+            yield rows.select(list(columns))
+            return
+        yield rows.schema.empty_table().select(list(columns))
+        for batch in raising_each(rows, _foreign, on=Exception):
+            yield pa.Table.from_batches([batch]).select(list(columns))
+
+
+Source = CsvFile | ParquetTable | Frame
 
 
 def open_source(table: Any) -> Source:
     """The source for a path or for an object of another library."""
     if isinstance(table, str | os.PathLike):
         return _open_file(Path(table))
-    if _is_from(table, "pandas", "DataFrame"):
-        return PandasSource(table)
-    return ArrowSource(*_arrow_stream(table))
-
-
-def _arrow_stream(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
-    """The names of an object's columns, and a function that returns some of them as Arrow."""
-    if _is_from(table, "pyarrow", "Dataset"):
-        return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
-    if _is_from(table, "polars", "LazyFrame"):
-        return table.collect_schema().names(), lambda columns: table.select(columns).collect()
-    if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
-        with raising(_foreign, on=Exception):
-            table = pa.Table.from_batches([pa.record_batch(table)])
-    if isinstance(table, pa.Table):
-        return table.column_names, lambda _: table
-    if hasattr(table, "__arrow_c_stream__"):
-        with raising(_foreign, on=Exception):
-            reader = pa.RecordBatchReader.from_stream(table)
-        return reader.schema.names, lambda _: reader
-    return _narwhals_stream(table)
+    names, select = _columns(table)
+    return Frame(tuple(names), select)
 
 
 def _open_file(path: Path) -> Source:
@@ -80,50 +80,37 @@ def _open_file(path: Path) -> Source:
     )
 
 
-class ArrowSource:
-    """Anything that returns an Arrow table or stream for a list of columns."""
-
-    name: str | None = None
-
-    def __init__(self, names: Sequence[str], stream: Callable[[list[str]], Any]) -> None:
-        self.names = tuple(names)
-        self._stream = stream
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, in order."""
-        with raising(_foreign, on=Exception):
-            rows = self._stream(list(columns))
-            if not isinstance(rows, pa.Table):
-                rows = pa.RecordBatchReader.from_stream(rows)
-        if isinstance(rows, pa.Table):
-            yield rows.select(list(columns))
-            return
-        yield rows.schema.empty_table().select(list(columns))
-        for batch in raising_each(rows, _foreign, on=Exception):
-            yield pa.Table.from_batches([batch]).select(list(columns))
-
-
-class PandasSource:
-    """A pandas frame: its columns without its index, each converted to Arrow separately."""
-
-    name: str | None = None
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        self.names = tuple(str(name) for name in frame.columns)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, in order."""
-        yield pa.table({name: self._column(name) for name in columns})
-
-    def _column(self, name: str) -> Any:
-        series = self._frame.iloc[:, self.names.index(name)]
-        error = InputError(
-            f"column `{name}` has values of more than one type, or of a type unknown to Arrow",
-            hint="give each column one type: text, numbers, dates or timestamps",
+def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
+    """The names of an object's columns, and a function that returns some of them as Arrow."""
+    if _is_from(table, "pandas", "DataFrame"):
+        names = [str(name) for name in table.columns]
+        return names, lambda columns: pa.table(
+            {c: _series(c, table.iloc[:, names.index(c)]) for c in columns}
         )
-        with raising(error, on=_NOT_ONE_TYPE):
-            return _from_objects(series) if series.dtype == object else pa.Array.from_pandas(series)
+    if _is_from(table, "pyarrow", "Dataset"):
+        return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
+    if _is_from(table, "polars", "LazyFrame"):
+        return table.collect_schema().names(), lambda columns: table.select(columns).collect()
+    if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
+        with raising(_foreign, on=Exception):
+            table = pa.Table.from_batches([pa.record_batch(table)])
+    if isinstance(table, pa.Table):
+        return table.column_names, lambda _: table
+    if hasattr(table, "__arrow_c_stream__"):
+        with raising(_foreign, on=Exception):
+            reader = pa.RecordBatchReader.from_stream(table)
+        return reader.schema.names, lambda _: reader
+    return _narwhals_columns(table)
+
+
+def _series(name: str, series: Any) -> Any:
+    """A column of a pandas frame, without the frame's index."""
+    error = InputError(
+        f"column `{name}` has values of more than one type, or of a type unknown to Arrow",
+        hint="give each column one type: text, numbers, dates or timestamps",
+    )
+    with raising(error, on=_NOT_ONE_TYPE):
+        return _from_objects(series) if series.dtype == object else pa.Array.from_pandas(series)
 
 
 def _from_objects(series: Any) -> Any:
@@ -141,7 +128,7 @@ def _time_kind(value: Any) -> str:
     return "date" if isinstance(value, date) else ""
 
 
-def _narwhals_stream(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
+def _narwhals_columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
     import narwhals as nw  # noqa: PLC0415 (needed for few kinds of tables only)
 
     error = InputError(
@@ -157,7 +144,9 @@ def _narwhals_stream(table: Any) -> tuple[Sequence[str], Callable[[list[str]], A
 
 
 def _foreign(cause: Exception) -> Exception:
-    """A foreign library's failure may quote data, whatever its type; running out of memory may not."""
+    """A foreign library's failure may quote data, whatever its type; ours and lack of memory may not."""
+    if isinstance(cause, TimeveilError):
+        return cause
     if isinstance(cause, MemoryError):
         return MemoryError()
     return InputError(

@@ -10,30 +10,34 @@ read in batches give the same result.
 
 from __future__ import annotations
 
-import errno
+import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
-from timeveil.domain.wording import counted
-from timeveil.errors import EngineError, InputError, ParameterError, RolesError, raising
+from timeveil.domain.wording import counted, listed
+from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.reading.columns import (
+    FaultyRows,
     Spellings,
+    decoded_schema,
     plain,
     refuse_invalid_text,
     refuse_unsupported,
-    value_type,
     without_blanks,
     without_nan,
 )
-from timeveil.reading.fitting import Fitted, fit
+from timeveil.reading.files import temporary_file_error
 from timeveil.reading.sources import Source, open_source
 from timeveil.reading.times import TimeColumn
 
@@ -71,31 +75,29 @@ def read(
             "`nulls` is neither `error` nor `withhold`", hint='set {nulls="error"} or {nulls="withhold"}'
         )
     source = open_source(table)
-    fitted = fit(roles, source.names, needs)
-    reader = TypedReader(fitted, zone=zone, unit=unit, nulls=nulls, slot_numbers=slot_numbers)
+    resolved = fit(roles, source.names, needs)
+    reader = TypedReader(
+        roles, zone=zone, unit=unit, slot_numbers=slot_numbers, refuses_nulls=nulls == "error"
+    )
     data, axis = _store(source, reader) if stored else _collect(source, reader)
-    return Relation(fitted.resolved, data, axis, fitted.dropped, source.name)
+    return Relation(resolved, data, axis, tuple(resolved.drop), source.name)
 
 
 class TypedReader:
     """Takes rows in order with `push`; `close` returns the time axis, or raises what is wrong."""
 
     def __init__(
-        self, fitted: Fitted, *, zone: str | None, unit: str | None, nulls: str, slot_numbers: bool = False
+        self, roles: Roles, *, zone: str | None, unit: str | None, slot_numbers: bool, refuses_nulls: bool
     ) -> None:
-        self._fitted = fitted
-        self._refuses_nulls = nulls == "error"
-        time = fitted.roles.time
+        self._roles = roles
+        self.columns = roles.columns
+        self._refuses_nulls = refuses_nulls
+        time = roles.time
         self._time = None if time is None else TimeColumn(time, zone, unit, slot_numbers=slot_numbers)
-        self._rows = 0
-        self._nulls = 0
-        self._first_null = 0
+        self._derived = [quasi for quasi in roles.quasi if isinstance(quasi, Derived)]
+        self._nulls = {name: FaultyRows() for name in (time, roles.respondent) if name is not None}
         self._spellings = Spellings()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns to read."""
-        return self._fitted.columns
+        self._rows = 0
 
     @property
     def settled(self) -> TimeAxis | None:
@@ -104,42 +106,38 @@ class TypedReader:
 
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as possible before the last row."""
-        roles = self._fitted.roles
+        roles = self._roles
         refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time, item=roles.item)
         for name in self.columns:
             refuse_invalid_text(name, rows.column(name))
-        columns = [self._typed(name, rows.column(name)) for name in self.columns]
+        typed = pa.table([self._typed(name, rows.column(name)) for name in self.columns], list(self.columns))
+        for name, nulls in self._nulls.items():
+            nulls.add_nulls(typed[name], self._rows)
+        if roles.respondent is not None:
+            self._spellings.push(typed[roles.respondent])
         self._rows += rows.num_rows
-        schema = [pa.field(name, column.type) for name, column in zip(self.columns, columns, strict=True)]
-        return pa.table(columns, schema=pa.schema(schema))
+        return typed
 
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if self._time is not None and name == self._time.column:
             return self._time.push(column, self._rows)
         column = plain(column)
-        if name == self._fitted.roles.respondent:
-            column = without_blanks(without_nan(column))
-            if column.null_count and not self._nulls:
-                self._first_null = self._rows + int(pc.index(pc.is_null(column), value=True).as_py()) + 1
-            self._nulls += column.null_count
-            self._spellings.push(column)
-        elif name in self._fitted.roles.quasi:
-            column = without_nan(column)
-        return column
+        if name == self._roles.respondent:
+            return without_blanks(without_nan(column))
+        return without_nan(column) if name in self._roles.quasi else column
 
     def close(self, pushed: Iterable[pa.Table]) -> TimeAxis | None:
         """The time axis; `pushed` gives the typed rows once more, and is consumed only if needed."""
         axis = None if self._time is None else self._time.axis()
-        if axis is not None and axis.kind == "relative" and self._fitted.derived:
+        if axis is not None and axis.kind == "relative" and self._derived:
             raise RolesError(
                 "relative time has no weekday, hour of the day or month of the year",
                 hint="remove the derived quasi-identifiers",
             )
-        person = self._fitted.roles.respondent
         if self._refuses_nulls:
-            if self._time is not None:
-                _refuse_nulls(self._time.column, self._time.nulls, self._time.first_null)
-            _refuse_nulls(person, self._nulls, self._first_null)
+            for name, nulls in self._nulls.items():
+                nulls.refuse_nulls(name, 'fill them in, or withhold those rows with {nulls="withhold"}')
+        person = self._roles.respondent
         if person is not None:
             self._spellings.refuse(person, (rows.column(person) for rows in pushed))
         return axis
@@ -151,7 +149,7 @@ class TypedReader:
         position = self.columns.index(self._time.column)
         column = self._time.complete(pushed.column(position), axis)
         table = pushed.set_column(position, pa.field(self._time.column, axis.type), column)
-        for derived in self._fitted.derived:
+        for derived in self._derived:
             values = _derived_values(derived.name, axis, column)
             table = table.append_column(derived.column(self._time.column), values)
         return table
@@ -170,21 +168,18 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
     Text in the time column leaves its type open until the last row, so such a table is written twice: as it
     comes, and again with its time typed.
     """
-    with raising(_no_room, on=OSError):
+    with raising(temporary_file_error, on=OSError):
         folder = PrivateFolder()
         draft, final = folder.path / "draft.parquet", folder.path / "rows.parquet"
         try:
-            with Sink(draft) as sink:
-                for rows in _cut(source.batches(reader.columns)):
-                    sink.write(reader.complete(reader.push(rows), reader.settled))
+            pieces = _cut(source.batches(reader.columns))
+            _write(draft, (reader.complete(reader.push(rows), reader.settled) for rows in pieces))
             axis = reader.close(_stored_rows(draft))
             # The type of the time was known from the first row: the draft is final as it is.
             if reader.settled is not None or axis is None:
                 draft.rename(final)
             else:
-                with Sink(final) as sink:
-                    for rows in _stored_rows(draft):
-                        sink.write(reader.complete(rows, axis))
+                _write(final, (reader.complete(rows, axis) for rows in _stored_rows(draft)))
                 draft.unlink()
         except BaseException:
             folder.close()
@@ -192,31 +187,14 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
         return Stored(final, folder), axis
 
 
-class Sink:
+def _write(path: Path, tables: Iterator[pa.Table]) -> None:
     """A private Parquet file whose schema, with dictionaries decoded, is that of the first rows."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._writer: pq.ParquetWriter | None = None
-        self._file: BinaryIO | None = None
-        self._schema: pa.Schema | None = None
-
-    def __enter__(self) -> Sink:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None and self._file is not None:
-            self._writer.close()
-            self._file.close()
-
-    def write(self, rows: pa.Table) -> None:
-        """Write the next rows."""
-        if self._writer is None:
-            self._schema = pa.schema([pa.field(f.name, value_type(f.type)) for f in rows.schema])
-            self._file = private_file(self._path)
-            self._writer = pq.ParquetWriter(self._file, self._schema, compression="lz4")
-        if rows.num_rows:
-            self._writer.write_table(rows.cast(self._schema))
+    first = next(tables)
+    schema = pa.schema(decoded_schema(first.schema))
+    with private_file(path) as file, pq.ParquetWriter(file, schema, compression="lz4") as writer:
+        for rows in chain([first], tables):
+            if rows.num_rows:
+                writer.write_table(rows.cast(schema))
 
 
 def _cut(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -233,20 +211,6 @@ def _stored_rows(path: Path) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-def _no_room(cause: Exception) -> EngineError:
-    if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return EngineError(
-            "the disk for temporary files is full",
-            hint="free some space, or set TMPDIR to a folder on a larger disk",
-            code="disk-full",
-        )
-    return EngineError(
-        "the folder for temporary files cannot be written",
-        hint="set TMPDIR to a folder of your own",
-        code="no-permission",
-    )
-
-
 def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.ChunkedArray:
     from timeveil.calendar.axis import civil, derive, instants  # noqa: PLC0415 (a calendar, for few tables)
 
@@ -258,11 +222,89 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
     return values.take(pc.if_else(pc.is_valid(times), positions, None).combine_chunks())
 
 
-def _refuse_nulls(column: str | None, count: int, first: int) -> None:
-    if count:
-        raise InputError(
-            f"column `{column}` has {counted(count, 'null')}, the first in data row {first:,}",
-            hint='fill them in, or withhold those rows with {nulls="withhold"}',
-            code="nulls",
-            facts={"column": column, "count": count, "row": first},
+def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Roles:
+    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed."""
+    _refuse_missing_roles(roles, needs)
+    _refuse_missing_columns(roles, names)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise RolesError(
+            f"the table has more than one column named {listed(repeated)}",
+            hint="give every column a name of its own",
+            code="column-twice",
+        )
+    dropped = _dropped(roles, names)
+    _refuse_clash(roles, dropped)
+    return replace(roles, quasi=roles.quasi_columns, drop=dropped)
+
+
+def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
+    if any(name == "" for name in roles.columns):
+        raise RolesError(
+            "a role refers to a column without a name", hint="name that column first", code="empty-name"
+        )
+    needed = [] if roles.series or roles.item else list(needs)
+    if any(isinstance(quasi, Derived) for quasi in roles.quasi) and "time" not in needed:
+        needed.append("time")
+    missing = [role for role in needed if not getattr(roles, role)]
+    if missing:
+        raise RolesError(
+            f"no column has the role {listed(missing)}",
+            hint=f"name the column with {{{missing[0]}}}",
+            code="role-missing",
+        )
+
+
+def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
+    dropped = () if roles.drop == REST else roles.drop
+    requested = dict.fromkeys((*roles.columns, *dropped))
+    missing = [column for column in requested if column not in names]
+    if not missing:
+        return
+    near = list(dict.fromkeys(n for name in missing for n in difflib.get_close_matches(name, names, 1)))
+    message = f"the table has no column {listed(missing)}"
+    hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
+    if not names:
+        hint = "the table has no columns at all"
+    elif len(missing) == len(requested):
+        # Without a header the first line is a person's record: show only names that differ in case.
+        folded = {name.casefold() for name in missing}
+        near = [name for name in near if name.casefold() in folded]
+        hint = f"did you mean {listed(near)}?"
+        if not near:
+            message = f"the table has {counted(len(names), 'column')}, and none is called {listed(missing)}"
+            hint = "check that its first line contains the column names: is the header missing?"
+    raise RolesError(message, hint=hint, code="column-missing", facts={"missing": missing, "near": near})
+
+
+def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
+    unused = tuple(name for name in names if name not in set(roles.columns))
+    if roles.drop == REST:
+        return unused
+    without_role = [name for name in unused if name not in roles.drop]
+    if without_role:
+        raise RolesError(
+            f"{len(without_role)} columns have no role: {listed(without_role)}"
+            if len(without_role) > 1
+            else f"column {listed(without_role)} has no role",
+            hint='give each a role, or leave columns out with {drop} or {drop="rest"}',
+            code="column-without-role",
+            facts={"columns": without_role},
+        )
+    return tuple(name for name in names if name in roles.drop)
+
+
+def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
+    """The published names of the time and of derived columns must be free."""
+    if roles.time is None:
+        return
+    derived = Counter(quasi.column(roles.time) for quasi in roles.quasi if isinstance(quasi, Derived))
+    spans = {f"{roles.time}_start", f"{roles.time}_end"}
+    clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
+    clashes += sorted(spans & {*roles.columns, *derived})
+    if clashes:
+        raise RolesError(
+            f"the release needs the name {listed(clashes)} for a column of its own",
+            hint="rename that column before reading",
+            code="column-clash",
         )

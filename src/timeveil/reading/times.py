@@ -7,7 +7,10 @@
 | timestamps with a zone or offset, with `zone` set | zoned | timestamp[ms, zone] |
 | whole numbers, with `unit` set or as slot numbers | relative | int64 |
 
-Anything finer than a millisecond is cut off, towards the past.
+Anything finer than a millisecond is cut off, towards the past. As text, times are written `2024-03-31`;
+`2024-03-31 14:05` with `T` or a blank in between, perhaps with seconds and a fraction; the same with an
+offset (`Z`, `+02`, `+0200`, `+02:00`) at the end; or as whole numbers. Nothing else: `03/31/24` can be read
+in two ways.
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ import pyarrow.compute as pc
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.reading.columns import value_type, without_views
-from timeveil.reading.time_texts import Kind, parse
+from timeveil.reading.columns import FaultyRows, is_text, without_wrapping
 
 FIRST_MS = -62_135_596_800_000  # 0001-01-01
 LIMIT_MS = 253_402_300_800_000  # 10000-01-01
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
+_SAMPLE_ROWS = 4096
 _DAY_MS = 86_400_000
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _UNIT_SIZE = {
@@ -42,7 +45,23 @@ _UNIT_SIZE = {
     "year": 12,
 }
 
-Time = Literal["date", "naive", "aware", "number"]
+Kind = Literal["date", "naive", "aware", "number"]
+
+# Days that exist in the years 1 to 9999: Arrow refuses a whole column for one day that does not.
+_YEAR = r"(?:[1-9]\d{3}|\d[1-9]\d{2}|\d{2}[1-9]\d|\d{3}[1-9])"
+_FOURTH = r"(?:0[48]|[2468][048]|[13579][26])"
+_LEAP_YEAR = rf"(?:\d{{2}}{_FOURTH}|{_FOURTH}00)"
+_MONTH_AND_DAY = (
+    r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+)
+_DATE = rf"^(?:{_YEAR}-{_MONTH_AND_DAY}|{_LEAP_YEAR}-02-29)"
+_CLOCK = _DATE + r"[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?"
+_SHAPES: tuple[tuple[Kind, str, pa.DataType], ...] = (
+    ("date", _DATE + "$", pa.timestamp("ms")),
+    ("naive", _CLOCK + "$", pa.timestamp("ms")),
+    ("aware", _CLOCK + r" ?(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", pa.timestamp("ms", "UTC")),
+    ("number", r"^[+-]?\d{1,18}$", pa.int64()),
+)
 
 
 class TimeColumn:
@@ -55,48 +74,54 @@ class TimeColumn:
         self._zone = None if zone is None else _checked_zone(zone)
         self._unit = None if unit is None else _checked_unit(unit)
         self._slot_numbers = slot_numbers
-        self._counts: dict[Kind, int] = dict.fromkeys(("date", "naive", "aware", "number", "bad"), 0)
-        self._first_rows: dict[Kind, int] = {}
-        self.nulls = 0
-        self.first_null = 0
+        self._noted = FaultyRows()
         self.settled: TimeAxis | None = None
         """The axis, once the column's type decides it; text leaves it open."""
 
     def push(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
         """The next values, typed, or in milliseconds (or numbers) while text leaves the type open."""
-        column = _unwrapped(column)
-        is_text = _is_text(column.type)
-        if not is_text and self.settled is None:
-            # The type settles a typed column; text stays open until the last row, when its kinds are known.
+        column = without_wrapping(column)
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
+        elif pa.types.is_dictionary(column.type) and not is_text(column.type):
+            column = column.cast(column.type.value_type)
+        if is_text(column.type):
+            return self._parsed(column, rows_before)
+        if self.settled is None:
             self.settled = self._settle(_kind_of(self.column, column.type), column.type)
         chunks, row = [], rows_before
         for chunk in column.chunks:
-            for start in range(0, len(chunk), _SLICE_ROWS if is_text else max(len(chunk), 1)):
-                piece = chunk.slice(start, _SLICE_ROWS) if is_text else chunk
-                values = self._parsed(piece, row) if is_text else self._typed(piece, row)
-                if values.null_count and not self.nulls:
-                    self.first_null = row + int(pc.index(pc.is_null(values), value=True).as_py()) + 1
-                self.nulls += values.null_count
-                row += len(piece)
-                chunks.append(values)
-        return pa.chunked_array(chunks, type=pa.int64() if self.settled is None else self.settled.type)
+            chunks.append(self._typed(chunk, row))
+            row += len(chunk)
+        return pa.chunked_array(chunks, type=self.settled.type)
 
     def axis(self) -> TimeAxis:
         """The time axis, after the last row."""
-        self._refuse_bad()
-        without_offset = self._counts["date"] + self._counts["naive"]
-        if self._counts["aware"] and without_offset:
+        counts = self._noted.counts
+        without_offset = counts["date"] + counts["naive"]
+        # Whole numbers are times only where all values are.
+        bad = ["bad", "number"] if without_offset or counts["aware"] else ["bad"]
+        if any(counts[kind] for kind in bad):
+            raise self._noted.error(
+                self.column,
+                *bad,
+                what=("value that is not a time", "values that are not a time"),
+                hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
+                "(years 1 to 9999), or as whole numbers with {unit}",
+                code="bad-time",
+            )
+        if counts["aware"] and without_offset:
             raise InputError(
-                f"column `{self.column}` mixes {counted(self._counts['aware'], 'time')} with an offset "
+                f"column `{self.column}` mixes {counted(counts['aware'], 'time')} with an offset "
                 f"and {without_offset:,} without",
                 hint="write all of them with an offset, or none",
                 code="mixed-zones",
             )
         if self.settled is not None:
             return self.settled
-        kinds: tuple[Time, ...] = ("aware", "naive", "date", "number")
-        empty: Time = "aware" if self._zone else "number" if self._unit else "date"
-        return self._settle(next((kind for kind in kinds if self._counts[kind]), empty))
+        kinds: tuple[Kind, ...] = ("aware", "naive", "date", "number")
+        empty: Kind = "aware" if self._zone else "number" if self._unit else "date"
+        return self._settle(next((kind for kind in kinds if counts[kind]), empty))
 
     def complete(self, pushed: pa.ChunkedArray, axis: TimeAxis) -> pa.ChunkedArray:
         """Values that `push` returned, in the final type of the axis."""
@@ -106,25 +131,7 @@ class TimeColumn:
             return pc.divide(pushed, _DAY_MS).cast(pa.int32()).cast(pa.date32())  # whole days only
         return pushed.cast(axis.type)
 
-    def _refuse_bad(self) -> None:
-        """Whole numbers are times only where all values are."""
-        bad: list[Kind] = ["bad"]
-        if any(self._counts[kind] for kind in ("date", "naive", "aware")):
-            bad.append("number")
-        count = sum(self._counts[kind] for kind in bad)
-        if count:
-            row = min(self._first_rows[kind] for kind in bad if kind in self._first_rows)
-            verb = "is" if count == 1 else "are"
-            raise InputError(
-                f"column `{self.column}` has {counted(count, 'value')} that {verb} not a time, "
-                f"the first in data row {row:,}",
-                hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
-                "(years 1 to 9999), or as whole numbers with {unit}",
-                code="bad-time",
-                facts={"column": self.column, "count": count, "row": row},
-            )
-
-    def _settle(self, kind: Time, arrow: pa.DataType | None = None) -> TimeAxis:
+    def _settle(self, kind: Kind, arrow: pa.DataType | None = None) -> TimeAxis:
         if kind != "number" and self._unit is not None:
             raise self._not_needed("unit", "dates or timestamps", "it is for whole numbers")
         if kind in ("date", "naive"):
@@ -156,23 +163,30 @@ class TimeColumn:
             hint=f"remove {{{parameter}}}: {reason}",
         )
 
-    def _parsed(self, chunk: pa.Array, row: int) -> pa.Array:
-        values, kinds = parse(chunk)
-        for kind, mask in kinds.items():
-            self._note(kind, mask, row)
-        if "aware" in kinds:
-            self._note("bad", kinds["aware"] & _outside(values, *_bounds(self._zone)), row)
-        if "number" in kinds:
-            self._note("bad", kinds["number"] & _outside(values, -self._limit, self._limit), row)
-        return values
+    def _parsed(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
+        chunks, row = [], rows_before
+        bounds = {"aware": _bounds(self._zone), "number": (-self._limit, self._limit)}
+        for chunk in column.chunks:
+            for start in range(0, len(chunk), _SLICE_ROWS):
+                values, kinds = parse(chunk.slice(start, _SLICE_ROWS))
+                for kind, mask in kinds.items():
+                    self._noted.add(kind, mask, row)
+                for kind in bounds.keys() & kinds.keys():
+                    self._noted.add("bad", kinds[kind] & _outside(values, *bounds[kind]), row)
+                row += len(values)
+                chunks.append(values)
+        return pa.chunked_array(chunks, type=pa.int64())
 
     def _typed(self, chunk: pa.Array, row: int) -> pa.Array:
         kind = chunk.type
         if pa.types.is_date32(kind):
             return self._bounded(chunk, pa.int32(), FIRST_MS // _DAY_MS, LIMIT_MS // _DAY_MS, row)
         if pa.types.is_date64(kind):
-            chunk = self._bounded(chunk, pa.int64(), FIRST_MS, LIMIT_MS, row)
-            return _floored(chunk, _DAY_MS).cast(pa.int32()).cast(pa.date32())
+            return (
+                self._bounded(chunk, pa.int64(), FIRST_MS, LIMIT_MS, row)
+                .view(pa.timestamp("ms"))
+                .cast(pa.date32())
+            )
         if pa.types.is_timestamp(kind):
             return self._timestamps(chunk, row)
         if pa.types.is_floating(kind):
@@ -183,15 +197,13 @@ class TimeColumn:
 
     def _timestamps(self, chunk: pa.Array, row: int) -> pa.Array:
         unit, zone = chunk.type.unit, self._zone if chunk.type.tz else None
-        per_second, target = _PER_SECOND[unit], pa.timestamp("ms", zone)
         if unit != "ns":  # nanoseconds in 64 bits reach from 1677 to 2262
-            low, limit = (bound * per_second // 1000 for bound in _bounds(zone))
+            low, limit = (bound * _PER_SECOND[unit] // 1000 for bound in _bounds(zone))
             chunk = self._bounded(chunk, pa.int64(), low, limit, row)
-        if unit == "ms":
-            return chunk.cast(target)
-        if unit == "s":
-            return pc.multiply(chunk.view(pa.int64()), 1000).cast(target)
-        return _floored(chunk, per_second // 1000).cast(target)
+        instants = chunk.view(pa.timestamp(unit))
+        if unit in ("us", "ns"):  # a cast alone would round towards 1970
+            instants = pc.floor_temporal(instants, unit="millisecond")
+        return instants.cast(pa.timestamp("ms")).view(pa.timestamp("ms", zone))
 
     def _bounded(self, chunk: pa.Array, raw: pa.DataType, low: int, limit: int, row: int) -> pa.Array:
         """The chunk with nulls for values outside [low, limit), which are noted."""
@@ -201,7 +213,7 @@ class TimeColumn:
             return chunk
         out = pc.or_(pc.less(values, pa.scalar(low, raw)), pc.greater_equal(values, pa.scalar(limit, raw)))
         out = pc.fill_null(out, False)
-        self._note("bad", out.to_numpy(zero_copy_only=False), row)
+        self._noted.add("bad", out.to_numpy(zero_copy_only=False), row)
         return pc.if_else(out, pa.scalar(None, chunk.type), chunk)
 
     def _whole_floats(self, chunk: pa.Array, row: int) -> pa.Array:
@@ -210,7 +222,7 @@ class TimeColumn:
         with np.errstate(invalid="ignore"):
             # Above 2**53 doubles skip whole numbers, so the number meant is not certain.
             bad = ~missing & ((np.floor(values) != values) | (np.abs(values) > min(self._limit, 2**53)))
-        self._note("bad", bad, row)
+        self._noted.add("bad", bad, row)
         return pa.array(np.where(missing | bad, 0, values).astype(np.int64), mask=missing | bad)
 
     @property
@@ -218,10 +230,57 @@ class TimeColumn:
         # Numbers times their unit stay far inside 64 bits, whatever is added to them later.
         return int(2**59 // _UNIT_SIZE[self._unit or "second"])
 
-    def _note(self, kind: Kind, mask: Any, row: int) -> None:
-        if mask.any():
-            self._counts[kind] += int(np.count_nonzero(mask))
-            self._first_rows.setdefault(kind, row + int(np.argmax(mask)) + 1)
+
+def parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
+    """Milliseconds since 1970 (or the whole number itself) per text, and a mask of the texts of each kind.
+
+    Offsets are applied. Bad texts become null; so do empty ones, which are of no kind.
+
+    >>> values, kinds = parse(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "soon"]))
+    >>> values.to_pylist()
+    [86400000, 0, None]
+    >>> [kind for kind, mask in kinds.items() if mask.any()]
+    ['date', 'aware', 'bad']
+    """
+    if not pa.types.is_dictionary(texts.type):
+        sample = texts.slice(0, _SAMPLE_ROWS)
+        if 2 * len(pc.unique(sample)) > len(sample):  # mostly distinct: a dictionary would not help
+            return _parse(texts)
+        texts = texts.dictionary_encode()
+    values, kinds = _parse(texts.dictionary)
+    codes = pc.fill_null(texts.indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
+    return values.take(texts.indices), {kind: np.append(mask, False)[codes] for kind, mask in kinds.items()}
+
+
+def _parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
+    """Values and the mask of each kind; shapes are tried in turn."""
+    texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
+    values, bad = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
+    kinds: dict[str, Any] = {}
+    left = np.flatnonzero(pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False))
+    for kind, shape, arrow in _SHAPES:
+        if len(left) == 0:
+            break
+        candidates = texts if len(left) == len(texts) else texts.take(pa.array(left))
+        fits = pc.match_substring_regex(candidates, shape).to_numpy(zero_copy_only=False)
+        if fits.any():
+            rows, left = left[fits], left[~fits]
+            values[rows] = _cast(candidates.filter(pa.array(fits)), arrow)
+            kinds[kind] = np.zeros(len(texts), dtype=bool)
+            kinds[kind][rows] = True
+    bad[left] = True
+    missing = ~np.logical_or.reduce(list(kinds.values())) if kinds else np.ones(len(texts), dtype=bool)
+    return pa.array(values, mask=missing), kinds | {"bad": bad}
+
+
+def _cast(texts: pa.Array, kind: pa.DataType) -> Any:
+    """Texts of one shape as whole numbers."""
+    # Arrow reads a point, three digits after it, and an offset without a blank; and no plus before a number.
+    odd = r"^\+|[.,]\d{4}|,| [Z+-]"
+    if pc.any(pc.match_substring_regex(texts, odd)).as_py():
+        texts = pc.replace_substring_regex(texts, r"[.,](\d{1,3})\d*", r".\1")
+        texts = pc.replace_substring_regex(texts, r"^\+| ([Z+-])", r"\1")
+    return texts.cast(kind).view(pa.int64()).to_numpy(zero_copy_only=False)
 
 
 def _checked_zone(zone: str) -> str:
@@ -257,37 +316,12 @@ def _bounds(zone: str | None) -> tuple[int, int]:
     return FIRST_MS - shift[0], LIMIT_MS - shift[1]
 
 
-def _floored(chunk: pa.Array, by: int) -> pa.Array:
-    whole = chunk.view(pa.int64())
-    missing = pc.is_null(whole).to_numpy(zero_copy_only=False)
-    # NumPy's division rounds down, Arrow's towards zero: times before 1970 would move forward.
-    return pa.array(pc.fill_null(whole, 0).to_numpy(zero_copy_only=False) // by, mask=missing)
-
-
 def _outside(values: pa.Array, low: int, limit: int) -> Any:
     present = pc.fill_null(values, low).to_numpy(zero_copy_only=False)
     return (present < low) | (present >= limit)
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    kind = value_type(kind)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _unwrapped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column without views, run ends, and dictionaries of anything but text."""
-    column = without_views(column)
-    if pa.types.is_null(column.type):
-        return column.cast(pa.string())
-    if pa.types.is_dictionary(column.type) and not _is_text(column.type):
-        return pa.chunked_array([c.dictionary_decode() for c in column.chunks], type=column.type.value_type)
-    if pa.types.is_run_end_encoded(column.type):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return _unwrapped(pa.chunked_array(chunks, type=column.type.value_type))
-    return column
-
-
-def _kind_of(column: str, kind: pa.DataType) -> Time:
+def _kind_of(column: str, kind: pa.DataType) -> Kind:
     if pa.types.is_date(kind):
         return "date"
     if pa.types.is_timestamp(kind):

@@ -20,8 +20,8 @@ from timeveil.domain.release import Release
 from timeveil.errors import BundleError
 from timeveil.folder import damage, open_release, write
 from timeveil.folder.manifest import read_manifest
-from timeveil.folder.new_files import sync_folder
-from timeveil.folder.slots import SLOTS, folder_name, stream_folder
+from timeveil.folder.opening import SLOTS, folder_name, stream_folder
+from timeveil.reading.files import sync_folder
 from timeveil.service.state_file import Pending, os_errors
 
 

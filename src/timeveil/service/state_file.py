@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.errors import BundleError, TimeveilError, raising, spell
-from timeveil.folder.new_files import sync_folder, write_error
+from timeveil.reading.files import sync_folder, write_error
 
 APPLICATION = 0x74765354
 VERSION = 3

@@ -8,7 +8,7 @@ from typing import Any
 
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError
-from timeveil.folder.slots import stream_folder
+from timeveil.folder.opening import stream_folder
 from timeveil.service.state_file import StateFile, StreamRecord
 
 MUCH_WITHHELD = 0.01

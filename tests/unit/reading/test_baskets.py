@@ -9,7 +9,7 @@ import pytest
 
 from timeveil.domain.roles import Roles
 from timeveil.errors import TimeveilError
-from timeveil.reading.baskets import gather, read_baskets
+from timeveil.reading.collection import gather, read_baskets
 
 LONG = Roles(respondent="who", item="what")
 LISTS = Roles(item="what")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from timeveil.domain.roles import Roles
-from timeveil.errors import InputError, ParameterError, RolesError
+from timeveil.errors import InputError, RolesError
 from timeveil.reading.collection import Collection, collect, read_series
 
 LONG = Roles(respondent="who", time="when", value="load")
@@ -183,8 +183,6 @@ def test_roles_must_make_sense() -> None:
         wide({"t1": [1], "v": [0]}, value="v")
     with pytest.raises(RolesError, match="no column has the role `value`"):
         read_series(pa.table({"a": [1], "b": [1]}), Roles(respondent="a", time="b"))
-    with pytest.raises(ParameterError, match="`fill` must be one of"):
-        wide({"t1": [1]}, "zero")
 
 
 def test_no_rows_are_no_series() -> None:

@@ -17,7 +17,7 @@ import pytest
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError
 from timeveil.reading import read
-from timeveil.reading.limits import Limits, limits
+from timeveil.reading.files import Limits, limits
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip"])
 CANARY = "canary7391"

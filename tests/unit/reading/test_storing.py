@@ -119,8 +119,8 @@ def test_batches_pass_one_at_a_time(monkeypatch):
         held.append(pa.total_allocated_bytes() - base)
         write(self, rows)
 
-    write = table_module.Sink.write
-    monkeypatch.setattr(table_module.Sink, "write", watched)
+    write = pq.ParquetWriter.write_table
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", watched)
 
     def batches():
         for number in range(count):

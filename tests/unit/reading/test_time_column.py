@@ -15,7 +15,7 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.reading import read
-from timeveil.reading.time_texts import parse
+from timeveil.reading.times import parse
 
 ROLES = Roles(respondent="who", time="t")
 BERLIN = "Europe/Berlin"

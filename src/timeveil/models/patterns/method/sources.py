@@ -21,8 +21,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.models.patterns.method.transactions import Ints, Sets, Transactions, of_symbols
-from timeveil.reading.baskets import gather, read_baskets
-from timeveil.reading.collection import Fill, collect, read_series, refuse_rare
+from timeveil.reading.collection import Fill, collect, gather, read_baskets, read_series, refuse_rare
 from timeveil.reading.columns import is_list
 from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstructed, symbols_at, z_normalised
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, InternalError, ParameterError
 from timeveil.models.series.method.partition import Labels, equal_before
-from timeveil.reading.numbers import numbers
+from timeveil.reading.encoding import numbers
 
 NEAR = 0.05
 """How far a value may be moved at first: the share of the column's different values, up and down."""

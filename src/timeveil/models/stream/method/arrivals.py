@@ -24,8 +24,7 @@ from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.method.stream import Values
 from timeveil.reading import read
-from timeveil.reading.columns import without_nan
-from timeveil.reading.encoding import plain
+from timeveil.reading.columns import decoded, without_nan
 
 WIDEST_GAP = 1_000_000
 END_OF_TIME = 253_402_300_799
@@ -137,7 +136,7 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
     """The code of every sensitive value; new values are numbered in the order of the column."""
     # Only the different values become Python objects, not every row's.
-    encoded = plain(column).combine_chunks().dictionary_encode()
+    encoded = decoded(column).combine_chunks().dictionary_encode()
     codes = values.codes(encoded.dictionary.to_pylist())
     return codes[encoded.indices.to_numpy()] if len(codes) else codes
 

@@ -1,9 +1,9 @@
-"""How much a file may claim, checked before it is read.
+"""Files: how much one may claim, how new ones are made, and what the operating system says in our words.
 
 A small file can ask for terabytes: compressed zeros, a long text that every row repeats by its number in a
-dictionary, a header with a million names, deeply nested keys. The limits are wide enough for honest files.
-`TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
-`unpacked=8GB,columns=500000`; a job file cannot.
+dictionary, a header with a million names, deeply nested keys. The limits are wide enough for honest files and
+checked before a file is read. `TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
+`unpacked=8GB,columns=500000`; a job file cannot. Nothing that exists is ever overwritten.
 """
 
 from __future__ import annotations
@@ -17,12 +17,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import BinaryIO
 
-from timeveil.errors import InputError, ParameterError
+import pyarrow as pa
+
+from timeveil.errors import BundleError, EngineError, InputError, ParameterError, raising
 
 VARIABLE = "TIMEVEIL_LIMITS"
 _ENTRY = re.compile(r"\s*([a-z]+)\s*=\s*([1-9][0-9]{0,17})\s*(|KB|MB|GB|TB)\s*", re.ASCII)
 _SIZES = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,7 @@ def no_file(name: str, cause: Exception) -> InputError:
 
 def unreadable(name: str, cause: Exception) -> InputError:
     """The error for a file that the operating system did not read."""
-    if getattr(cause, "errno", None) in (errno.EACCES, errno.EPERM):
+    if getattr(cause, "errno", None) in _FORBIDDEN:
         return InputError(
             f"no permission to read `{name}`",
             hint="ask its owner for permission to read it",
@@ -143,4 +149,100 @@ def unreadable(name: str, cause: Exception) -> InputError:
         f"`{name}` could not be read",
         hint="check that the disk is mounted and healthy",
         code="file-unreadable",
+    )
+
+
+def temporary_file_error(cause: Exception) -> EngineError:
+    """The error for a temporary file that could not be written."""
+    if getattr(cause, "errno", None) in _FULL:
+        return EngineError(
+            "the disk for temporary files is full",
+            hint="free some space, or set TMPDIR to a folder on a larger disk",
+            code="disk-full",
+        )
+    return EngineError(
+        "the folder for temporary files cannot be written",
+        hint="set TMPDIR to a folder of your own",
+        code="no-permission",
+    )
+
+
+def translate_os_errors(name: str) -> raising:
+    """A block in which failures to write, whose text may quote data, become errors of ours."""
+    return raising(
+        lambda cause: write_error(name, getattr(cause, "errno", None)), on=(OSError, pa.ArrowException)
+    )
+
+
+def write_error(name: str, number: int | None) -> BundleError:
+    """The error for something that could not be written, by the operating system's number."""
+    if number in _FULL:
+        return BundleError(
+            f"the disk is full: `{name}` was not written",
+            hint="free some space, or write to another disk; nothing was left behind",
+            code="disk-full",
+        )
+    if number in _FORBIDDEN:
+        return BundleError(
+            f"no permission to write `{name}`", hint="write to a folder of your own", code="no-permission"
+        )
+    if number in _EXISTS:
+        return _exists(name)
+    return BundleError(
+        f"`{name}` could not be written",
+        hint="check that the disk is mounted and healthy",
+        code="not-written",
+    )
+
+
+def refuse_taken(path: Path) -> None:
+    """Refuse a path that exists, or whose parent folder does not."""
+    refuse_unnameable(path)
+    if os.path.lexists(path):
+        raise _exists(path.name)
+    if not path.parent.is_dir():
+        raise BundleError(
+            f"there is no folder `{path.parent.name}` to write `{path.name}` into",
+            hint="make that folder first",
+            code="folder-missing",
+        )
+
+
+def refuse_unnameable(path: Path) -> None:
+    """Refuse a zero byte in a path, which no file system accepts."""
+    if "\0" in str(path):
+        raise BundleError("a path has a zero byte in it", hint="choose another name", code="folder-missing")
+
+
+def new_file(path: Path) -> BinaryIO:
+    """A new file that everyone may read, open for writing."""
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o644))
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a new file, safe against loss of power."""
+    with new_file(path) as file:
+        file.write(content)
+        sync(file)
+
+
+def sync(file: BinaryIO) -> None:
+    """Make the content of a file safe against loss of power."""
+    # First out of Python's buffer, then out of the system's.
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder safe against loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _exists(name: str) -> BundleError:
+    return BundleError(
+        f"`{name}` exists already", hint="choose another name, or remove it first", code="folder-exists"
     )
