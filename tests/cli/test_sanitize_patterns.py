@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Cli, Said, names
 
+import timeveil as tv
 from timeveil.datasets import baskets, load_curves
 from timeveil.folder import open_ledger, open_release
 from timeveil.judging import verify
-from timeveil.models.patterns.words.facts import distortion
+from timeveil.report import explain
 
 BASKETS = "sanitize-patterns baskets.csv --out out --respondent basket --item item"
 SERIES = "sanitize-patterns loads.csv --out out --series h00..h05 --drop-rest --symbols 4"
@@ -130,13 +133,20 @@ def test_a_narrow_support_is_warned_of_with_numbers(cli: Cli) -> None:
 
 def test_what_is_distorted_is_warned_of_whatever_the_support() -> None:
     facts = {"channels": 9, "mean_error": 0.02, "worst_error": 0.5, "transactions": 950, "virtual": 50}
-    assert distortion(5, 100, facts) == []
+    table = pa.table({"has": [["a", "b"]] * 120})
+
+    def warnings(least: int, **more: float) -> list[str]:
+        release, ledger = tv.sanitize_patterns(table, tv.Roles(item="has"), k=5, min_support=least)
+        doctored = replace(ledger, facts={**ledger.facts, **facts, **more})
+        told: list[str] = explain(release, doctored).facts["warnings"]
+        return told
+
+    assert warnings(100) == []
     for more in ({"mean_error": 0.11}, {"worst_error": 41.78}, {"virtual": 500}):
-        assert "heavy distortion: " in distortion(5, 100, facts | more)[0]
-    assert "4,180 % at worst" in distortion(5, 100, facts | {"worst_error": 41.78})[0]
-    assert "expect heavy distortion" in distortion(5, 25, facts)[0]
-    nothing = {"channels": 0, "mean_error": 0.0, "worst_error": 0.0, "virtual": 0}
-    assert distortion(5, 25, facts | nothing) == []
+        assert "heavy distortion: " in warnings(100, **more)[0]
+    assert "4,180 % at worst" in warnings(100, worst_error=41.78)[0]
+    assert "expect heavy distortion" in warnings(25)[0]
+    assert warnings(25, channels=0, mean_error=0.0, worst_error=0.0, virtual=0) == []
 
 
 def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:

@@ -34,7 +34,8 @@ from timeveil.folder.manifest import (
 from timeveil.folder.opening import damage, digest, open_release
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
-from timeveil.models.letter import letter
+from timeveil.models import words
+from timeveil.page.templates import letter
 from timeveil.reading.files import (
     new_file,
     own_files,
@@ -150,7 +151,7 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
         ]
         manifest["tables"][name] = table_entry(name, form, rows, digest(path))
     write_file(folder / MANIFEST, as_json(manifest))
-    write_file(folder / README, letter(release.guarantee, manifest).encode())
+    write_file(folder / README, letter(words(manifest["model"]), release.guarantee, manifest).encode())
     sync_folder(folder)
     return manifest
 

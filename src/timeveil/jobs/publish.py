@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from timeveil.domain.judgement import Verdict
     from timeveil.domain.relation import Relation
     from timeveil.domain.release import Ledger, Release
-    from timeveil.page.explanation import Explanation
+    from timeveil.page.report import Explanation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,3 +12,8 @@ FOLDERS = {"time": "events", "stream": "stream", "series": "series", "patterns":
 def part(model: str, name: str) -> ModuleType:
     """A module of a model, imported when first needed: `part("time", "judges.verify")`."""
     return import_module(f"timeveil.models.{FOLDERS[model]}.{name}")
+
+
+def words(model: str) -> str:
+    """The folder of a model's templates, inside the package."""
+    return f"models/{FOLDERS[model]}/words"

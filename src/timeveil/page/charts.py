@@ -1,11 +1,12 @@
-"""The charts that several pictures share: bars from left to right, columns over time, pairs of columns."""
+"""The charts of all models: bars from left to right, columns over time, pairs of columns, candidates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,20 @@ class BarGroup:
     colour: int = RELEASE
 
 
-def bar_chart(title: str, subtitle: str, bars: Sequence[Bar], kinds: Sequence[str] = ()) -> Picture:
-    """Bars from left to right; `kinds` names the bars that share a line."""
+def bar_chart(
+    title: str,
+    subtitle: str,
+    lengths: Mapping[str, float | Sequence[float]],
+    kinds: Sequence[str] = (),
+    *,
+    label: Callable[[float], str] = "{:,.0f}".format,
+    strong: str = "",
+) -> Picture:
+    """A bar for each name, or one for each of `kinds`; the one that is called `strong` is set in bold."""
+    bars = []
+    for name, length in lengths.items():
+        parts = tuple(length) if isinstance(length, Sequence) else (length,)
+        bars.append(Bar(name, parts, tuple(map(label, parts)), strong=name == strong))
     return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))], kinds)
 
 
@@ -183,17 +196,19 @@ def _mark(panel: Panel, mark: Mark, index: int) -> list[str]:
     ]
 
 
-def size_bars(sizes: Integers, least: int, singular: str, plural: str) -> list[Bar]:
-    """How many groups have each size; where sizes differ widely, ranges from `least` on that double.
-
-    >>> [(bar.name, *bar.labels) for bar in size_bars(np.array([2, 2, 3]), 2, "row", "rows")]
-    [('2 rows', '2'), ('3 rows', '1')]
-
-    >>> [(bar.name, *bar.labels) for bar in size_bars(np.array([5, 6, 11, 30]), 5, "row", "rows")]
-    [('5 to 9 rows', '2'), ('10 to 19 rows', '1'), ('20 to 39 rows', '1')]
-    """
+def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
+    """How many groups have each size; where sizes differ widely, ranges from `least` on that double."""
     if not len(sizes):
-        return []
+        return None
+    return bar_chart(title, subtitle, _by_size(sizes, least, unit))
+
+
+def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
+    """Groups by size.
+
+    >>> _by_size(np.array([2, 2, 3]), 2, "row"), _by_size(np.array([5, 6, 11, 30]), 5, "row")
+    ({'2 rows': 2, '3 rows': 1}, {'5 to 9 rows': 2, '10 to 19 rows': 1, '20 to 39 rows': 1})
+    """
     low, high = int(sizes.min()), int(sizes.max())
     edges = list(range(low, high + 2)) if high - low < _DISTINCT_SIZES else [max(least, 1)]
     while edges[-1] <= high:
@@ -203,20 +218,71 @@ def size_bars(sizes: Integers, least: int, singular: str, plural: str) -> list[B
     # Ranges below the smallest size would be empty bars.
     while edges[1] <= low:
         del edges[0]
-    # The last bin of a histogram includes its end; half a unit less keeps whole sizes apart.
+    # The last bin of a histogram includes its end; half a unit less keeps sizes apart.
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
-    bars = []
-    for (start, end), count in zip(pairwise(edges), counts.tolist(), strict=True):
-        unit = singular if end == 2 else plural
-        name = f"{start:,} {unit}" if end == start + 1 else f"{start:,} to {end - 1:,} {plural}"
-        bars.append(Bar(name, (float(count),), (f"{count:,}",)))
-    return bars
+    names = [_range(start, end - 1, unit) for start, end in pairwise(edges)]
+    return dict(zip(names, counts.tolist(), strict=True))
 
 
-def doubling_edges(threshold: int, largest: int) -> list[int]:
+def _range(first: int, last: int, unit: str) -> str:
+    plural = unit if unit.endswith("s") else f"{unit}s"
+    return (
+        f"{first:,} to {last:,} {plural}" if last > first else f"{first:,} {unit if first == 1 else plural}"
+    )
+
+
+def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str, knows: str) -> Picture:
+    """How many people have how many candidates, in the original and in the release, with `least` marked.
+
+    A pair of columns is the share of people whose number of candidates is at least the number at its left
+    edge and below the number at its right edge. `counted` are what fits, such as people; `named` is what a
+    guess is about.
+    """
+    risks = (breach.before, breach.after)
+    edges = _doubling_edges(least, max(int(risk.candidates.max(initial=1)) for risk in risks))
+    before, after = (percent(risk.pinned) for risk in risks)
+    reach = percent(breach.after.out_of_reach)
+    return pair_chart(
+        f"How many {counted} fit what an outsider knows",
+        f"Share of {breach.people:,} people. Known about each: {knows}",
+        f"Of {breach.people:,} people attacked, {before} have a single candidate in the original and {after} "
+        f"in the release. In the release, the chance of naming the right {named} is at most "
+        f"{percent(breach.worst)}, and {percent(breach.mean)} on average; {reach} are out of reach.",
+        _candidate_shares(breach.before, edges),
+        _candidate_shares(breach.after, edges),
+        (
+            f"original: {before} with one candidate",
+            f"release: {after} with one candidate, {reach} out of reach",
+        ),
+        [Mark(f"{mark} = {least}", edges.index(least))],
+        ticks=[_short(size) for size in edges],
+        axis=f"number of candidates ({counted})",
+    )
+
+
+def _candidate_shares(risk: Any, edges: Sequence[int]) -> list[float]:
+    """Share of all people whose candidates are between two edges; people out of reach are in none."""
+    counts, _ = np.histogram(risk.candidates, bins=edges, weights=risk.weight)
+    return [float(count) for count in counts / (risk.weight.sum() or 1.0)]
+
+
+def _short(number: int) -> str:
+    """A number in few characters.
+
+    >>> [_short(n) for n in (640, 1280, 20480, 2621440)]
+    ['640', '1.3k', '20k', '2.6M']
+    """
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            scaled = number / size
+            return (f"{scaled:.1f}".removesuffix(".0") if scaled < 10 else f"{scaled:.0f}") + letter
+    return str(number)
+
+
+def _doubling_edges(threshold: int, largest: int) -> list[int]:
     """1, 2, 4, … below a threshold, then the threshold, twice, four times, … past the largest.
 
-    >>> doubling_edges(5, 12)
+    >>> _doubling_edges(5, 12)
     [1, 2, 4, 5, 10, 20]
     """
     edges = [2**power for power in range(threshold.bit_length()) if 2**power < threshold]

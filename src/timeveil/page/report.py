@@ -1,20 +1,23 @@
-"""A report: a title, who may read it, the verdict in a few sentences, and sections of Markdown.
+"""Pages: a report, what a run prints when it is done, and what a judge found.
 
-It is rendered as text, as JSON, and as one HTML page that needs nothing besides itself: no script, no font,
-no address to call.
+A report is a title, who may read it, the verdict in a few sentences, and sections of Markdown. It is rendered
+as text, as JSON, and as one HTML page that needs nothing besides itself: no script, no font, no address to
+call. The other two are pages of text for a terminal.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
-from timeveil.page.markdown import Section, block_data, block_html, block_lines, markdown, sections_of
-from timeveil.page.style import page_style
-from timeveil.page.svg import Picture
-from timeveil.page.wording import WIDTH, wrapped
+from timeveil.domain.run import Run
+from timeveil.page.markdown import Figure, Section, Table, html_of, sections_of
+from timeveil.page.svg import COLOURS, Picture, stylesheet
+from timeveil.page.wording import WIDTH, numbered, wrapped
 
 Kind: TypeAlias = Literal["public", "private"]
 """Whether a report holds only what follows from the release, or also what the ledger shows."""
@@ -39,7 +42,7 @@ class Report:
     holds: bool
     summary: tuple[str, ...]
     markdown: str
-    pictures: tuple[Picture, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
     @property
     def notice(self) -> str:
@@ -49,7 +52,7 @@ class Report:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The sections, parsed."""
-        return sections_of(self.markdown, self.pictures)
+        return sections_of(self.markdown, self.figures)
 
     @property
     def html(self) -> str:
@@ -63,19 +66,12 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as data."""
+        words = {name: getattr(self, name) for name in ("title", "kind", "notice", "model", "holds")}
         sections = [
-            {"heading": section.heading, "blocks": [block_data(block) for block in section.blocks]}
+            {"heading": section.heading, "blocks": [block.data() for block in section.blocks]}
             for section in self.sections
         ]
-        return {
-            "title": self.title,
-            "kind": self.kind,
-            "notice": self.notice,
-            "model": self.model,
-            "holds": self.holds,
-            "summary": list(self.summary),
-            "sections": sections,
-        }
+        return {**words, "summary": list(self.summary), "sections": sections}
 
     def text(self, width: int = WIDTH) -> str:
         """The report as plain text, pictures in words."""
@@ -84,7 +80,7 @@ class Report:
         for section in self.sections:
             lines += ["", section.heading, "-" * len(section.heading)]
             for block in section.blocks:
-                lines += ["", *block_lines(block, width)]
+                lines += ["", *block.text(width)]
         if self.kind == "private":
             lines += ["", *wrapped(self.notice, width)]
         return "\n".join(lines) + "\n"
@@ -99,43 +95,99 @@ class Report:
 
 def _page(report: Report) -> str:
     private = report.kind == "private"
-    title = f"PRIVATE: {report.title}" if private else report.title
-    notice = escape(report.notice)
-    sections = report.sections
+    notice, sections = escape(report.notice), report.sections
+    headings = [escape(section.heading) for section in sections]
     lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{'PRIVATE: ' if private else ''}{escape(report.title)}</title>",
         f"<style>\n{page_style()}\n</style>",
-        "</head>",
-        f'<body class="{report.kind}">',
+        f'</head>\n<body class="{report.kind}">',
         *([f'<aside class="strip" aria-label="Notice">{notice}</aside>'] if private else []),
         f"<header>\n<h1>{escape(report.title)}</h1>",
         f'<p class="notice">{notice}</p>',
         f'<div class="summary {"holds" if report.holds else "violated"}">',
-        *(f"<p>{_sentence(sentence)}</p>" for sentence in report.summary),
+        *(f"<p>{html_of(sentence)}</p>" for sentence in report.summary),
         '</div>\n<nav aria-label="Sections">\n<ol>',
-        *(f'<li><a href="#s{n}">{escape(one.heading)}</a></li>' for n, one in enumerate(sections, start=1)),
-        "</ol>\n</nav>\n</header>",
-        "<main>",
+        *(f'<li><a href="#s{n}">{heading}</a></li>' for n, heading in enumerate(headings, start=1)),
+        "</ol>\n</nav>\n</header>\n<main>",
     ]
     pictures = 0
-    for number, section in enumerate(sections, start=1):
+    for number, (heading, section) in enumerate(zip(headings, sections, strict=True), start=1):
         lines.append(f'<section aria-labelledby="s{number}">')
-        lines.append(f'<h2 id="s{number}">{escape(section.heading)}</h2>')
+        lines.append(f'<h2 id="s{number}">{heading}</h2>')
         for block in section.blocks:
             pictures += isinstance(block, Picture)
-            lines.append(block_html(block, pictures))
+            lines.append(block.html(pictures))
         lines.append("</section>")
-    lines += ["</main>", f"<footer><p>{notice}</p></footer>", "</body>", "</html>"]
-    return "\n".join(lines) + "\n"
+    lines.append(f"</main>\n<footer><p>{notice}</p></footer>\n</body>\n</html>\n")
+    return "\n".join(lines)
 
 
-def _sentence(text: str) -> str:
-    """One sentence as HTML, by the same parser as the sections."""
-    [section] = sections_of(f"# -\n\n{markdown(text)}\n", ())
-    return "".join(html for block in section.blocks for html in getattr(block, "html", ()))
+def page_style() -> str:
+    """All rules: of the page, in light and dark colours, and of the pictures in it."""
+    light, dark = (
+        ":root{" + ";".join(f"--{name}:{pair[theme]}" for name, pair in COLOURS.items()) + "}"
+        for theme in (0, 1)
+    )
+    rules = (files("timeveil") / "page" / "report.css").read_text("utf-8")
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{\n{dark}\n}}\n{rules}{stylesheet()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a run did: a title, numbered sentences, what is not protected, and how to do it again."""
+
+    title: str
+    sentences: tuple[str, ...]
+    limits: tuple[str, ...]
+    facts: dict[str, Any]
+    run: Run | None = None
+
+    def text(self, width: int = WIDTH) -> str:
+        """The explanation as plain text. Commands are not wrapped, so that they can be copied."""
+        lines = [self.title, *self.numbered(width), "", *_limit_lines(self.limits, width)]
+        if self.run is not None:
+            lines += ["", self.run.again, f"  $ {self.run.command()}", "or in Python:"]
+            lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
+        return "\n".join(lines) + "\n"
+
+    def numbered(self, width: int = WIDTH) -> list[str]:
+        """The sentences with their numbers, as lines."""
+        return numbered(self.sentences, width)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation as data."""
+        again = {} if self.run is None else {"reproduce": self.run.as_dict()}
+        words = {"title": self.title, "sentences": list(self.sentences), "limits": list(self.limits)}
+        return {**words, **self.facts, **again}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The result of `attack`, which has a title, or of `measure`, whose sentences are numbered."""
+
+    sentences: Sequence[str]
+    table: Table | None = None
+    title: str = ""
+    limits: Sequence[str] = ()
+    examples: Sequence[str] = ()
+
+    def lines(self, width: int = WIDTH) -> list[str]:
+        """The page as lines of text."""
+        if not self.title:
+            sentences = [*self.sentences, *([f"{self.table.caption}:"] if self.table else [])]
+            table = self.table.lines(width - 3) if self.table else []
+            return [*numbered(sentences, width), *([""] if table else []), *(f"   {line}" for line in table)]
+        lines = [*wrapped(self.title, width), ""]
+        lines += [*self.table.lines(width), ""] if self.table else []
+        lines += [line for sentence in self.sentences for line in wrapped(sentence, width)]
+        if self.examples:
+            lines += ["", "Anyone could have computed these groups from the true counts (private):"]
+            lines += numbered(self.examples, width)
+        return [*lines, *(["", *_limit_lines(self.limits, width)] if self.limits else [])]
+
+
+def _limit_lines(limits: Sequence[str], width: int) -> list[str]:
+    return ["What it does not protect:", *(line for limit in limits for line in wrapped(limit, width))]

@@ -13,54 +13,56 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from timeveil.page.wording import visible
+from timeveil.page.wording import visible, wrapped
 
 WIDTH, LEFT, RIGHT = 720, 56, 28
 LETTER = 6.6
 """Average width of a character, in the units of the pictures."""
 PALETTE = 6
-
-_LIGHT = ("#1d6fb8", "#c2410c", "#5b6674", "#15803d", "#7c3aed", "#a16207")
-_DARK = ("#60a5fa", "#fb923c", "#9ca3af", "#4ade80", "#c4b5fd", "#facc15")
+"""Colours that follow each other: `f0` to `f5` fill, `s0` to `s5` are of lines."""
+COLOURS = {
+    "ink": ("#1f2933", "#f0f4f8"),
+    "paper": ("#ffffff", "#12181f"),
+    "soft": ("#52606d", "#b8c4d0"),
+    "panel": ("#f4f6f8", "#1b242e"),
+    "line": ("#cbd2d9", "#3a4856"),
+    "link": ("#1d5f9e", "#8ec5ff"),
+    "good": ("#0b5d33", "#8ce0ae"),
+    "good-paper": ("#e3f4ea", "#12301f"),
+    "bad": ("#b91c1c", "#fca5a5"),
+    "bad-paper": ("#fdeaea", "#421616"),
+    "grid": ("#d5dde6", "#33414f"),
+    "band": ("#9fb3c8", "#627d98"),
+    "stripe0": ("#f1f5f9", "#19222c"),
+    "stripe1": ("#e4e9ef", "#212d39"),
+}
+"""The colours of pages and pictures, light and dark."""
+_PALETTE = (
+    ("#1d6fb8", "#60a5fa"),
+    ("#c2410c", "#fb923c"),
+    ("#5b6674", "#9ca3af"),
+    ("#15803d", "#4ade80"),
+    ("#7c3aed", "#c4b5fd"),
+    ("#a16207", "#facc15"),
+)
 _DASHES = ("none", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-_RULES = """text{fill:INK;font-family:system-ui,sans-serif;font-size:12px}
-.paper{fill:PAPER}
+# Colours are filled in: programs that convert pictures know no variables.
+_RULES = """text{fill:%(ink)s;font-family:system-ui,sans-serif;font-size:12px}
+.paper{fill:%(paper)s}
 .head{font-size:16px;font-weight:600}
 .strong{font-weight:600}
-.soft{fill:SOFT}
+.soft{fill:%(soft)s}
 .num{font-size:10px}
-.private{fill:BAD;font-weight:600}
-.grid{stroke:GRID}
-.edge{stroke:INK;stroke-width:1.5;stroke-dasharray:5 4}
-.band{fill:BAND;fill-opacity:.35;stroke:#829ab1}
-.stripe0{fill:STRIPE0}
-.stripe1{fill:STRIPE1}
+.private{fill:%(bad)s;font-weight:600}
+.grid{stroke:%(grid)s}
+.edge{stroke:%(ink)s;stroke-width:1.5;stroke-dasharray:5 4}
+.band{fill:%(band)s;fill-opacity:.35;stroke:#829ab1}
+.stripe0{fill:%(stripe0)s}
+.stripe1{fill:%(stripe1)s}
 .pattern{fill:none;stroke-width:2.4;stroke-linejoin:round}
 .original{fill:none;stroke-width:.8;stroke-opacity:.6}
 .cell{fill-opacity:.4}
 .far{stroke-dasharray:2 4}"""
-_COLOURS = {
-    "light": {
-        "INK": "#1f2933",
-        "PAPER": "#ffffff",
-        "SOFT": "#52606d",
-        "GRID": "#d5dde6",
-        "BAND": "#9fb3c8",
-        "STRIPE0": "#f1f5f9",
-        "STRIPE1": "#e4e9ef",
-        "BAD": "#b91c1c",
-    },
-    "dark": {
-        "INK": "#f0f4f8",
-        "PAPER": "#12181f",
-        "SOFT": "#b8c4d0",
-        "GRID": "#33414f",
-        "BAND": "#627d98",
-        "STRIPE0": "#19222c",
-        "STRIPE1": "#212d39",
-        "BAD": "#fca5a5",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,9 @@ class Picture:
 
     def svg(self, number: int | None = None) -> str:
         """The picture alone, or as picture `number` of a page that has the stylesheet."""
-        name = "tv" if number is None else f"p{number}"
-        size = f'viewBox="0 0 {self.width:g} {self.height:.0f}"'
-        alone = number is None
+        alone, name = number is None, "tv" if number is None else f"p{number}"
         head = ' xmlns="http://www.w3.org/2000/svg"' if alone else ""
+        size = f'viewBox="0 0 {self.width:g} {self.height:.0f}"'
         lines = [
             f'<svg{head} {size} role="img" class="tv" aria-labelledby="{name}-title {name}-desc">',
             f'<title id="{name}-title">{escape(visible(self.title))}</title>',
@@ -90,24 +91,30 @@ class Picture:
         ]
         return "\n".join(lines) + "\n"
 
+    def html(self, number: int) -> str:
+        return f"<figure>\n{self.svg(number)}</figure>"
+
+    def text(self, width: int) -> list[str]:
+        words = f"[Picture] {visible(self.title)}. {visible(self.description)}"
+        return wrapped(words, width, indent="  ")
+
+    def data(self) -> dict[str, Any]:
+        words = {"title": visible(self.title), "words": visible(self.description)}
+        return {"kind": "picture", **words, "svg": self.svg()}
+
 
 def stylesheet() -> str:
     """The rules of all pictures, in light and dark colours; paper is always light."""
-    dark = _themed("dark", _DARK).replace("\n", "\n  ")
+    light, dark = _themed(0), _themed(1).replace("\n", "\n  ")
     dashes = "\n".join(f".tv .pattern.s{n}{{stroke-dasharray:{dash}}}" for n, dash in enumerate(_DASHES))
-    return (
-        f"{_themed('light', _LIGHT)}\n{dashes}\n@media screen and (prefers-color-scheme:dark){{\n  {dark}\n}}"
-    )
+    return f"{light}\n{dashes}\n@media screen and (prefers-color-scheme:dark){{\n  {dark}\n}}"
 
 
-def _themed(theme: str, palette: Sequence[str]) -> str:
-    rules = "\n".join(f".tv {rule}" for rule in _RULES.splitlines())
-    # In reverse order, so that no name is replaced inside a longer one.
-    for name, colour in sorted(_COLOURS[theme].items(), reverse=True):
-        rules = rules.replace(name, colour)
-    fills = [f".tv .f{n}{{fill:{colour}}}" for n, colour in enumerate(palette)]
-    strokes = [f".tv .s{n}{{stroke:{colour}}}" for n, colour in enumerate(palette)]
-    return "\n".join([rules, *fills, *strokes])
+def _themed(theme: int) -> str:
+    rules = (_RULES % {name: pair[theme] for name, pair in COLOURS.items()}).splitlines()
+    for letter, property_name in (("f", "fill"), ("s", "stroke")):
+        rules += [f".{letter}{n}{{{property_name}:{pair[theme]}}}" for n, pair in enumerate(_PALETTE)]
+    return "\n".join(f".tv {rule}" for rule in rules)
 
 
 @dataclass(frozen=True, slots=True)

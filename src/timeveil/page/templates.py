@@ -8,12 +8,14 @@ template can forget it. In a report, which is Markdown, whatever is filled in is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from timeveil.domain.guarantee import Guarantee
 from timeveil.page.markdown import Markdown, markdown
 from timeveil.page.wording import capital, counted, joined, name, people, quoted, share, visible
 
@@ -21,14 +23,45 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _ITEM = re.compile(r"^\*\s", re.MULTILINE)
-WORDS: dict[str, Callable[..., str]] = {
-    "counted": counted,
-    "joined": joined,
-    "name": name,
-    "people": people,
-    "quoted": quoted,
-    "share": share,
+_FIRST_LINE = "A release made with timeveil, and how to read it"
+_LETTER_WIDTH = 90
+_ROLES = {
+    "quasi": "quasi-identifier: what an outsider may know about a person",
+    "keep": "published unchanged",
+    "sensitive": "published unchanged; sensitive",
+    "time": "when, as the name of a span of time",
+    "start": "first moment of that span; empty if it has none",
+    "end": "first moment after that span; empty if it has none",
+    "slot": "the slot that the record was published in",
+    "bucket": "number of the bucket within its slot",
+    "count": "records of the bucket with this value",
+    "group": "number of the group that shares one envelope",
+    "low": "lowest value of the group at this instant",
+    "high": "highest value of the group at this instant",
+    "pattern": "the shape: one letter per instant, a for the lowest values of the series itself",
+    "level": "number of letters",
+    "support": "how many people have all of it",
 }
+_ROLES_IN = {
+    "stream": {"sensitive": "sensitive"},
+    "patterns": {"pattern": "what people have in common: a list of items; the empty list is everyone"},
+}
+"""What columns are, by their role, and where that differs between models."""
+_WORDS: dict[str, Callable[..., str]] = {
+    function.__name__: function for function in (counted, joined, name, people, quoted, share)
+}
+
+
+def sentences(template: str, **context: Any) -> list[str]:
+    """The items of a template, each on one line."""
+    return [" ".join(item.split()) for item in _ITEM.split(_filled(template, context))[1:]]
+
+
+def marked(template: str, **context: Any) -> tuple[list[str], list[str]]:
+    """The items of a template, apart from those that begin with `! `, and these."""
+    items = sentences(template, **context)
+    urgent = [item.removeprefix("! ") for item in items if item.startswith("! ")]
+    return [item for item in items if not item.startswith("! ")], urgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +73,72 @@ class Limit:
     urgent: bool
 
 
-def sentences(template: str, **context: Any) -> list[str]:
-    """The items of a template, each on one line."""
-    rendered = _environment(_plain).get_template(template).render(context)
-    return [" ".join(item.split()) for item in _ITEM.split(rendered)[1:]]
-
-
-def limits(template: str, **context: Any) -> list[Limit]:
-    """A template of limits: items `Title: text`, or `! Title: text` if a run has to mention it."""
+def limits(words: str, **context: Any) -> list[Limit]:
+    """The limits in a folder of templates: items `Title: text`, or `! Title: text` if urgent."""
     items = []
-    for sentence in sentences(template, **context):
+    for sentence in sentences(f"{words}/limits.j2", **context):
         title, _, text = sentence.removeprefix("! ").partition(": ")
         items.append(Limit(title, text, sentence.startswith("! ")))
     return items
 
 
+def for_a_run(limits: Sequence[Limit]) -> tuple[str, ...]:
+    """Limits as a run prints them: those that need attention in full, the others by title."""
+    titles = [f"{limit.title[:1].lower()}{limit.title[1:]}" for limit in limits if not limit.urgent]
+    urgent = [limit.text for limit in limits if limit.urgent]
+    return (*urgent, *([f"Nor does it cover: {joined(titles)}. README.txt explains each."] if titles else []))
+
+
 def document(template: str, **context: Any) -> str:
     """A template as Markdown; whatever is filled in is escaped."""
-    return _environment(_marked).get_template(template).render(context)
+    return _environment(_escaped).get_template(template).render(context)
 
 
-def letter(template: str, **context: Any) -> str:
-    """A template as plain text, its lines as they are."""
+def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
+    """README.txt: what the recipient should know, which follows from the manifest alone."""
+    context: dict[str, Any] = {
+        "guarantee": guarantee,
+        "manifest": manifest,
+        "exposure": None,
+        "measured": False,
+    }
+    more = {"limits": limits(words, **context), "columns": partial(_columns, manifest)}
+    body = _filled(f"{words}/readme.j2", {**context, **more})
+    parts = [_FIRST_LINE, *(part for part in body.split("\n\n") if part.strip())]
+    return "\n\n".join(_wrapped(part.strip("\n")) for part in parts) + "\n"
+
+
+def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> str:
+    """What a column is, by its role."""
+    if column["name"] in manifest.get("series", {}).get("perturbed", ()):
+        return "sensitive; some values were replaced by others nearby"
+    meanings = {**_ROLES, **_ROLES_IN.get(manifest["model"], {})}
+    level = manifest.get("levels", {}).get(column["name"], {}).get("name")
+    meaning = meanings.get(column.get("role", ""), "")
+    return f"{meaning}; generalised to {visible(level)}" if level else meaning
+
+
+def _columns(manifest: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Markdown:
+    """A line for each column, with its type and meaning."""
+    return Markdown(
+        "\n".join(
+            f"  {visible(column['name'])}  ({visible(column['type'])})  {column_meaning(manifest, column)}"
+            for column in columns
+        )
+    )
+
+
+def _wrapped(paragraph: str) -> str:
+    """A paragraph to the width of a letter; indented lines, such as those of a list, stay as they are."""
+    if "\n  " in paragraph or paragraph.startswith("  "):
+        return "\n".join(line.rstrip() for line in paragraph.split("\n") if line.strip())
+    words, bullet = " ".join(paragraph.split()), paragraph.startswith("- ")
+    return textwrap.fill(
+        words, _LETTER_WIDTH, subsequent_indent="  " if bullet else "", break_on_hyphens=False
+    )
+
+
+def _filled(template: str, context: Mapping[str, Any]) -> str:
     return _environment(_plain).get_template(template).render(context)
 
 
@@ -76,12 +153,12 @@ def _environment(finish: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(WORDS)
-    environment.filters.update(WORDS, capital=capital, numbered_list=numbered_list)
+    environment.globals.update(_WORDS)
+    environment.filters.update(_WORDS, capital=capital, numbered_list=_numbered_list)
     return environment
 
 
-def numbered_list(items: Sequence[str]) -> Markdown:
+def _numbered_list(items: Sequence[str]) -> Markdown:
     """Sentences as a numbered list of a report."""
     return Markdown("\n".join(f"{number}. {markdown(item)}" for number, item in enumerate(items, start=1)))
 
@@ -92,5 +169,5 @@ def _plain(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markdown) else value
 
 
-def _marked(value: Any) -> Any:
+def _escaped(value: Any) -> Any:
     return value if isinstance(value, Markdown) else markdown(_plain(value))

@@ -8,10 +8,9 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
 from timeveil.judging import Evidence, gather
-from timeveil.models import FOLDERS, part
+from timeveil.models import part, words
 from timeveil.page import templates
-from timeveil.page.explanation import Explanation, for_a_run
-from timeveil.page.templates import Limit
+from timeveil.page.report import Explanation
 
 
 def explain(
@@ -26,51 +25,40 @@ def explain(
     `verdict` adds what was verified, `run` how to do it again.
     """
     facts = facts_of(gather(release, ledger), run)
-    sentences = sentences_of(facts, verdict)
-    unused = [] if run is None else list(run.unused())
-    warnings = [*facts.warnings, *unused]
-    sentences += [f"Warning: {warning}" for warning in warnings]
-    data = {**facts.as_dict()}
-    if facts.release.manifest["model"] != "time":
+    sentences, warnings = sentences_of(facts)
+    warnings += [] if run is None else run.unused()
+    data, title = facts.as_dict(), facts.title
+    if facts.manifest["model"] != "time":
         data["warnings"] = warnings
     if verdict is not None:
+        sentences += templates.sentences("page/checked.j2", verdict=verdict)
         data["verified"] = verdict.as_dict()
-    title = facts.title
+    sentences += [f"Warning: {warning}" for warning in warnings]
     if run is not None:
         data |= {"out": run.out, "ledger": run.ledger}
         title = f"{title}, in `{run.out}`"
-        if run.explain:
-            sentences += facts.examples()
-    return Explanation(title, tuple(sentences), for_a_run(limits_of(facts)), data, run)
+        sentences += facts.examples() if run.explain else []
+    return Explanation(title, tuple(sentences), templates.for_a_run(limits_of(facts)), data, run)
 
 
 def facts_of(evidence: Evidence, run: Run | None = None) -> Any:
     """The facts of a release of any model, which is linked with its original only once."""
-    facts = part(evidence.release.manifest["model"], "words.facts").Facts
     hierarchies = None if run is None else run.values.get("hierarchies")
-    return facts(evidence, tuple(hierarchies)) if hierarchies else facts(evidence)
+    return part(evidence.release.manifest["model"], "words").Facts(evidence, tuple(hierarchies or ()))
 
 
-def sentences_of(facts: Any, verdict: Verdict | None = None) -> list[str]:
-    """What was done, in sentences."""
-    sentences = templates.sentences(f"{words_of(facts.release)}/run.j2", f=facts)
-    if verdict is not None:
-        sentences += templates.sentences("page/checked.j2", verdict=verdict)
-    return sentences
+def sentences_of(facts: Any) -> tuple[list[str], list[str]]:
+    """What was done, in sentences, and warnings."""
+    return templates.marked(f"{words(facts.manifest['model'])}/run.j2", f=facts)
 
 
-def limits_of(facts: Any) -> list[Limit]:
+def limits_of(facts: Any) -> list[templates.Limit]:
     """What a release does not protect, with numbers where the ledger gives them."""
-    release = facts.release
+    manifest = facts.manifest
     return templates.limits(
-        f"{words_of(release)}/limits.j2",
-        guarantee=release.guarantee,
-        manifest=release.manifest,
+        words(manifest["model"]),
+        guarantee=facts.guarantee,
+        manifest=manifest,
         exposure=facts.exposure,
-        measured=facts.ledger is not None and bool(release.manifest["counts"].get("rows", 1)),
+        measured=facts.ledger is not None and bool(manifest["counts"].get("rows", 1)),
     )
-
-
-def words_of(release: Release) -> str:
-    """The folder of a model's templates."""
-    return f"models/{FOLDERS[release.manifest['model']]}/words"

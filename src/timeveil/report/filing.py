@@ -5,45 +5,34 @@ Without a ledger it holds only what anyone who has the release can work out. Wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, spell
 from timeveil.folder import open_ledger
-from timeveil.judging import QUERIES, is_well_formed
-from timeveil.models import part
+from timeveil.judging import QUERIES, Evidence, is_well_formed
+from timeveil.models import part, words
 from timeveil.page import templates
-from timeveil.page.markdown import Markdown, Table, markdown
-from timeveil.page.report import Kind, Report
+from timeveil.page.markdown import Figure, Markdown, Table, markdown
+from timeveil.page.report import Report
 from timeveil.page.svg import Picture
-from timeveil.page.wording import capital, name
-from timeveil.report.explain import facts_of, limits_of, sentences_of, words_of
-from timeveil.report.parameters import parameter_table
+from timeveil.page.wording import capital, counted, name, visible
+from timeveil.report.explain import facts_of, limits_of, sentences_of
 from timeveil.report.verification import VerificationSummary, verification
 
 LARGEST_PICTURE = 120_000
 """Characters of a picture; a larger one is not put into a report."""
-_MOST_COLUMNS = 40
+_MOST_COLUMNS, _MOST_NAMES = 40, 6
 _SUBJECTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
-_ROLES = {
-    "quasi": "quasi-identifier: what an outsider may know about a person",
-    "keep": "published unchanged",
-    "sensitive": "sensitive",
-    "time": "when, as the name of a span of time",
-    "start": "first moment of that span",
-    "end": "first moment after that span",
-    "slot": "slot that the record was published in",
-    "bucket": "number of the bucket within its slot",
-    "count": "records of the bucket with this value",
-    "group": "number of the group that shares one envelope",
-    "pattern": "pattern",
-    "level": "number of letters of the pattern",
-    "support": "number of people with the pattern",
+_EARLIER = {
+    "adoption": "Whether a series may move to any cell with its own pattern; set by earlier versions.",
+    "exact": "Whether groups are formed as in the paper; set by earlier versions.",
 }
+"""Parameters that only releases of earlier versions state."""
 
 
 def report(
@@ -63,96 +52,127 @@ def report(
         )
     progress("verifying", 0.0)
     verified = verification(release, private)
-    if not verified.verdict or verified.evidence is None:
-        return _violated(verified, private)
-    opened, pictures = verified.evidence.release, Gallery()
-    facts = facts_of(verified.evidence)
-    context = part(verified.model, "words.report").context(facts, progress)
-    body = templates.document(
-        f"{words_of(opened)}/report.md.j2",
-        f=facts,
-        verified=verified,
-        picture=pictures.add,
-        done=[*sentences_of(facts), *(f"Warning: {warning}" for warning in facts.warnings)]
-        if private is not None
-        else sentences_of(facts),
-        limits=limits_of(facts),
-        columns=_columns(opened),
-        parameters=parameter_table(opened),
-        measure_queries=QUERIES,
-        tool=opened.manifest.get("tool", TOOL),
-        **context,
-    )
+    evidence = verified.evidence
+    if verified.verdict and evidence is not None:
+        title, template = f"a release of {_SUBJECTS[verified.model]}", f"{words(verified.model)}/report.md.j2"
+        context = _context(verified, evidence, progress)
+    else:
+        # A release that does not keep its promise has no numbers worth reporting, so only that is said.
+        title, template = "a release that violates its guarantee", "report/violated.md.j2"
+        readable = verified.release is not None and is_well_formed(verified.release.manifest)
+        stated = verified.release if readable else None
+        context = {
+            "promise": None if stated is None else capital(stated.guarantee.sentence),
+            "parameters": None if stated is None else parameter_table(stated),
+        }
+    figures = Figures()
+    body = templates.document(template, verified=verified, show=figures.show, **context)
     return Report(
-        f"Report on a release of {_SUBJECTS[verified.model]}",
-        _kind(private),
+        f"Report on {title}",
+        "public" if private is None else "private",
         verified.model,
-        holds=True,
+        holds=bool(verified.verdict),
         summary=verified.sentences,
         markdown=body,
-        pictures=tuple(pictures.drawn),
+        figures=tuple(figures.numbered),
     )
 
 
-class Gallery:
-    """The pictures of a report, numbered as the template asks for them."""
+class Figures:
+    """The tables and pictures of a report, numbered as the template asks for them."""
 
     def __init__(self) -> None:
-        self.drawn: list[Picture] = []
+        self.numbered: list[Figure] = []
 
-    def add(self, *choices: Picture | None) -> Markdown:
-        """The first of several pictures that is not too large, as an image; nothing where there is none."""
+    def show(self, *choices: Figure | None) -> Markdown:
+        """The first of several figures that is not too large, as an image; nothing where there is none."""
         possible = [choice for choice in choices if choice is not None]
         for choice in possible:
-            if len(choice.svg(1)) <= LARGEST_PICTURE:
-                self.drawn.append(choice)
-                return Markdown(f"![{markdown(choice.title)}]({len(self.drawn) - 1})")
+            if isinstance(choice, Table) or len(choice.svg(1)) <= LARGEST_PICTURE:
+                self.numbered.append(choice)
+                title = choice.title if isinstance(choice, Picture) else choice.caption
+                return Markdown(f"![{markdown(title)}]({len(self.numbered) - 1})")
         too_large = "There is too much to draw on this page; `timeveil plot` draws it."
         return Markdown(too_large if possible else "")
 
 
-def _kind(ledger: Ledger | None) -> Kind:
-    return "public" if ledger is None else "private"
+def _context(verified: VerificationSummary, evidence: Evidence, progress: Progress) -> dict[str, Any]:
+    """What the template of a model is filled with; what is private, only with the ledger."""
+    release, facts = evidence.release, facts_of(evidence)
+    results, (sentences, warnings) = part(verified.model, "words.results"), sentences_of(facts)
+    context = {"breach": None, "again": None, **results.public(facts)}
+    if facts.ledger is not None and facts.counts.get("rows", 1):
+        again = Markdown(visible(facts.command()))
+        context |= {"again": again, **results.private(facts, progress)}
+    figures = [(label, f"{value:,}" if isinstance(value, int) else value) for label, value in facts.figures()]
+    return {
+        "f": facts,
+        "figures": Table("The release in numbers", ("figure", "value"), figures, words=2),
+        "columns": column_tables(release),
+        "parameters": parameter_table(release),
+        "done": [*sentences, *(f"Warning: {warning}" for warning in warnings)],
+        "limits": limits_of(facts),
+        "measure_queries": QUERIES,
+        "tool": release.manifest.get("tool", TOOL),
+        **context,
+    }
 
 
-def _violated(verified: VerificationSummary, ledger: Ledger | None) -> Report:
-    """A release that does not keep its promise has no numbers worth reporting, so only that is said."""
-    release = verified.release
-    readable = release is not None and is_well_formed(release.manifest)
-    promise = capital(release.guarantee.sentence) if readable and release is not None else None
-    body = templates.document(
-        "report/violated.md.j2",
-        verified=verified,
-        promise=promise,
-        parameters=parameter_table(release) if readable and release is not None else None,
-    )
-    title = "Report on a release that violates its guarantee"
-    return Report(
-        title, _kind(ledger), verified.model, holds=False, summary=verified.sentences, markdown=body
-    )
-
-
-def _columns(release: Release) -> list[Table]:
+def column_tables(release: Release) -> list[Table]:
     """The columns of every table; of series, the bounds of all instants on one line."""
-    changed = release.manifest.get("series", {}).get("perturbed", ())
-    tables = []
+    tables, manifest = [], release.manifest
     for table, key in (("data", "columns"), ("sensitive", "sensitive_columns")):
-        columns = release.manifest.get(key)
-        if columns is None:
-            continue
+        columns = manifest.get(key, ())
         bounds = [column for column in columns if column["role"] in ("low", "high")]
-        rows = [_column(column, changed) for column in columns if column not in bounds]
+        rows = [
+            (name(column["name"]), column.get("type", ""), templates.column_meaning(manifest, column))
+            for column in columns
+            if column not in bounds
+        ]
         if bounds:
             ends = f"{name(bounds[0]['name'])} to {name(bounds[-1]['name'])}"
             rows.insert(1, (ends, bounds[0]["type"], "lowest and highest value of the group at each instant"))
         more = len(rows) - _MOST_COLUMNS
         rows = [*rows[:_MOST_COLUMNS], *([("and more", "", f"{more:,} columns")] if more > 0 else [])]
-        tables.append(Table(f"Columns of the table {table}", ("column", "type", "what it is"), rows, words=3))
+        head = ("column", "type", "what it is")
+        tables += [Table(f"Columns of the table {table}", head, rows, words=3)] if rows else []
     return tables
 
 
-def _column(column: Mapping[str, Any], changed: Sequence[str]) -> tuple[str, str, str]:
-    meaning = _ROLES.get(column["role"], column["role"])
-    if column["name"] in changed:
-        meaning += "; some values were replaced by others nearby"
-    return name(column["name"]), column.get("type", ""), meaning
+def parameter_table(release: Release) -> Table:
+    """The parameters that the manifest states, and what they mean."""
+    meaning = meanings(release.manifest["model"])
+    rows = [
+        (name(parameter), _setting(value), meaning.get(parameter, ""))
+        for parameter, value in release.manifest["parameters"].items()
+    ]
+    return Table("Parameters of the run", ("parameter", "set to", "meaning"), rows, words=3)
+
+
+def meanings(model: str) -> dict[str, str]:
+    """What each parameter of a model means."""
+    table = part(model, "parameters").PARAMETERS.table()
+    return {**_EARLIER, **{name: spell(declared.meaning) for name, declared in table.items()}}
+
+
+def _setting(value: Any) -> str:
+    """A setting in few words.
+
+    >>> _setting(None), _setting(True), _setting(0.05), _setting(["week", "month"])
+    ('not set', 'yes', '0.05', 'week, month')
+    """
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list() | tuple():
+            first = [_setting(item) for item in value[:_MOST_NAMES]]
+            more = len(value) - len(first)
+            return ", ".join(first) + (f" and {more:,} more" if more else "")
+        case Mapping():
+            return counted(len(value), "entry", "entries")
+        case _:
+            return f"{value}"

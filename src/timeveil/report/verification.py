@@ -53,26 +53,17 @@ class VerificationSummary:
         """The verdict in a few sentences."""
         scope = _SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
         if self.verdict:
+            seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.release is None else self.release.guarantee.sentence
-            with_ledger = self.verdict.scope == "with ledger"
-            return (
-                "The guarantee holds."
-                if with_ledger
-                else "The guarantee holds, as far as a recipient can see.",
-                f"{capital(promise)}.",
-                f"Verified {scope}, by code that shares nothing with the method.",
-            )
-        violations = counted(len(self.verdict.violations), "violation")
+            verified = f"Verified {scope}, by code that shares nothing with the method."
+            return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified
+        result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
         if not self.sound:
-            return (
-                "The guarantee is VIOLATED.",
-                f"Verified {scope}: {violations}. Do not rely on this release.",
-            )
+            return "The guarantee is VIOLATED.", f"{result} Do not rely on this release."
         return (
             f"{capital(NOT_ITS_LEDGER.message)}.",
-            f"According to this ledger, the guarantee is VIOLATED. Verified {scope}: {violations}. Without "
-            "the ledger, no violation is found. Do not rely on this release before you know which of the two "
-            "is wrong.",
+            f"According to this ledger, the guarantee is VIOLATED. {result} Without the ledger, no violation "
+            "is found. Do not rely on this release before you know which of the two is wrong.",
         )
 
     @property

@@ -11,7 +11,8 @@ from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
 from timeveil.cli.frame import run
-from timeveil.models.letter import letter
+from timeveil.models import words as words_of
+from timeveil.page.templates import letter
 from timeveil.page.wording import visible
 
 QUESTIONS = {
@@ -59,7 +60,7 @@ def test_no_name_writes_a_line_of_the_letter() -> None:
         else:
             manifest["time"] |= {"kind": "zoned", "zone": FORGED, "slot": FORGED}
             manifest["granularity"] = FORGED
-        told = letter(release.guarantee, manifest)
+        told = letter(words_of(model), release.guarantee, manifest)
         assert visible(FORGED) in " ".join(told.split())
         assert all(line.isprintable() for line in told.split("\n"))
         assert len(re.findall("^The promise", told, re.MULTILINE)) == 1

@@ -9,10 +9,10 @@ import pytest
 
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
+from timeveil.models.events import words
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.method import generalize_time
-from timeveil.models.events.words import facts as facts_module
-from timeveil.models.events.words.facts import Exposure, exposure
+from timeveil.models.events.words import exposure
 from timeveil.report import Explanation, explain
 
 ROLES = Roles(respondent="who", time="day", quasi=("zip",), sensitive=("result",), drop="rest")
@@ -149,8 +149,12 @@ def test_a_verdict_is_told_as_it_is() -> None:
 
 def test_what_is_not_protected() -> None:
     pair = generalize_time(visits(), ROLES, 3, granularities=["month"])
-    exposed = exposure(Evidence(*pair))
-    assert exposed == Exposure(pytest.approx(0.5), {"result": 1.0}, {"result": 0.0})
+    assert exposure(Evidence(*pair)) == {
+        "largest_share": pytest.approx(0.5),
+        "commonest_sensitive": {"result": 1.0},
+        "tied_rows": {"result": 0.0},
+        "similar_ids": 0,
+    }
     assert explain(*pair).limits[:2] == (
         "One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random "
         "from that group belongs to that person with a chance above 1 in 3.",
@@ -161,7 +165,7 @@ def test_what_is_not_protected() -> None:
 
 
 def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts_module, "CHEAP_ROWS", 9)
+    monkeypatch.setattr(words, "CHEAP_ROWS", 9)
     pair = generalize_time(visits(), ROLES, 3)
     assert exposure(Evidence(*pair)) is None
     assert explain(*pair).limits[0].startswith("The chance of 1 in 3 is for a guess among people.")

@@ -13,8 +13,8 @@ from tests.unit.report.reports import MODELS, pair, told
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
-from timeveil.models.patterns.words.report import beyond_the_promise
-from timeveil.page.markdown import Grid, Prose, Table
+from timeveil.models.patterns.words.results import beyond_the_promise
+from timeveil.page.markdown import Prose, Table
 from timeveil.page.report import Report
 from timeveil.page.wording import share
 
@@ -22,14 +22,14 @@ from timeveil.page.wording import share
 def part(report: Report, heading: str) -> str:
     """The words of one section, tables aside."""
     [section] = [one for one in report.sections if one.heading == heading]
-    return " ".join(line for block in section.blocks if isinstance(block, Prose) for line in block.text)
+    return " ".join(line for block in section.blocks if isinstance(block, Prose) for line in block.sentences)
 
 
 def attacks(report: Report) -> Table:
     [section] = [one for one in report.sections if one.heading == "Attacks"]
     table = section.blocks[0]
-    assert isinstance(table, Grid)
-    return table.text
+    assert isinstance(table, Table)
+    return table
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -134,8 +134,8 @@ def test_nobody_who_was_moved_is_not_safe_but_nobody(moved: bool) -> None:
     release, ledger = tv.publish_stream(pa.table(rows), roles, l=2, window=2, seed=1)
     [section] = [one for one in tv.report(release, ledger).sections if one.heading == "Attacks"]
     fates = section.blocks[-1]
-    assert isinstance(fates, Grid)
-    found = {row[0]: tuple(row[1:]) for row in fates.text.rows}
+    assert isinstance(fates, Table)
+    found = {row[0]: tuple(row[1:]) for row in fates.rows}
     assert (found["moved"] == ("0", "–", "–")) != moved
     assert all("–" not in row for row in found.values() if row[0] != "0")
 

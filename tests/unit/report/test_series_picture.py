@@ -16,8 +16,8 @@ from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
-from timeveil.models.series.words.groups import fitted, groups_of, overview
-from timeveil.models.series.words.pictures import PRIVATE, release_picture
+from timeveil.models.series.evidence import Evidence
+from timeveil.models.series.words.pictures import PRIVATE, fitted, groups_of, overview, release_picture
 from timeveil.reading.collection import read_series
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -87,7 +87,11 @@ def test_one_group(each: bool) -> None:
 def test_an_overview_goes_from_narrow_to_wide() -> None:
     svg = drawn(made(groups=9))
     names = re.findall(r"group (\d+): 4 series, 2 patterns", svg)
-    assert [int(name) for name in names] == overview(made(groups=9)) == sorted(map(int, names))
+    assert (
+        [int(name) for name in names]
+        == overview(Evidence(made(groups=9)).published)
+        == sorted(map(int, names))
+    )
     assert len(names) == 6
     assert (names[0], names[-1]) == ("1", "9")
     assert len(found(svg, "band", "polygon")) == 6
@@ -109,14 +113,14 @@ def test_with_the_ledger_the_originals_are_in_it_and_it_says_so() -> None:
     svg = drawn(made(), group=1, ledger=original())
     assert len(found(svg, "original")) == 4
     assert svg.count(PRIVATE) == 2
-    (group,) = groups_of(made(), [1], original())
+    (group,) = groups_of(Evidence(made(), original()), [1])
     rising, falling = group.subgroups
     assert rising.originals.tolist() == [[0, 1, 2], [1, 2, 3]]
     assert falling.originals.tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
 def test_instants_that_are_not_published_are_gaps() -> None:
-    (group,) = groups_of(made(values=["a", "c"], pattern=["a", "b<&"]), [1])
+    (group,) = groups_of(Evidence(made(values=["a", "c"], pattern=["a", "b<&"])), [1])
     assert np.isnan(group.low).tolist() == [False, True, False]
     assert np.isnan(group.subgroups[0].line).tolist() == [False, False, True]
     svg = drawn(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)

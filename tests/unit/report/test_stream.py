@@ -12,10 +12,10 @@ from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.judging import attack
+from timeveil.models.stream import words
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.models.stream.words import facts as stream_facts
 from timeveil.models.stream.words.results import attack_summary
 from timeveil.report import Explanation, explain
 
@@ -129,7 +129,7 @@ def test_what_is_not_protected_comes_with_numbers_where_they_are_cheap(
     told = said()
     assert "for moved records" in told.limits[0]
     assert told.facts["true_slot_known"]["adversary"] == {"knows": "true-slot"}
-    monkeypatch.setattr(stream_facts, "CHEAP_ROWS", 8)
+    monkeypatch.setattr(words, "CHEAP_ROWS", 8)
     told = said()
     assert "mean chance" not in told.limits[0]
     assert "true_slot_known" not in told.facts

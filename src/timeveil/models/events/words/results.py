@@ -1,40 +1,41 @@
-"""What attacks find in timestamped rows, what a release lost, and the risk of a table."""
+"""What attacks find in timestamped rows, what a release lost, the risk of a table, and tables of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
-from timeveil.evidence.risk import Risk
-from timeveil.models.events.judges.attack import Breach
-from timeveil.models.events.judges.measure import Loss
+from timeveil.domain.wording import Progress
+from timeveil.models.events.judges.attack import Adversary, Breach, attack
+from timeveil.models.events.judges.measure import Loss, measure
 from timeveil.models.events.judges.profile import Profile
-from timeveil.page.attacks import risk_table
-from timeveil.page.summary import Summary
-from timeveil.page.wording import aligned, counted, joined, name, people, share
+from timeveil.models.events.words import Facts
+from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
+from timeveil.page import templates
+from timeveil.page.facts import Attempt, attack_table, risk_table
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import aligned, counted, joined, name, share
 
+SAMPLE = 2_000
+"""People who are tried by outsiders other than the one that the promise covers."""
+WINDOWS = 1_000
+"""Random window counts that the loss is measured by in a report."""
+_MOST_CANDIDATES = 40
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 _CANDIDATES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000)
 
 
 def attack_summary(breach: Breach, release: Release) -> Summary:
     """An attack as a page."""
-    sentences = []
-    if breach.people < breach.everyone:
-        sentences.append(f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.")
-    above = breach.share_above(1 / breach.k + 1e-12)
-    sentences.append(
-        f"In the release, {share(above)} of the people can be named with a chance above 1 in {breach.k}."
-        if above
-        else "In the release, a blind guess among the candidates names nobody with a chance above "
-        f"1 in {breach.k}."
-    )
-    sentences.append("Shares of people are means over each person's visits.")
+    sentences, limits = templates.marked("models/events/words/attack.j2", breach=breach)
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
-    return Summary(sentences, risk_table(breach.before, breach.after, "a person"), title, exposed(breach))
+    return Summary(sentences, risk_table(breach, "a person"), title, limits)
 
 
 def knowledge(breach: Breach, release: Release) -> str:
@@ -47,13 +48,7 @@ def knowledge(breach: Breach, release: Release) -> str:
 
 def exposed(breach: Breach) -> list[str]:
     """What stays visible inside groups."""
-    sentences = [f"One person has up to {share(breach.largest_share)} of the rows of a group."]
-    for column, shares in breach.commonest_sensitive.items():
-        sentences.append(
-            f"The commonest value of {name(column)} makes up {share(shares['mean'])} of a group on average "
-            f"and {share(shares['worst'])} of the worst group."
-        )
-    return sentences
+    return templates.marked("models/events/words/attack.j2", breach=breach)[1]
 
 
 def loss_summary(loss: Loss) -> Summary:
@@ -63,18 +58,8 @@ def loss_summary(loss: Loss) -> Summary:
 
 def loss_sentences(loss: Loss) -> list[str]:
     """What was published and withheld, and how precise times and counts still are."""
-    rows = loss.rows + loss.suppressed
-    withheld = share(loss.suppressed / rows if rows else 0.0)
-    return [
-        f"{counted(loss.rows, 'row')} published in {counted(loss.groups, 'group')}: on average "
-        f"{loss.rows_per_group:,.1f} rows and {loss.people_per_group:,.1f} people per group.",
-        f"{counted(loss.suppressed, 'row')} withheld ({withheld}); {people(loss.suppressed_people)} of "
-        f"{loss.people:,} have no row left.",
-        f"Times were precise to {span(loss.width_before, loss.width_unit)}; they are now precise to "
-        f"{span(loss.width_after, loss.width_unit)} on average.",
-        f"{counted(loss.windows, 'random window count')} answered from the release: the median error is "
-        f"{share(loss.window_error_median)}, the mean error {share(loss.window_error_mean)}.",
-    ]
+    before, after = (span(width, loss.width_unit) for width in (loss.width_before, loss.width_after))
+    return templates.sentences("models/events/words/loss.j2", loss=loss, before=before, after=after)
 
 
 def span(width: float, unit: str) -> str:
@@ -92,35 +77,29 @@ def span(width: float, unit: str) -> str:
 
 def profile_lines(profile: Profile, granularities: frozenset[str] | None = None) -> list[str]:
     """The risk of a table as it is, and at each granularity, or at some of them."""
-    head = (
+    rows = [
         ("", "people", "people", "of", "smallest", "by counting", ""),
         ("time by", "alone", f"below {profile.k}", "all", "group", "rows", "groups"),
-    )
-    rows = []
-    allowed = [
-        level
-        for level in profile.granularities
-        if granularities is None or level.granularity in granularities
     ]
-    for level in (profile.as_it_stands, *allowed):
-        wrong = "" if level.claimed_by_rows == level.smallest_group else " !"
-        rows.append(
-            (
-                level.granularity,
-                f"{level.people_unique:,}",
-                f"{level.people_below_k:,}",
-                share(level.share_below_k),
-                f"{level.smallest_group:,}",
-                f"{level.claimed_by_rows:,}{wrong}",
-                f"{level.groups:,}",
+    for level in (profile.as_it_stands, *profile.granularities):
+        if granularities is None or level is profile.as_it_stands or level.granularity in granularities:
+            overstated = "" if level.claimed_by_rows == level.smallest_group else " !"
+            rows.append(
+                (
+                    level.granularity,
+                    f"{level.people_unique:,}",
+                    f"{level.people_below_k:,}",
+                    share(level.share_below_k),
+                    f"{level.smallest_group:,}",
+                    f"{level.claimed_by_rows:,}{overstated}",
+                    f"{level.groups:,}",
+                )
             )
-        )
     legend = "! counting rows instead of people would overstate the smallest group"
-    return [*aligned([*head, *rows]), *([legend] if any("!" in row[5] for row in rows) else [])]
+    return [*aligned(rows), *([legend] if any("!" in row[5] for row in rows) else [])]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateRange:
+class CandidateRange(NamedTuple):
     """Shares of the people who have a number of candidates in this range."""
 
     label: str
@@ -130,28 +109,78 @@ class CandidateRange:
 
 def candidate_ranges(breach: Breach) -> list[CandidateRange]:
     """Share of people by their number of candidates, those out of reach first."""
-    largest = max(int(risk.candidates.max(initial=1)) for risk in (breach.before, breach.after))
+    risks = (breach.before, breach.after)
+    largest = max(int(risk.candidates.max(initial=1)) for risk in risks)
     edges = [edge for edge in _CANDIDATES if edge <= largest]
+    shares = []
+    for risk in risks:
+        index = np.searchsorted(edges, risk.candidates, side="right")
+        weight = np.bincount(index, weights=risk.weight, minlength=len(edges) + 1)
+        shares.append((weight / (risk.weight.sum() or 1.0)).tolist())
     labels = ["out of reach", *_range_labels(edges)]
-    before, after = (_range_shares(risk, edges) for risk in (breach.before, breach.after))
-    return [CandidateRange(*parts) for parts in zip(labels, before, after, strict=True)]
+    return [CandidateRange(*parts) for parts in zip(labels, *shares, strict=True)]
 
 
-def _range_shares(risk: Risk, edges: list[int]) -> list[float]:
-    total = float(risk.weight.sum())
-    index = np.searchsorted(edges, risk.candidates, side="right")
-    weight = np.bincount(index, weights=risk.weight, minlength=len(edges) + 1)
-    return [float(part) / total if total else 0.0 for part in weight]
-
-
-def _range_labels(edges: list[int]) -> Iterator[str]:
+def _range_labels(edges: list[int]) -> list[str]:
     """Names of the ranges.
 
-    >>> list(_range_labels([1, 2, 5]))
+    >>> _range_labels([1, 2, 5])
     ['1', '2 to 4', '5 or more']
     """
-    for low, high in zip(edges, [*edges[1:], None], strict=True):
-        if high is None:
-            yield f"{low:,} or more" if low > 1 else "1"
-        else:
-            yield f"{low:,}" if high - low == 1 else f"{low:,} to {high - 1:,}"
+    labels = [f"{low:,}" if high - low == 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(edges)]
+    return [*labels, f"{edges[-1]:,} or more" if edges[-1] > 1 else "1"]
+
+
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    candidates = dict(list(f.allowed.items())[:_MOST_CANDIDATES])
+    return {
+        "sizes": size_picture(f.evidence.release, f.k),
+        "granularities": granularity_picture(candidates, f.granularity),
+        "candidates": _candidate_table(f, candidates),
+    }
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    release, time = f.evidence.release, f.manifest["time"]
+    progress("attacking", 0.2)
+    breach = attack(f.evidence, Adversary())
+    near = Adversary(tolerance=1 if time["kind"] == "relative" else 86_400, sample=SAMPLE)
+    attempts = [
+        Attempt(knowledge(tried, release), tried, f.k) for tried in (breach, attack(f.evidence, near))
+    ]
+    for visits in (2, 3):
+        if visits <= max(2, _most_rows(f.original)):
+            several = attack(f.evidence, Adversary(visits=visits, sample=SAMPLE))
+            attempts.append(Attempt(knowledge(several, release), several, None))
+    progress("measuring", 0.7)
+    return {
+        "breach": breach,
+        "knowledge": attempts[0].knows,
+        "attacked": attack_picture(breach, time["unit"] or "second"),
+        "risks": risk_table(breach, "a person"),
+        "attacks": attack_table(attempts),
+        "broken": any(attempt.broken for attempt in attempts),
+        "losses": loss_sentences(measure(f.evidence, windows=WINDOWS, seed=0)),
+    }
+
+
+def _most_rows(original: Relation) -> int:
+    """The rows of the person with the most."""
+    people = pa.Table.from_batches(original.batches([original.respondent]))
+    counts = people.group_by(original.respondent).aggregate([([], "count_all")])["count_all"]
+    return int(np.asarray(counts).max(initial=0))
+
+
+def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
+    rows = [
+        (
+            name(granularity) + (" (chosen)" if granularity == f.granularity else ""),
+            *(f"{counts[key]:,}" for key in ("groups", "smallest_group", "groups_below_k", "rows_below_k")),
+            "yes" if counts["feasible"] else "no",
+        )
+        for granularity, counts in candidates.items()
+    ]
+    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", "would work")
+    return Table("What each granularity gives, before rows are withheld", head, rows) if rows else None

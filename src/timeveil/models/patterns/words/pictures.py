@@ -19,8 +19,8 @@ from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
-from timeveil.models.patterns.words.results import alternative_table
-from timeveil.page.charts import Bar, bar_chart
+from timeveil.page.charts import bar_chart
+from timeveil.page.markdown import Table
 from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, shortened, text
 from timeveil.page.wording import counted, people, share
 from timeveil.symbols import LETTERS, cell
@@ -145,28 +145,23 @@ def _words(published: Patterns, chosen: Sequence[Mapping[str, Any]]) -> str:
 
 def group_picture(breach: PatternBreach) -> Picture:
     """Small groups that can be computed from the original counts and from the published ones."""
-    numbers = (("original", breach.channels_before), ("release", breach.channels_after))
-    bars = [Bar(label, (float(number),), (f"{number:,}",)) for label, number in numbers]
+    groups = {"original": breach.channels_before, "release": breach.channels_after}
     subtitle = f"Groups of fewer than {breach.k} people that anyone can compute from the counts."
-    return bar_chart("Small groups before and after", subtitle, bars)
+    return bar_chart("Small groups before and after", subtitle, groups)
 
 
 def length_picture(published: Patterns) -> Picture | None:
     """Patterns by their number of items."""
-    numbers = np.bincount(published.lengths)[1:][:_MOST_LENGTHS]
-    if not len(numbers):
-        return None
-    bars = [
-        Bar(counted(length, "item"), (float(number),), (f"{number:,}",))
-        for length, number in enumerate(numbers.tolist(), start=1)
-    ]
-    return bar_chart("Patterns by length", "Number of patterns by their number of items.", bars)
+    numbers = np.bincount(published.lengths)[1:][:_MOST_LENGTHS].tolist()
+    lengths = {counted(length, "item"): number for length, number in enumerate(numbers, start=1)}
+    subtitle = "Number of patterns by their number of items."
+    return bar_chart("Patterns by length", subtitle, lengths) if numbers else None
 
 
-def error_picture(loss: PatternLoss) -> Picture:
+def error_picture(loss: PatternLoss, alternatives: Table) -> Picture:
     """The errors of counts, in this release and in other ways to publish the same."""
-    errors = [loss.mean_error, *(way.mean_error for way in loss.alternatives)]
-    rows = alternative_table(loss).rows
-    bars = [Bar(row[0], (error,), (share(error),)) for row, error in zip(rows, errors, strict=True)]
+    errors = (loss.mean_error, *(way.mean_error for way in loss.alternatives))
+    names = (row[0] for row in alternatives.rows)
     subtitle = "Mean relative error of counts; a pattern that is lost counts as an error of 100 %."
-    return bar_chart("How far off counts are, compared with other ways", subtitle, bars)
+    title = "How far off counts are, compared with other ways"
+    return bar_chart(title, subtitle, dict(zip(names, errors, strict=True)), label=share)

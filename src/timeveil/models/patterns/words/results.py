@@ -1,19 +1,29 @@
-"""What attacks find in pattern counts, what a pattern release lost, and answers, as tables and sentences."""
+"""What attacks find in pattern counts, what a pattern release lost, answers, and what a report shows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
+from timeveil.domain.wording import Progress
 from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
-from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, SolveAttack
+from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
 from timeveil.models.patterns.judges.measure import PatternError, PatternLoss
+from timeveil.models.patterns.words import Facts
+from timeveil.models.patterns.words.pictures import (
+    error_picture,
+    group_picture,
+    length_picture,
+    release_picture,
+)
+from timeveil.page import templates
 from timeveil.page.markdown import Table
-from timeveil.page.summary import Summary
+from timeveil.page.report import Summary
 from timeveil.page.wording import aligned, counted, joined, people, quoted, share
 
 SHORT = 8
@@ -28,14 +38,12 @@ _ALTERNATIVES = {
 
 def attack_summary(breach: PatternBreach, *, examples: bool = False) -> Summary:
     """An attack as a page; with `examples`, it names some small groups of the original, which is private."""
-    sentences = []
-    if breach.traced < breach.channels_before:
-        sentences.append(f"{breach.traced:,} of the groups were looked up, the smallest first.")
+    sentences, limits = templates.marked("models/patterns/words/attack.j2", breach=breach)
     return Summary(
-        [*sentences, conclusion(breach)],
+        sentences,
         risk_table(breach),
         f"An outsider {breach.adversary.words} -> what they find",
-        [*beyond(breach), "Other releases about the same people, and who is among those counted."],
+        [*limits, "Other releases about the same people, and who is among those counted."],
         [derivation(group) for group in breach.examples] if examples else (),
     )
 
@@ -81,66 +89,6 @@ def _unpublished(group: SmallGroup) -> str:
     )
 
 
-def beyond(breach: PatternBreach) -> list[str]:
-    """What remains possible beyond the promise."""
-    sentences, bounds = [], breach.beyond
-    if bounds is None and breach.adversary.bounds:
-        sentences.append(
-            "Anyone who solves for all data with these counts may bound a small group; this release is too "
-            "large to try."
-        )
-    elif bounds is not None:
-        part = "" if bounds.tried == bounds.possible else f" of {bounds.possible:,} before time was up"
-        tried = counted(
-            bounds.tried, "pattern that is just not published", "patterns that are just not published"
-        )
-        groups = (
-            f"{counted(bounds.pinned, 'group')} certain to have fewer than {breach.k} people and more than "
-            f"nobody, {bounds.exact:,} of them with the exact number known"
-            if bounds.pinned
-            else f"no group is certain to have fewer than {breach.k} people"
-        )
-        sentences.append(
-            f"Solving for all data with these counts, beyond the promise: tried {tried}{part}; {groups}."
-        )
-    if breach.solved is not None:
-        sentences.append(_solved(breach.solved, breach.k))
-    return sentences
-
-
-def _solved(attack: SolveAttack, k: int) -> str:
-    part = "" if attack.tried == attack.possible else f" of {attack.possible:,} before time was up"
-    sets = f"{counted(attack.tried, 'set')} of at most {counted(attack.instants, 'instant')}{part}"
-    verb = "follows" if attack.small == 1 else "follow"
-    groups = (
-        f"{counted(attack.small, 'group')} of fewer than {k} people {verb}; a larger min_support leaves fewer"
-        if attack.small
-        else f"no group of fewer than {k} people follows"
-    )
-    return f"Solving the counts as a system of equations, beyond the promise: tried {sets}; {groups}."
-
-
-def conclusion(breach: PatternBreach) -> str:
-    """What the attack comes to."""
-    few = f"of fewer than {breach.k} people"
-    if breach.channels_after:
-        why = (
-            "the promise is broken"
-            if breach.broken
-            else "every reader knows that each person has one symbol per instant; the promise leaves this out"
-        )
-        return f"From the release, {counted(breach.channels_after, 'group')} {few} can be computed: {why}."
-    small = 0 if breach.solved is None else breach.solved.small
-    pinned = 0 if breach.beyond is None else breach.beyond.pinned
-    if not small and not pinned:
-        return f"From the release, no group {few} can be computed."
-    ways = [
-        *([f"equations give {counted(small, 'group')}"] if small else []),
-        *([f"bounds leave {counted(pinned, 'group')}"] if pinned else []),
-    ]
-    return f"No sum that the promise covers gives a group {few}. Beyond it, {' and '.join(ways)} {few}."
-
-
 def risk_table(breach: PatternBreach) -> Table:
     """What is found in the original and in the release."""
     before, after = breach.before, breach.after
@@ -165,20 +113,13 @@ def loss_summary(loss: PatternLoss) -> Summary:
 
 def loss_sentences(loss: PatternLoss) -> list[str]:
     """How many counts differ from the true ones, and by how much."""
-    sentences = [
-        f"{counted(loss.patterns, 'pattern')} of {people(loss.people)}: {loss.changed:,} published with "
-        f"another count ({share(loss.changed / max(loss.patterns, 1))}), {loss.lost:,} not published.",
-        f"The mean error of counts is {share(loss.mean_error)}, the worst {share(loss.worst_error)}; "
-        f"{people(loss.virtual)} who do not exist were added, {loss.withheld:,} left out.",
-    ]
     ways = ("without people", "without patterns")
-    missing = [_ALTERNATIVES[way] for way in ways if loss.alternative(way) is None]
-    if loss.patterns >= measure.MOST_PATTERNS:
-        most = measure.MOST_PATTERNS
-        sentences.append(f"Not compared with {' or '.join(missing)}: there are more than {most:,} patterns.")
-    elif missing:
-        sentences.append(f"Not compared with {' or '.join(missing)}: it would take too long.")
-    return sentences
+    return templates.sentences(
+        "models/patterns/words/loss.j2",
+        loss=loss,
+        missing=[_ALTERNATIVES[way] for way in ways if loss.alternative(way) is None],
+        most_patterns=measure.MOST_PATTERNS,
+    )
 
 
 def alternative_table(loss: PatternLoss) -> Table:
@@ -255,3 +196,55 @@ def span_words(low: float, high: float) -> str:
     if math.isinf(low):
         return f"below {high:.3g}"
     return f"{low:.3g} and above" if math.isinf(high) else f"{low:.3g} to {high:.3g}"
+
+
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    published = f.evidence.patterns
+    return {
+        "published": published,
+        "strongest": release_picture(f.evidence) if int(published.lengths.max(initial=0)) else None,
+        "lengths": length_picture(published),
+    }
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    progress("attacking", 0.2)
+    breach = attack(f.evidence, PatternAdversary())
+    progress("measuring", 0.7)
+    loss = measure.measure(f.evidence, against=None, seed=0)
+    alternatives = alternative_table(loss)
+    return {
+        "breach": breach,
+        "attacked": group_picture(breach),
+        "risks": risk_table(breach),
+        "attacks": _attack_table(breach),
+        "all_solved": breach.beyond is not None and breach.beyond.tried == breach.beyond.possible,
+        "losses": loss_sentences(loss),
+        "errors": error_picture(loss, alternatives),
+        "alternatives": alternatives,
+        "exposed": beyond_the_promise(breach),
+    }
+
+
+def _attack_table(breach: PatternBreach) -> Table:
+    head = ("the outsider", "promised", "groups below k", "people in one", "result")
+    result = "above the bound" if breach.broken else "within the bound"
+    if breach.channels_after and not breach.broken:
+        result = "beyond the promise"
+    groups, part = f"{breach.channels_after:,}", share(breach.exposed_after)
+    rows = [(breach.adversary.words, "none", groups, part, result)]
+    bounds = breach.beyond
+    if bounds is not None and bounds.tried == bounds.possible:
+        outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
+        rows.append(("solves for all data with these counts", "nothing", f"{bounds.pinned:,}", "", outcome))
+    return Table("Attacks on the release", head, rows, words=2)
+
+
+def beyond_the_promise(breach: PatternBreach) -> list[str]:
+    """What equations give, and bounds if all were tried or a small group was found before time was up."""
+    bounds = breach.beyond
+    (first, *equations) = templates.marked("models/patterns/words/attack.j2", breach=breach)[1]
+    conclusive = bounds is not None and (bounds.tried == bounds.possible or bounds.pinned > 0)
+    return [first, *equations] if conclusive else equations

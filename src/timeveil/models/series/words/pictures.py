@@ -1,26 +1,28 @@
 """Pictures of a series release: groups with their envelopes and patterns, attacks, sizes, widths and errors.
 
-A group is drawn as a band, its envelope, with the pattern of each subgroup as a line. Without the ledger a
-picture shows what everyone who has the release can see; with it, it also shows the originals, is private, and
-says so.
+A group is drawn as a band, its envelope, with the pattern of each subgroup as a line. A pattern says how a
+series runs, not how high: of all heights and depths that fit into the envelope, the middle is drawn. Without
+the ledger a picture shows what everyone who has the release can see; with it, it also shows the originals, is
+private, and says so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from timeveil.domain.release import Ledger, Release
+from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence, Published
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths
-from timeveil.models.series.words.groups import Group, Numbers, groups_of, overview
-from timeveil.models.series.words.results import query_table
-from timeveil.page.attacks import candidate_shares
-from timeveil.page.charts import Bar, Mark, bar_chart, doubling_edges, pair_chart, size_bars
+from timeveil.models.series.original import Floats
+from timeveil.page.charts import bar_chart, candidate_chart, size_chart
+from timeveil.page.markdown import Table
 from timeveil.page.svg import (
     PALETTE,
     Panel,
@@ -35,31 +37,113 @@ from timeveil.page.svg import (
     text,
     value_axis,
 )
-from timeveil.page.wording import counted, percent, share
+from timeveil.page.wording import counted, share
+from timeveil.symbols import reconstructed, to_letters
 
 PRIVATE = "PRIVATE: contains original series; do not pass it on"
 _LISTED, _LETTERS, _ACROSS = 6, 40, 3
 _WIDTH_STEPS = 8
+_DEPTHS = 257
+"""Depths that are tried when a pattern is fitted into an envelope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup:
+    """Series that share a pattern: how many, its letters, where it runs, and maybe the originals."""
+
+    size: int
+    letters: str
+    line: Floats
+    originals: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An envelope over all instants, NaN where it is not published, and the patterns in it."""
+
+    number: int
+    size: int
+    low: Floats
+    high: Floats
+    subgroups: tuple[Subgroup, ...]
 
 
 def release_picture(release: Release, group: int | None = None, ledger: Ledger | None = None) -> Picture:
     """One group, or without a number a few groups from the narrowest envelope to the widest."""
-    _ = Evidence(release).published  # refuses what cannot be drawn
-    numbers = [group] if group is not None else overview(release)
-    groups = groups_of(release, numbers, ledger)
-    private = ledger is not None
+    evidence = Evidence(release, ledger)
+    published = evidence.published  # refuses what cannot be drawn
+    groups = groups_of(evidence, overview(published) if group is None else [group])
+    private, total = ledger is not None, release.manifest["counts"]["groups"]
     draw = _single if len(groups) == 1 else _several
-    return draw(release, groups, private=private)
+    return draw(groups, total, published.instants, private=private)
 
 
-def _single(release: Release, groups: Sequence[Group], *, private: bool) -> Picture:
+def groups_of(evidence: Evidence, numbers: Sequence[int]) -> list[Group]:
+    """The groups with these numbers; with the ledger, the original series too."""
+    published, groups = evidence.published, []
+    for number in numbers:
+        runs = np.flatnonzero(published.group == number)
+        if not len(runs):
+            total = evidence.release.manifest["counts"]["groups"]
+            raise ParameterError(
+                f"there is no group {number}; the release has groups 1 to {total:,}",
+                hint=f"give --group 1 to {total}, or leave it out",
+            )
+        low, high = np.full((2, published.size), np.nan)
+        low[published.values], high[published.values] = published.low[runs[0]], published.high[runs[0]]
+        subgroups = tuple(_subgroup(evidence, run, low, high) for run in runs.tolist())
+        groups.append(Group(number, int(published.rows[runs].sum()), low, high, subgroups))
+    return groups
+
+
+def _subgroup(evidence: Evidence, run: int, low: Floats, high: Floats) -> Subgroup:
+    published = evidence.published
+    shape = np.full(published.size, np.nan)
+    shape[published.pattern] = reconstructed(published.symbols[run], published.levels[run])
+    originals = np.empty((0, published.size))
+    if evidence.ledger is not None:
+        originals = evidence.records.matrix[evidence.records.run == run]
+    letters = to_letters(published.symbols[run])
+    return Subgroup(int(published.rows[run]), letters, fitted(shape, low, high), originals)
+
+
+def overview(published: Published, most: int = 6) -> list[int]:
+    """Numbers of a few groups, from the narrowest envelope to the widest."""
+    groups, first = np.unique(published.group, return_index=True)
+    width = (published.high - published.low).sum(axis=1)[first]
+    by_width = groups[np.argsort(width, kind="stable")]
+    chosen = np.linspace(0, len(by_width) - 1, min(most, len(by_width))).round().astype(int)
+    return [int(group) for group in by_width[chosen]]
+
+
+def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
+    """The shape, moved and stretched into the middle of what an envelope leaves it.
+
+    Every depth that fits has a span of heights; the mean over all of them is taken. Where none fits, since a
+    symbol is not a value, it is the depth that fits best.
+
+    >>> fitted(np.array([-1.0, 1.0]), np.array([0.0, 2.0]), np.array([2.0, 4.0])).tolist()
+    [1.0, 3.0]
+    """
+    known = ~(np.isnan(shape) | np.isnan(low))
+    z, lo, hi = shape[known], low[known], high[known]
+    span = float(np.ptp(z)) if len(z) else 0.0
+    deepest = (hi.max() - lo.min()) / span if span else 0.0
+    depth = np.linspace(0.0, deepest, _DEPTHS)[:, None]
+    bottom, top = (lo - depth * z).max(axis=1), (hi - depth * z).min(axis=1)
+    room, height = top - bottom, (top + bottom) / 2
+    weight = np.maximum(room, 0.0)
+    if weight.sum() <= 0:
+        weight = (room == room.max()).astype(np.float64)
+    weight /= weight.sum()
+    line: Floats = weight @ height + float(weight @ depth[:, 0]) * shape
+    return line
+
+
+def _single(groups: Sequence[Group], total: int, instants: Sequence[str], *, private: bool) -> Picture:
     [group] = groups
-    title = f"Group {group.number} of {release.manifest['counts']['groups']:,}: {group.size} series"
-    panel = _panel(group, 64, 84, 672, 242, private=private)
-    body = [
-        *_head(title, 64, private=private),
-        *_drawn(group, panel, release.manifest["series"]["instants"], 5),
-    ]
+    title = f"Group {group.number} of {total:,}: {group.size} series"
+    body = [*_head(title, 64, private=private), *_drawn(group, instants, (64, 84, 672, 242), 5)]
     y = 380.0
     for index, subgroup in enumerate(group.subgroups[:_LISTED]):
         body.append(line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
@@ -71,63 +155,17 @@ def _single(release: Release, groups: Sequence[Group], *, private: bool) -> Pict
     return Picture(title, _words(groups, private=private), y + 2, tuple(body), width=760)
 
 
-def _several(release: Release, groups: Sequence[Group], *, private: bool) -> Picture:
+def _several(groups: Sequence[Group], total: int, instants: Sequence[str], *, private: bool) -> Picture:
     step, height = 312, 210
-    total = release.manifest["counts"]["groups"]
     title = f"{len(groups)} of {total:,} groups, from the narrowest envelope to the widest"
-    body = [*_head(title, 24, private=private)]
+    body = _head(title, 24, private=private)
     for index, group in enumerate(groups):
         left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
         patterns = counted(len(group.subgroups), "pattern")
         body.append(text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong"))
-        panel = _panel(group, left, top, step - 64, height - 66, private=private)
-        body += _drawn(group, panel, release.manifest["series"]["instants"], 4)
+        body += _drawn(group, instants, (left, top, step - 64, height - 66), 4)
     bottom = 104 + height * math.ceil(len(groups) / _ACROSS) - 24
     return Picture(title, _words(groups, private=private), bottom, tuple(body), width=960)
-
-
-def _panel(group: Group, left: float, top: float, width: float, height: float, *, private: bool) -> Panel:
-    parts = [group.low, group.high, *(subgroup.line for subgroup in group.subgroups)]
-    if private:
-        parts += [subgroup.originals.ravel() for subgroup in group.subgroups]
-    values = np.concatenate(parts)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    margin = (high - low) * 0.06 or max(abs(high), 1.0) * 0.05
-    return Panel(left, top, width, height, low - margin, high + margin, len(group.low))
-
-
-def _drawn(group: Group, panel: Panel, instants: Sequence[str], ticks: int) -> Iterator[str]:
-    """A group: the scale, the envelope, then originals, then patterns on top."""
-    marks = round_numbers(panel.low, panel.high, ticks)
-    yield from value_axis(panel, marks, [_number(mark) for mark in marks])
-    yield from place_axis(panel, instants)
-    yield from _band(group, panel)
-    for index, subgroup in enumerate(group.subgroups):
-        for original in subgroup.originals:
-            yield from _curve(original, panel, f"original s{index % PALETTE}")
-    for index, subgroup in enumerate(group.subgroups):
-        yield from _curve(subgroup.line, panel, f"pattern s{index % PALETTE}")
-
-
-def _band(group: Group, panel: Panel) -> Iterator[str]:
-    for run in _runs(group.low):
-        upper, lower = panel.points(run, group.high), panel.points(run, group.low)
-        if len(run) == 1:
-            (x, top), (_, bottom) = upper[0], lower[0]
-            yield rect(x - 4, top, 8, max(bottom - top, 1.5), "band")
-        else:
-            yield path([*upper, *reversed(lower)], "band", closed=True)
-
-
-def _curve(values: Numbers, panel: Panel, kind: str) -> Iterator[str]:
-    for run in _runs(values):
-        yield path(panel.points(run, values), kind)
-
-
-def _runs(values: Numbers) -> list[list[int]]:
-    """Places of known values, in runs without a gap."""
-    known = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
-    return [list(run) for missing, run in known if not missing]
 
 
 def _head(title: str, left: int, *, private: bool) -> list[str]:
@@ -150,6 +188,44 @@ def _words(groups: Sequence[Group], *, private: bool) -> str:
     return " ".join(sentences)
 
 
+def _drawn(
+    group: Group, instants: Sequence[str], box: tuple[float, float, float, float], ticks: int
+) -> Iterator[str]:
+    """A group: the scale, the envelope, then originals, then patterns on top."""
+    lines = [subgroup.line for subgroup in group.subgroups]
+    originals = [subgroup.originals.ravel() for subgroup in group.subgroups]
+    values = np.concatenate([group.low, group.high, *lines, *originals])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    margin = (high - low) * 0.06 or max(abs(high), 1.0) * 0.05
+    panel = Panel(*box, low - margin, high + margin, len(group.low))
+    marks = round_numbers(panel.low, panel.high, ticks)
+    yield from value_axis(panel, marks, [_number(mark) for mark in marks])
+    yield from place_axis(panel, instants)
+    for run in _runs(group.low):
+        upper, lower = panel.points(run, group.high), panel.points(run, group.low)
+        if len(run) == 1:
+            (x, top), (_, bottom) = upper[0], lower[0]
+            yield rect(x - 4, top, 8, max(bottom - top, 1.5), "band")
+        else:
+            yield path([*upper, *reversed(lower)], "band", closed=True)
+    for index, subgroup in enumerate(group.subgroups):
+        for original in subgroup.originals:
+            yield from _curve(original, panel, f"original s{index % PALETTE}")
+    for index, subgroup in enumerate(group.subgroups):
+        yield from _curve(subgroup.line, panel, f"pattern s{index % PALETTE}")
+
+
+def _curve(values: Floats, panel: Panel, kind: str) -> Iterator[str]:
+    for run in _runs(values):
+        yield path(panel.points(run, values), kind)
+
+
+def _runs(values: Floats) -> list[list[int]]:
+    """Indices of known values, in runs without a gap."""
+    known = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
+    return [list(run) for missing, run in known if not missing]
+
+
 def _number(value: float) -> str:
     """A number in few characters.
 
@@ -160,39 +236,15 @@ def _number(value: float) -> str:
 
 
 def attack_picture(breach: SeriesBreach) -> Picture:
-    """How many people have how many candidate series, in the original and in the release, with P marked.
-
-    A pair of columns is the share of people whose number of candidates is at least the number at its left
-    edge and below the number at its right edge.
-    """
-    largest = max(int(risk.candidates.max(initial=1)) for risk in (breach.before, breach.after))
-    edges = doubling_edges(breach.p, largest)
-    before, after, reach = breach.unique_before, breach.unique_after, breach.after.out_of_reach
-    return pair_chart(
-        "How many series fit what an outsider knows",
-        f"Share of {breach.people:,} people. Known about each: {breach.adversary.words}",
-        f"Of {breach.people:,} people attacked, {percent(before)} have a single candidate in the original "
-        f"and {percent(after)} in the release. In the release, the chance of naming the right row is at most "
-        f"{percent(breach.worst)}, and {percent(breach.mean)} on average; {percent(reach)} are out of reach.",
-        candidate_shares(breach.before, edges),
-        candidate_shares(breach.after, edges),
-        (
-            f"original: {percent(before)} with one candidate",
-            f"release: {percent(after)} with one candidate, {percent(reach)} out of reach",
-        ),
-        [Mark(f"P = {breach.p}", edges.index(breach.p))],
-        ticks=[f"{size:,}" for size in edges],
-        axis="series that fit (candidates)",
-    )
+    """How many published series fit what an outsider knows."""
+    return candidate_chart(breach, breach.p, "P", "series", "row", breach.adversary.words)
 
 
 def size_picture(published: Published, k: int, p: int) -> Picture | None:
     """Groups by their number of series."""
-    if not len(published.group):
-        return None
     groups = np.bincount(np.unique(published.group, return_inverse=True)[1].ravel(), weights=published.rows)
     subtitle = f"Number of groups by their number of series. At least {k} share an envelope, {p} a pattern."
-    return bar_chart("Groups by size", subtitle, size_bars(groups.astype(np.int64), k, "series", "series"))
+    return size_chart("Groups by size", subtitle, groups.astype(np.int64), k, "series")
 
 
 def width_picture(published: Published) -> Picture | None:
@@ -202,21 +254,16 @@ def width_picture(published: Published) -> Picture | None:
         return None
     top = float(wide.max()) or 1.0
     counts, edges = np.histogram(wide, bins=_WIDTH_STEPS, range=(0.0, top), weights=published.rows)
-    bars = [
-        Bar(f"{low:.3g} to {high:.3g}", (float(count),), (f"{count:,.0f}",))
-        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
+    ranges = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     subtitle = "Number of series by the mean width of their envelope, in the units of the values."
-    return bar_chart("How precise values are", subtitle, bars)
+    return bar_chart("How precise values are", subtitle, dict(zip(ranges, counts.tolist(), strict=True)))
 
 
-def error_picture(loss: SeriesLoss) -> Picture:
-    """The errors of random questions."""
-    table = query_table(loss)
-    bars = [
-        Bar(row[0], (error.mean,), (share(error.mean),))
-        for row, error in zip(table.rows, loss.query_errors, strict=True)
-    ]
+def error_picture(loss: SeriesLoss, queries: Table | None) -> Picture | None:
+    """The errors of random questions, which `queries` names."""
+    if queries is None:
+        return None
+    errors = {row[0]: error.mean for row, error in zip(queries.rows, loss.query_errors, strict=True)}
     number = loss.query_errors[0].queries
     subtitle = f"Mean error of {number:,} random counts of each kind, relative to the true count."
-    return bar_chart("How far off answers are", subtitle, bars)
+    return bar_chart("How far off answers are", subtitle, errors, label=share)

@@ -1,14 +1,31 @@
-"""What attacks find in series, and what a series release lost, as tables and sentences."""
+"""What attacks find in series, what a series release lost, and what a report shows."""
 
 from __future__ import annotations
 
-from timeveil.models.series.judges.attack import SeriesBreach
-from timeveil.models.series.judges.measure import TOLERANCE, QueryError, SeriesLoss
-from timeveil.page.attacks import risk_table
-from timeveil.page.markdown import Table
-from timeveil.page.summary import Summary
-from timeveil.page.wording import counted, name, people, share
+from typing import Any
 
+from timeveil.domain.wording import Progress
+from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
+from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
+from timeveil.models.series.words import Facts
+from timeveil.models.series.words.pictures import (
+    attack_picture,
+    error_picture,
+    overview,
+    release_picture,
+    size_picture,
+    width_picture,
+)
+from timeveil.page import templates
+from timeveil.page.facts import Attempt, attack_table, risk_table
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import counted, share
+
+QUESTIONS = 1_000
+"""Random questions of each kind that a report asks, fewer than `measure`."""
+SAMPLE = 2_000
+"""People who are tried by outsiders other than the one who knows everything."""
 _QUERIES = {
     "range": "values in ranges",
     "pattern-range": "differences in ranges",
@@ -20,83 +37,68 @@ _QUERIES = {
 
 def attack_summary(breach: SeriesBreach) -> Summary:
     """An attack as a page."""
-    sentences = []
-    if breach.people < breach.everyone:
-        sentences.append(f"{people(breach.people)} of {breach.everyone:,} were attacked, drawn at random.")
-    above = breach.share_above(1 / breach.p + 1e-12)
-    sentences.append(
-        f"In the release, {share(above)} of the people can be named with a chance above 1 in {breach.p}."
-        if above
-        else f"In the release, nobody can be named with a chance above 1 in {breach.p} by a blind guess."
-    )
-    if breach.adversary.pattern and not breach.own_patterns:
-        sentences.append(
-            "Patterns of this release do not fit every series: the outsider bets on the nearest, and is "
-            f"wrong about {share(breach.after.out_of_reach)} of the people."
-        )
+    sentences, limits = templates.marked("models/series/words/attack.j2", breach=breach)
     title = f"An outsider knows {breach.adversary.words} -> what they find"
-    limits = [*exposed(breach), "Who is in the release at all, and whatever kept columns show."]
-    return Summary(sentences, risk_table(breach.before, breach.after, "the row"), title, limits)
-
-
-def exposed(breach: SeriesBreach) -> list[str]:
-    """What this outsider can still see."""
-    sentences = []
-    for column, chances in breach.told.items():
-        sentences.append(
-            f"All rows that fit have the same {name(column)} for {share(breach.homogeneous[column])} of the "
-            f"people; the true value gets a chance of {share(chances.mean)} on average and of "
-            f"{share(chances.worst)} in the worst case."
-        )
-    if breach.own_patterns and not breach.adversary.pattern:
-        sentences.append(
-            "Values were compared with envelopes alone. Anyone who knows many of them can also rule out "
-            f"patterns: what is promised is 1 in {breach.p}."
-        )
-    if not breach.own_patterns:
-        sentences.append(
-            "Anyone who knows all but one who share a pattern can nearly compute the last one's shape."
-        )
-    return sentences
+    limits.append("Who is in the release at all, and whatever kept columns show.")
+    return Summary(sentences, risk_table(breach, "the row"), title, limits)
 
 
 def loss_summary(loss: SeriesLoss) -> Summary:
     """The loss as numbered sentences and a table."""
-    return Summary(loss_sentences(loss), query_table(loss) if loss.query_errors else None)
+    return Summary(templates.sentences("models/series/words/loss.j2", loss=loss), query_table(loss))
 
 
-def loss_sentences(loss: SeriesLoss) -> list[str]:
-    """What was published, and how far off values and shapes are."""
-    published = (
-        f"{counted(loss.rows, 'series', 'series')} published in {counted(loss.groups, 'group')} and "
-        f"{counted(loss.cells, 'cell')} of one pattern each; {loss.suppressed:,} withheld "
-        f"({share(loss.suppressed_share)})."
-    )
-    values = "No values were published."
-    if loss.value_loss is not None and loss.value_span is not None:
-        part = share(loss.value_loss / loss.value_span) if loss.value_span else share(0.0)
-        values = f"Envelopes are {loss.value_loss:.4g} wide on average, {part} of the span of all series"
-        before = loss.value_loss_unrounded
-        rounded = before is not None and abs(before - loss.value_loss) > 1e-9 * loss.value_loss
-        values += f"; {before:.4g} before bounds were rounded outward." if rounded else "."
-    shapes = "No patterns were published."
-    if loss.pattern_loss is not None:
-        shapes = (
-            f"A published shape differs from the true one by {loss.pattern_loss:.3g} on average (1 means "
-            f"unrelated); patterns have {loss.level_mean:.3g} levels on average and {loss.level_min} at "
-            "least."
-        )
-    return [published, values, shapes]
-
-
-def query_table(loss: SeriesLoss) -> Table:
-    """The errors of random questions, a line for each kind."""
+def query_table(loss: SeriesLoss) -> Table | None:
+    """The errors of random questions, a line for each kind; None where none was asked."""
+    if not loss.query_errors:
+        return None
+    rows = []
+    for error in loss.query_errors:
+        sets = ("" if part is None else share(part) for part in (error.precision, error.recall))
+        rows.append((_QUERIES[error.kind], share(error.mean), share(error.median), *sets))
     questions = counted(loss.query_errors[0].queries, "random question")
     head = ("question about", "mean error", "median error", "precision", "recall")
-    rows = [_query_row(error) for error in loss.query_errors]
     return Table(f"{questions} of each kind, answered from the release", head, rows)
 
 
-def _query_row(error: QueryError) -> tuple[str, ...]:
-    sets = ("" if part is None else share(part) for part in (error.precision, error.recall))
-    return _QUERIES[error.kind], share(error.mean), share(error.median), *sets
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    release, published, drawn = f.evidence.release, f.evidence.published, []
+    if f.series["values"] and f.series["pattern"] and f.counts["rows"]:
+        # Several groups, and a single one in case that is too large to show.
+        numbers = overview(published)
+        drawn = [release_picture(release), release_picture(release, numbers[len(numbers) // 2])]
+    rows = published.rows
+    return {
+        "sizes": size_picture(published, f.k, f.p),
+        "shared": (int(rows.min()), int(rows.max())) if len(rows) else None,
+        "drawn": drawn,
+        "widths": width_picture(published),
+    }
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    progress("attacking", 0.2)
+    quarter, outsiders = len(f.series["instants"]) // 4, [SeriesAdversary(pattern=True)]
+    if quarter and f.series["values"]:
+        outsiders.append(SeriesAdversary(quarter, sample=SAMPLE))
+    if f.series["pattern"]:
+        outsiders.append(SeriesAdversary(None, pattern=True, sample=SAMPLE))
+    breaches = [attack(f.evidence, outsider) for outsider in outsiders]
+    attempts = [Attempt(breach.adversary.words, breach, breach.p) for breach in breaches]
+    progress("measuring", 0.6)
+    loss = measure(f.evidence, queries=QUESTIONS, seed=0)
+    queries = query_table(loss)
+    return {
+        "breach": breaches[0],
+        "knowledge": attempts[0].knows,
+        "attacked": attack_picture(breaches[0]),
+        "risks": risk_table(breaches[0], "the row"),
+        "attacks": attack_table(attempts),
+        "broken": any(attempt.broken for attempt in attempts),
+        "losses": loss_summary(loss).sentences,
+        "errors": error_picture(loss, queries),
+        "queries": queries,
+        "exposed": templates.marked("models/series/words/attack.j2", breach=breaches[0])[1],
+    }

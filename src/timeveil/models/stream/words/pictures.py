@@ -9,16 +9,17 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.page.charts import Bar, Mark, bar_chart, column_chart, pair_chart, size_bars
+from timeveil.page.charts import Mark, bar_chart, column_chart, pair_chart, size_chart
 from timeveil.page.svg import Picture
 from timeveil.page.wording import counted, percent, share
 
 KNOWLEDGE = {
-    "published-slot": "quasi-identifiers and the published slot",
-    "true-slot": "quasi-identifiers and the slot in which it happened",
-    "several-slots": "quasi-identifiers and every published slot",
+    "published-slot": "the slot in which a record was published",
+    "true-slot": "the slot to which a record belongs",
+    "several-slots": "every slot in which a person was published",
 }
-FATES = ("stayed", "moved", "missing")
+_FATES = ("stayed", "moved", "missing")
+_METHODS = ("paper's method", "closed packets")
 _BINS = 10
 
 
@@ -40,10 +41,10 @@ def attack_picture(breach: StreamBreach) -> Picture:
         f"of the people are above 1 in {breach.l}.",
         *(f"{fate}: {percent(part.mean)} on average." for fate, part in parts),
     ]
-    marks = [("l", breach.l), ("l'", breach.true_slot)]
     return pair_chart(
         "How certain an outsider can be of a person's value",
-        f"Share of {breach.people:,} people. Known about each: {KNOWLEDGE[breach.adversary.knows]}.",
+        f"Share of {breach.people:,} people. Known about each: quasi-identifiers and "
+        f"{KNOWLEDGE[breach.adversary.knows]}.",
         " ".join(sentences),
         _shares(breach.before, edges),
         _shares(breach.after, edges),
@@ -51,7 +52,7 @@ def attack_picture(breach: StreamBreach) -> Picture:
             f"original: {percent(breach.before.certain)} certain",
             f"release: {percent(breach.certain)} certain, {above} above 1/{breach.l}",
         ),
-        [Mark(f"1/{name} = 1/{size}", _nearest(edges, 1 / size)) for name, size in marks if size is not None],
+        [Mark(label, _nearest(edges, chance)) for label, chance in _marks(breach)],
         ticks=[f"{chance:.0%}" for chance in edges],
         axis="chance given to the person's true value",
         note=f"On average: {means}" if means else "",
@@ -77,16 +78,15 @@ def chance_edges(l: int, true_slot: int | None = None) -> list[float]:
 def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
     """Two ways to publish the same records, attacked with the true slot, by fate of the record."""
     size = breach.true_slot or breach.l
-    pairs = [(plain.parts[fate], breach.parts[fate]) for fate in FATES]
+    pairs = [(plain.parts[fate], breach.parts[fate]) for fate in _FATES]
     sentences, below = [], []
-    for fate, pair in zip(FATES, pairs, strict=True):
+    for fate, pair in zip(_FATES, pairs, strict=True):
         words = [f"{name} {_chances(part, size)}" for name, part in zip(_METHODS, pair, strict=True)]
         sentences.append(f"{fate}: {', '.join(words)}.")
         numbers = " · ".join(f"{round(part.people):,}" for part in pair)
         worst = " · ".join(percent(part.worst) if part.people else "none" for part in pair)
         above = " · ".join(percent(part.share_above(1 / size)) if part.people else "none" for part in pair)
         below.append((f"{fate} ({numbers} people)", f"worst {worst}", f"above 1/{size}: {above}"))
-    marks = [("l", breach.l), ("l'", breach.true_slot)]
     return pair_chart(
         "What an outsider learns who knows when it happened",
         f"Mean chance given to the true value of {breach.people:,} people, by what became of their record.",
@@ -97,28 +97,19 @@ def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
             f"the {_METHODS[0]}: {percent(plain.share_above(1 / size))} above 1/{size}",
             f"{_METHODS[1]}: {percent(breach.share_above(1 / size))} above 1/{size}",
         ),
-        [Mark(f"1/{name} = 1/{n}", share=1 / n) for name, n in marks if n is not None],
+        [Mark(label, share=chance) for label, chance in _marks(breach)],
         below=below,
     )
 
 
-_METHODS = ("paper's method", "closed packets")
-
-
 def bucket_picture(evidence: Evidence) -> Picture | None:
     """Buckets, or slots where there are none, by their number of records."""
-    data, l = evidence.release.table, evidence.l
-    if not data.num_rows:
-        return None
-    what = "bucket" if evidence.bucketed else "slot"
-    counts = data.group_by(["slot", "bucket"] if evidence.bucketed else ["slot"]).aggregate(
-        [([], "count_all")]
-    )
+    what, keys = ("bucket", ["slot", "bucket"]) if evidence.bucketed else ("slot", ["slot"])
+    counts = evidence.release.table.group_by(keys).aggregate([([], "count_all")])
     sizes = np.asarray(counts["count_all"]).astype(np.int64)
-    subtitle = (
-        f"Number of {what}s by their number of records. No value is held by more than 1 in {l} records."
-    )
-    return bar_chart(f"{what.capitalize()}s by size", subtitle, size_bars(sizes, l, "record", "records"))
+    promise = f"No value is held by more than 1 in {evidence.l} records."
+    subtitle = f"Number of {what}s by their number of records. {promise}"
+    return size_chart(f"{what.capitalize()}s by size", subtitle, sizes, evidence.l, "record")
 
 
 def time_picture(evidence: Evidence) -> Picture | None:
@@ -142,14 +133,12 @@ def error_picture(loss: StreamLoss) -> Picture:
     kinds = ["this release", "withholding only", "merging slots"]
     if any(error.merge is None for error in loss.window_errors):
         kinds.pop()
-    bars = []
-    for error in loss.window_errors:
-        errors = tuple(
-            part or 0.0 for part in (error.release, error.suppress_only, error.merge)[: len(kinds)]
-        )
-        bars.append(Bar(counted(error.length, "slot"), errors, tuple(share(part) for part in errors)))
+    errors = {
+        counted(error.length, "slot"): [error.release, error.suppress_only, error.merge or 0.0][: len(kinds)]
+        for error in loss.window_errors
+    }
     subtitle = "Mean error of random counts over windows of this length, relative to the true count."
-    return bar_chart("How far off window counts are", subtitle, bars, kinds)
+    return bar_chart("How far off window counts are", subtitle, errors, kinds, label=share)
 
 
 def _shares(chances: Posterior, edges: list[float]) -> list[float]:
@@ -157,6 +146,12 @@ def _shares(chances: Posterior, edges: list[float]) -> list[float]:
     index = np.searchsorted(np.array(edges[1:-1]) + 1e-9, chances.chance, side="left")
     counts = np.bincount(index, weights=chances.weight, minlength=len(edges) - 1)
     return [float(count) / chances.people if chances.people else 0.0 for count in counts]
+
+
+def _marks(breach: StreamBreach) -> list[tuple[str, float]]:
+    """The promised chances and their labels."""
+    promises = (("l", breach.l), ("l'", breach.true_slot))
+    return [(f"1/{name} = 1/{number}", 1 / number) for name, number in promises if number is not None]
 
 
 def _nearest(edges: list[float], chance: float) -> int:

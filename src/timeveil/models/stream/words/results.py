@@ -1,25 +1,30 @@
-"""What attacks find in a stream, and what a stream release lost, as tables and sentences."""
+"""What attacks find in a stream, what a stream release lost, and what a report shows."""
 
 from __future__ import annotations
 
-from timeveil.domain.release import Release
-from timeveil.evidence.risk import Posterior
-from timeveil.models.stream.judges.attack import StreamBreach
-from timeveil.models.stream.judges.measure import PacketLoss, StreamLoss
-from timeveil.page.markdown import Table
-from timeveil.page.summary import Summary
-from timeveil.page.wording import counted, people, quoted, share
+from typing import Any
 
-KNOWLEDGE = {
-    "published-slot": "the slot in which a record was published",
-    "true-slot": "the slot to which a record belongs",
-    "several-slots": "every slot in which a person was published",
-}
-_NOT_TRIED = {
-    "published-slot": "have no published record to look for",
-    "true-slot": "have no complete record to look for",
-    "several-slots": "are in at most one published slot, so there is nothing to follow",
-}
+from timeveil.domain.release import Release
+from timeveil.domain.wording import Progress
+from timeveil.evidence.risk import Posterior
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
+from timeveil.models.stream.judges.measure import StreamLoss, measure
+from timeveil.models.stream.words import Facts
+from timeveil.models.stream.words.pictures import (
+    KNOWLEDGE,
+    attack_picture,
+    bucket_picture,
+    error_picture,
+    time_picture,
+)
+from timeveil.page import templates
+from timeveil.page.facts import Attempt, attack_table
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import quoted, share
+
+WINDOWS = 1_000
+"""Random window counts of each length that the loss is measured by in a report."""
 _PARTS = {"constant": "the same value every time", "changing": "not the same every time"}
 
 
@@ -27,89 +32,39 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     """An attack as a page; `plain` is the same attack on what the paper's method makes of the records."""
     quasi = [column["name"] for column in release.manifest["columns"] if column["role"] == "quasi"]
     knowledge = " and ".join([*([quoted(quasi)] if quasi else []), KNOWLEDGE[breach.adversary.knows]])
-    sizes = _bounds(breach)
+    promised = breach.true_slot is not None and breach.adversary.knows == "true-slot"
+    bounds = [breach.l, *([breach.true_slot] if promised else [])]
+    rows = [("from the original", *_chances(breach.before, bounds))]
+    for name, tried in (("with the paper's method", plain), ("from the release", breach)):
+        if tried is not None:
+            rows.append((name, *_chances(tried.after, bounds)))
+            rows += [
+                (f"  {_PARTS.get(part, part)}", *_chances(tried.parts[part], bounds)) for part in tried.parts
+            ]
     head = ("chance of knowing the true value", "people", "mean", "worst")
-    rows = [
-        ("from the original", *cells(breach.before, sizes)),
-        *([] if plain is None else _rows("with the paper's method", plain, sizes)),
-        *_rows("from the release", breach, sizes),
-    ]
-    table = Table("What this outsider finds", (*head, *(f"above 1 in {size}" for size in sizes)), rows)
-    sentences = []
-    if any(part.people != round(part.people) for part in breach.parts.values()):
-        sentences.append(
-            "A person with records on several of these lines is split between them; counts are rounded."
-        )
-    if breach.people < breach.everyone:
-        untried = breach.everyone - breach.people
-        sentences.append(f"{people(untried)} of {breach.everyone:,} {_NOT_TRIED[breach.adversary.knows]}.")
-    title = f"An outsider knows {knowledge} -> what they find"
-    return Summary([*sentences, *_conclusions(breach)], table, title)
+    table = Table("What this outsider finds", (*head, *(f"above 1 in {size}" for size in bounds)), rows)
+    split = any(part.people != round(part.people) for part in breach.parts.values())
+    sentences = templates.sentences(
+        "models/stream/words/attack.j2", breach=breach, bounds=bounds, split=split
+    )
+    return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find")
 
 
-def _bounds(breach: StreamBreach) -> tuple[int, ...]:
-    """The chances to compare with: 1 in l, and 1 in l' where the promise covers the true slot."""
-    if breach.true_slot is None or breach.adversary.knows != "true-slot":
-        return (breach.l,)
-    return breach.l, breach.true_slot
-
-
-def _conclusions(breach: StreamBreach) -> list[str]:
-    bound, constant = _bounds(breach)[-1], breach.parts.get("constant")
-    if constant is not None and constant.people:
-        number, above = people(round(constant.people)), share(constant.share_above(1 / breach.l))
-        return [
-            f"Of {number} with the same value every time, {above} have it known with a chance above 1 in "
-            f"{bound}.",
-            "People whose value changed mislead this outsider.",
-        ]
-    above_bound = breach.share_above(1 / bound)
-    if not above_bound:
-        return [f"Nobody's value is known with a chance above 1 in {bound}."]
-    sentences = [
-        f"The value of {share(above_bound)} of the people is known with a chance above 1 in {bound}."
-    ]
-    if len(_bounds(breach)) > 1:
-        sentences.append("Their slots have a value too common for packets of that many different values.")
-    return sentences
-
-
-def _rows(name: str, breach: StreamBreach, sizes: tuple[int, ...]) -> list[tuple[str, ...]]:
-    parts = [
-        (f"  {_PARTS.get(part, part)}", *cells(chances, sizes)) for part, chances in breach.parts.items()
-    ]
-    return [(name, *cells(breach.after, sizes)), *parts]
-
-
-def cells(chances: Posterior, sizes: tuple[int, ...] = ()) -> tuple[str, ...]:
-    """How many people, the mean and the worst chance, and the share above 1 in each of `sizes`.
+def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[str, ...]:
+    """How many people, the mean and the worst chance, and the share above 1 in each bound.
 
     Of nobody there is no chance, which is not a chance of 0.
     """
     if not chances.people:
-        return "0", *["–"] * (2 + len(sizes))
+        return "0", *["–"] * (2 + len(bounds))
     number = f"{round(chances.people):,}" if chances.people >= 0.5 else "under 1"
-    above = (share(chances.share_above(1 / size)) for size in sizes)
+    above = (share(chances.share_above(1 / size)) for size in bounds if size)
     return number, share(chances.mean), share(chances.worst), *above
 
 
 def loss_summary(loss: StreamLoss) -> Summary:
     """The loss as numbered sentences and a table."""
-    return Summary([*loss_sentences(loss), *packet_sentences(loss.packets)], window_table(loss))
-
-
-def loss_sentences(loss: StreamLoss) -> list[str]:
-    """What was published, withheld and moved, and what it cost."""
-    return [
-        f"{loss.slots_not_eligible:,} of {counted(loss.slots, 'slot')} with records could not be published "
-        "as they were.",
-        f"{counted(loss.rows, 'record')} published, {loss.suppressed:,} withheld "
-        f"({share(loss.suppressed_share)}); without moving records, {loss.suppress_only:,} would be "
-        "withheld.",
-        f"{counted(loss.moved, 'record')} moved ({share(loss.moved_share)}), by {loss.mean_distance:.3g} "
-        f"slot{'s' * (loss.mean_distance != 1)} on average and {loss.largest_distance} at most.",
-        f"The total cost of moving and withholding is {loss.information_loss:,.6g}.",
-    ]
+    return Summary(templates.sentences("models/stream/words/loss.j2", loss=loss), window_table(loss))
 
 
 def window_table(loss: StreamLoss) -> Table:
@@ -122,16 +77,51 @@ def window_table(loss: StreamLoss) -> Table:
     return Table("Mean error of random window counts", head, rows)
 
 
-def packet_sentences(packets: PacketLoss | None) -> list[str]:
-    """About closed packets, where there are any."""
-    if packets is None:
-        return []
-    small = ""
-    if packets.records_below:
-        small = f"; {counted(packets.records_below, 'record')} in packets smaller than promised"
-    return [
-        f"{counted(packets.packets, 'packet')} of {packets.mean_size:.3g} records on average and "
-        f"{packets.smallest} at least{small}.",
-        f"{counted(packets.left, 'record')} left their slot; the counts of each slot alone require at least "
-        f"{packets.least:,}.",
-    ]
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    return {"sizes": bucket_picture(f.evidence), "over_time": time_picture(f.evidence)}
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    progress("attacking", 0.2)
+    first = attack(f.evidence, StreamAdversary("published-slot"))
+    second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
+    attempts = [_attempt(first, first.l), _attempt(second, second.true_slot)]
+    if f.original.roles.respondent is not None:
+        attempts.append(_attempt(attack(f.evidence, StreamAdversary("several-slots")), None))
+    progress("measuring", 0.6)
+    loss = measure(f.evidence, windows=WINDOWS, seed=0)
+    return {
+        "breach": first,
+        "knowledge": KNOWLEDGE["published-slot"],
+        "attacked": attack_picture(first),
+        "true_slot_attacked": attack_picture(second),
+        "risks": _risk_table(first),
+        "attacks": attack_table(attempts),
+        "fates": _fate_table(second),
+        "broken": first.share_above(1 / first.l) > 0,
+        "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
+        "losses": loss_summary(loss).sentences,
+        "errors": error_picture(loss),
+        "windows": window_table(loss),
+    }
+
+
+def _attempt(breach: StreamBreach, bound: int | None) -> Attempt:
+    return Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
+
+
+def _risk_table(breach: StreamBreach) -> Table:
+    head = ("source", "mean chance", "worst chance", "certain", f"above 1 in {breach.l}")
+    rows = []
+    for source, chances in (("original", breach.before), ("release", breach.after)):
+        numbers = (chances.mean, chances.worst, chances.certain, chances.share_above(1 / breach.l))
+        rows.append((source, *map(share, numbers)))
+    return Table("Chance that this outsider gives to a person's true value", head, rows)
+
+
+def _fate_table(breach: StreamBreach) -> Table:
+    rows = [(fate, *_chances(part, [])) for fate, part in breach.parts.items()]
+    head = ("what became of the record", "people", "mean chance", "worst chance")
+    return Table("Chances of an outsider who knows the true slot, by what became of the record", head, rows)
