@@ -29,63 +29,19 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 T = TypeVar("T")
 
-ErrorCode = Literal[
-    "attribute-varies",
-    "bad-calendar",
-    "bad-encoding",
-    "bad-hierarchy",
-    "bad-job",
-    "bad-number",
-    "bad-parameter",
-    "bad-time",
-    "column-clash",
-    "column-missing",
-    "column-twice",
-    "column-without-role",
-    "disk-full",
-    "empty-name",
-    "engine-failed",
-    "file-missing",
-    "file-unreadable",
-    "folder-damaged",
-    "folder-exists",
-    "folder-missing",
-    "gap",
-    "internal",
-    "item-clash",
-    "item-twice",
-    "late",
-    "ledger-in-release",
-    "ledger-mismatch",
-    "mixed-zones",
-    "no-frequent-pattern",
-    "no-granularity",
-    "no-permission",
-    "nulls",
-    "not-published",
-    "not-verified",
-    "not-written",
-    "other-data",
-    "person-twice",
-    "rare-instant",
-    "role-missing",
-    "same-people",
-    "series-gap",
-    "slot-differs",
-    "state-damaged",
-    "state-locked",
-    "state-mismatch",
-    "stream-closed",
-    "too-few-people",
-    "too-large",
-    "too-many-patterns",
-    "unit-missing",
-    "unknown-granularity",
-    "unsupported-input",
-    "zone-missing",
-]
-ERROR_CODES: tuple[str, ...] = get_args(ErrorCode)
-
+ErrorCode = (
+    Literal["attribute-varies", "bad-calendar", "bad-encoding", "bad-hierarchy", "bad-job", "bad-number"]
+    | Literal["bad-parameter", "bad-time", "column-clash", "column-missing", "column-twice"]
+    | Literal["column-without-role", "disk-full", "empty-name", "engine-failed", "file-missing"]
+    | Literal["file-unreadable", "folder-damaged", "folder-exists", "folder-missing", "gap", "internal"]
+    | Literal["item-clash", "item-twice", "late", "ledger-in-release", "ledger-mismatch", "mixed-zones"]
+    | Literal["no-frequent-pattern", "no-granularity", "no-permission", "nulls", "not-published"]
+    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "role-missing"]
+    | Literal["same-people", "series-gap", "slot-differs", "state-damaged", "state-locked", "state-mismatch"]
+    | Literal["stream-closed", "too-few-people", "too-large", "too-many-patterns", "unit-missing"]
+    | Literal["unknown-granularity", "unsupported-input", "zone-missing"]
+)
+ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 
 Surface = Literal["python", "command", "job"]
 _PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")

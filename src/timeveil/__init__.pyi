@@ -1,0 +1,56 @@
+from timeveil.calendar.axis import hour_of_day, month_of_year, weekday
+from timeveil.calendar.catalogue import granularity
+from timeveil.calendar.granularity import Granularity
+from timeveil.compare import Comparison, Line, compare
+from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
+from timeveil.domain.judgement import Estimate, Verdict, Violation
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.roles import Roles
+from timeveil.domain.version import __version__
+from timeveil.errors import (
+    BundleError,
+    EngineError,
+    InfeasibleError,
+    InputError,
+    InternalError,
+    ParameterError,
+    PrivateArtifactError,
+    RolesError,
+    TimeveilError,
+)
+from timeveil.evidence.published import WindowCount
+from timeveil.explore import Exploration, Setting, explore
+from timeveil.folder import open_ledger, open_release, verify, write
+from timeveil.judging import answer, attack, measure
+from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.measure import Loss
+from timeveil.models.events.judges.profile import Profile, profile
+from timeveil.models.events.method import Hierarchy, generalize_time
+from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
+from timeveil.models.patterns.method import sanitize_patterns
+from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
+from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
+from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
+from timeveil.models.series.method import anonymize_series
+from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publish_stream
+from timeveil.reading import read
+from timeveil.report import Report, report
+
+__all__ = ["Adversary", "Breach", "BundleError", "Comparison", "Complex", "EngineError", "Estimate"]
+__all__ += ["Exploration", "Granularity", "Guarantee", "Hierarchy", "InfeasibleError", "InputError"]
+__all__ += ["InternalError", "KAnonymity", "KPAnonymity", "LDiversity", "Ledger", "Line", "Loss"]
+__all__ += ["NoInferenceChannel", "ParameterError", "PatternAdversary", "PatternBreach", "PatternLoss"]
+__all__ += ["PatternRange", "PatternSimilarity", "PatternSupport", "PrivateArtifactError", "Profile"]
+__all__ += ["PublishedSlot", "RangeCount", "Relation", "Release", "Report", "Roles", "RolesError"]
+__all__ += ["RuleConfidence", "SeriesAdversary", "SeriesBreach", "SeriesLoss", "Setting", "StreamAdversary"]
+__all__ += ["StreamBreach", "StreamLoss", "StreamPublisher", "TimeveilError", "TopPatterns", "Verdict"]
+__all__ += ["Violation", "WindowCount", "__version__", "anonymize_series", "answer", "attack", "compare"]
+__all__ += ["estimate_patterns", "estimate_ranges", "explore", "generalize_time", "granularity"]
+__all__ += ["hour_of_day", "measure", "month_of_year", "open_ledger", "open_release", "profile"]
+__all__ += ["publish_stream", "read", "report", "sanitize_patterns", "verify", "weekday", "write"]
