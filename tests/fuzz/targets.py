@@ -26,8 +26,7 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.cli.app import app
 from timeveil.errors import InternalError, TimeveilError
 from timeveil.folder import damage, open_ledger, open_release
-from timeveil.jobs.request import read_job
-from timeveil.jobs.toml import calendar_file
+from timeveil.jobs.request import calendar_file, read_job
 from timeveil.recoding import hierarchy_from
 from timeveil.service import Parameters, Service
 from timeveil.service.status import status

@@ -18,7 +18,7 @@ from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError, RolesError, TimeveilError
 from timeveil.jobs.columns import lists_hint, plain_roles
 from timeveil.jobs.exploring import SWEPT, explorable, plan_from
-from timeveil.jobs.toml import calendar_file
+from timeveil.jobs.request import calendar_file
 from timeveil.models.events.parameters import EventParameters
 
 _PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")

@@ -15,7 +15,7 @@ from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, PrivateArtifactError
 from timeveil.jobs.columns import instants_of
-from timeveil.jobs.toml import granularity_tables
+from timeveil.jobs.request import granularity_tables
 from timeveil.models import part
 
 if TYPE_CHECKING:

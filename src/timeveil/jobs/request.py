@@ -6,7 +6,9 @@ service. A job file has the same names as Python; unknown keys are refused, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,15 @@ from typing import Any
 from timeveil.domain.parameter import OFF, Parameter, Parameters
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import roles_from
-from timeveil.jobs.toml import calendar_file, load_toml
 from timeveil.models import FOLDERS, part
 
 RULES = ("intervals:", "prefixes:", "suppression")
 """How a hierarchy begins that is not a file."""
+DEEPEST = 20
+_DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
+"""The time that a key takes grows with the square of its parts."""
 
 
 def tables() -> dict[str, type[Parameters]]:
@@ -37,34 +41,20 @@ def service_table(table: type[Parameters]) -> dict[str, Parameter]:
 
 def run_from_options(table: type[Parameters], options: Mapping[str, Any]) -> Run:
     """The run that a command line describes; options that were not given are None, empty or the default."""
-    columns = {name: options[name] for name in (*table.needs, *table.roles) if options.get(name)}
-    if options.get("drop_rest"):
-        if "drop" in columns:
+    values = {name: value for name, value in options.items() if is_given(value)}
+    if "drop_rest" in values:
+        if "drop" in values:
             raise ParameterError(
                 "both `--drop` and `--drop-rest` are given",
                 hint="use --drop-rest alone to leave out every column without a role",
             )
-        columns["drop"] = REST
-    names = {name for name, declared in table.table().items() if declared.kind == "names"}
-    values = {
-        name: texts if name in names else value_from_text(declared, texts)
-        for name, declared in table.table().items()
-        if is_given(texts := options.get(name))
-    }
-    calendar = values.get("definitions")
-    if isinstance(calendar, str):
-        calendar_file(Path(calendar))
-    service = {name: options[name] for name in service_table(table) if is_given(options[name])}
-    files = {name: options[name] for name in Files.table()}
-    return _run(
-        table,
-        options["source"],
-        columns,
-        values,
-        service=service,
-        explain=bool(options.get("explain")),
-        **files,
-    )
+        values["drop"] = REST
+    for name, declared in table.table().items():
+        if name in values and declared.kind != "names":
+            values[name] = value_from_text(declared, values[name])
+    if "definitions" in values:
+        calendar_file(Path(values["definitions"]))
+    return _run(table, options["source"], values)
 
 
 def is_given(value: Any) -> bool:
@@ -93,16 +83,19 @@ def value_from_text(declared: Parameter, text: Any) -> Any:
 
 
 def _entry(declared: Parameter, text: str) -> tuple[str, Any]:
-    """A column and its value, typed COLUMN=VALUE."""
-    column, mark, value = text.partition("=") if declared.read is None else text.rpartition("=")
-    if not (column and mark and value) or (declared.read is int and not value.isdecimal()):
-        form = "COLUMN=HOW, such as age=intervals:5,10 or zip=zip.csv"
+    """A column and its value, typed COLUMN=HOW, or COLUMN=N where it is a number."""
+    number = declared.read is int
+    column, mark, value = text.rpartition("=") if number else text.partition("=")
+    if not (column and mark and value) or (number and not value.isdecimal()):
+        form = (
+            "COLUMN=N, such as age=1" if number else "COLUMN=HOW, such as age=intervals:5,10 or zip=zip.csv"
+        )
         raise ParameterError(
-            f"`{declared.typed}` needs {'COLUMN=HOW' if declared.read is None else 'COLUMN=N'}",
-            hint=f"write {declared.typed} {form if declared.read is None else 'COLUMN=N, such as age=1'}",
+            f"`{declared.typed}` needs {form.partition(',')[0]}",
+            hint=f"write {declared.typed} {form}",
             code="bad-hierarchy",
         )
-    return column, value if declared.read is None else declared.read(value)
+    return column, int(value) if number else value
 
 
 def read_job(path: Path) -> Run:
@@ -119,53 +112,27 @@ def read_job(path: Path) -> Run:
     lines = {declared.key: declared for declared in table.table().values()}
     lines |= {name: Columns.table()[name] for name in (*table.needs, *table.roles)}
     lines |= Files.table() | service_table(table)
-    _refuse_unknown(path, table, [*keys], ["in", *lines])
-    needed = ["in", "out", *table.needs, *(key for key, declared in lines.items() if declared.required)]
-    for key in needed:
+    _refuse_unknown(path, table, keys, ["in", *lines])
+    for key in ("in", "out", *table.needs, *(key for key, declared in lines.items() if declared.required)):
         if key not in keys:
             raise _bad_job(f"`{path.name}` lacks the key `{key}`", f"add a line {key} = ...")
-    if not isinstance(keys["in"], str):
+    source = keys.pop("in")
+    if not isinstance(source, str):
         raise _bad_job(f"`in` in `{path.name}` must be text", 'write it in quotes: in = "visits.csv"')
-    checked = {
-        key: _checked(lines[key], value) for key, value in keys.items() if key in lines and value != []
+    values = {
+        lines[key].name: _checked(path, lines[key], value) for key, value in keys.items() if value != []
     }
     if definitions is not None:
-        _take_own_calendar(path, definitions, checked)
-    return _run_of_job(path, table, keys["in"], checked)
-
-
-def _run_of_job(path: Path, table: type[Parameters], source: str, checked: dict[str, Any]) -> Run:
-    values = {name: checked[p.key] for name, p in table.table().items() if p.key in checked}
-    for name, declared in table.table().items():
-        if declared.opened and values.get(name) not in (None, str(path)):
-            values[name] = _near(path, values[name])
+        values["definitions"] = _own_calendar(path, definitions, values)
     if "hierarchies" in values:
         values["hierarchies"] = {
             column: how if str(how).startswith(RULES) else _near(path, str(how))
             for column, how in values["hierarchies"].items()
         }
-    service = {name: checked[name] for name in service_table(table) if is_given(checked.get(name))}
-    if "state" in service:
-        service["state"] = _near(path, service["state"])
-    files = {name: checked[name] for name in Files.table() if name in checked}
-    files |= {name: _near(path, files[name]) for name in ("out", "ledger") if name in files}
-    columns = {name: checked[name] for name in (*table.needs, *table.roles) if name in checked}
-    return _run(table, _near(path, source), columns, values, service=service, job=str(path), **files)
+    return _run(table, _near(path, source), values, job=str(path))
 
 
-def _run(
-    table: type[Parameters], source: str, columns: dict[str, Any], values: dict[str, Any], **more: Any
-) -> Run:
-    Files(**{name: more[name] for name in Files.table() if name in more})
-    roles, instants = roles_from(table, source, columns)
-    for name, declared in table.table().items():
-        if declared.kind == "names" and values.get(name):
-            values[name] = instants(values[name])
-    series = () if more.get("job") else tuple(columns.get("series", ()))
-    return Run(table, source, roles, values, series=series, **more)
-
-
-def _checked(declared: Parameter, value: Any) -> Any:
+def _checked(path: Path, declared: Parameter, value: Any) -> Any:
     """A job's value in its range; one column may be written without brackets."""
     if declared.name == "drop" and value == REST:
         return value
@@ -175,10 +142,11 @@ def _checked(declared: Parameter, value: Any) -> Any:
         return None
     if declared.opened and not isinstance(value, str):
         raise _bad_job(f"`{declared.key}` must be a path", f'write it in quotes: {declared.key} = "..."')
-    return declared.check(value)
+    checked = declared.check(value)
+    return _near(path, checked) if declared.is_path else checked
 
 
-def _refuse_unknown(path: Path, table: type[Parameters], keys: list[str], known: list[str]) -> None:
+def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], known: list[str]) -> None:
     for key in keys:
         if key in table.removed:
             raise table.removal(key)
@@ -188,21 +156,21 @@ def _refuse_unknown(path: Path, table: type[Parameters], keys: list[str], known:
             raise _bad_job(f"`{path.name}` has an unknown key `{key}`", hint)
 
 
-def _take_own_calendar(path: Path, definitions: Any, checked: dict[str, Any]) -> None:
-    """Granularities that the job file itself defines."""
+def _own_calendar(path: Path, definitions: Any, values: Mapping[str, Any]) -> str:
+    """The job file, if it defines granularities itself."""
     if not isinstance(definitions, dict) or not all(
-        isinstance(entry, dict) for entry in definitions.values()
+        isinstance(table, dict) for table in definitions.values()
     ):
         raise _bad_job(
             f"`granularity` in `{path.name}` is not a table of definitions",
             "name those that may be chosen with granularities = [...]; [granularity.<name>] defines one",
         )
-    if "calendar" in checked:
+    if "definitions" in values:
         raise _bad_job(
             f"`{path.name}` both names a calendar file and defines granularities",
             "keep all definitions in one place",
         )
-    checked["calendar"] = str(path)
+    return str(path)
 
 
 def _bad_job(message: str, hint: str) -> ParameterError:
@@ -212,3 +180,90 @@ def _bad_job(message: str, hint: str) -> ParameterError:
 def _near(path: Path, name: str) -> str:
     """A path relative to the job file's folder; the trailing slash of a folder stays."""
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
+
+
+def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: str | None = None) -> Run:
+    """The run of values by name, whichever way they came."""
+
+    def among(names: Iterable[str]) -> dict[str, Any]:
+        return {name: values[name] for name in names if name in values}
+
+    files, arguments = among(Files.table()), among(table.table())
+    columns = {name: value for name, value in among((*table.needs, *table.roles)).items() if value}
+    Files(**files)
+    roles, instants = roles_from(table, source, columns)
+    for name, declared in table.table().items():
+        if declared.kind == "names" and arguments.get(name):
+            arguments[name] = instants(arguments[name])
+    return Run(
+        table,
+        source,
+        roles,
+        arguments,
+        series=() if job else tuple(columns.get("series", ())),
+        service={name: value for name, value in among(service_table(table)).items() if is_given(value)},
+        explain=bool(values.get("explain")),
+        job=job,
+        **files,
+    )
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    from timeveil.reading.files import no_file, small_text
+
+    def unreadable(cause: Exception) -> InputError:
+        if isinstance(cause, UnicodeDecodeError):
+            return InputError(
+                f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
+            )
+        return no_file(path.name, cause)
+
+    def not_toml(cause: Exception | str) -> ParameterError:
+        return ParameterError(
+            f"`{path.name}` is not TOML: {_reason(cause)}",
+            hint='write key = value lines, text in quotes, such as zone = "Europe/Berlin"',
+            code="bad-job",
+        )
+
+    with raising(unreadable, on=(OSError, ValueError)):
+        text = small_text(path, "a file of settings has")
+    if _DEEP_KEY.search(text):
+        raise not_toml(f"a key has more than {DEEPEST} parts")
+    with raising(not_toml, on=(ValueError, RecursionError)):
+        return tomllib.loads(text)
+
+
+def _reason(cause: Exception | str) -> str:
+    """Where it went wrong; a number of too many digits, or too many brackets, have no place."""
+    if isinstance(cause, ValueError) and not isinstance(cause, tomllib.TOMLDecodeError):
+        return "a number is too long"
+    return (
+        "it is nested too deep"
+        if isinstance(cause, RecursionError)
+        else f"{str(cause)[:1].lower()}{str(cause)[1:]}"
+    )
+
+
+def granularity_tables(path: Path) -> dict[str, Any]:
+    """The `[granularity.<name>]` tables of a file."""
+    definitions = load_toml(path).get("granularity", {})
+    if not isinstance(definitions, dict) or not definitions:
+        raise ParameterError(
+            f"`{path.name}` defines no granularity",
+            hint="write a table such as [granularity.fortnight] with its keys",
+            code="bad-calendar",
+        )
+    return definitions
+
+
+def calendar_file(path: Path) -> dict[str, Any]:
+    """The granularities of a calendar file, which holds nothing else."""
+    for key in load_toml(path):
+        if key != "granularity":
+            raise ParameterError(
+                f"`{path.name}` has an unknown key `{key}`",
+                hint="a calendar file holds [granularity.<name>] tables only",
+                code="bad-calendar",
+            )
+    return granularity_tables(path)
