@@ -350,18 +350,24 @@ def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any])
     return Parameter(name, kind, default=default, choices=choices, optional=optional, **declared)
 
 
-def literal(value: Any) -> str:
-    """The value as Python source with double quotes.
+def literal(value: Any, *, toml: bool = False) -> str:
+    """The value as Python source, or as TOML; a whole number has no point.
 
-    >>> print(literal("a"), literal(("a", "b")), literal({"zip": 1}), literal(None))
-    "a" ["a", "b"] {"zip": 1} None
+    >>> print(literal("a"), literal(("a", 50.0)), literal({"zip": True}), literal(None))
+    "a" ["a", 50] {"zip": True} None
+    >>> print(literal({"zip": True}, toml=True))
+    {"zip" = true}
     """
     match value:
         case str():
             return json.dumps(value, ensure_ascii=False)
         case list() | tuple():
-            return f"[{', '.join(map(literal, value))}]"
+            return f"[{', '.join(literal(item, toml=toml) for item in value)}]"
         case Mapping():
-            return "{" + ", ".join(f"{literal(key)}: {literal(entry)}" for key, entry in value.items()) + "}"
-        case _:
-            return repr(value)
+            mark = " = " if toml else ": "
+            return f"{{{', '.join(literal(k) + mark + literal(v, toml=toml) for k, v in value.items())}}}"
+        case bool() if toml:
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+    return repr(value)

@@ -6,10 +6,9 @@ are as the user wrote them. A secret seed is in none of the texts: it says which
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, parameter
@@ -18,47 +17,34 @@ from timeveil.domain.roles import REST, Derived, Roles
 _CYCLIC = {"weekday": "tv.weekday", "hour-of-day": "tv.hour_of_day", "month-of-year": "tv.month_of_year"}
 
 
+def _column(meaning: str, example: str | list[str], metavar: str = "C") -> Any:
+    default = () if isinstance(example, list) else None
+    return parameter(meaning, default=default, example=example, metavar=metavar)
+
+
 class Columns(Parameters):
     """The roles of columns, as options and as keys of a job file."""
 
-    respondent: str | None = parameter(
-        "Column of the person a row is about; never published.", default=None, example="patient", metavar="C"
-    )
-    time: str | None = parameter("Time column.", default=None, example="taken_at", metavar="C")
-    value: str | None = parameter(
-        "Column of the reading, where a row is one reading.", default=None, example="kwh", metavar="C"
-    )
-    item: str | None = parameter(
-        "Column of what a person has, an item or a list of items.",
-        default=None,
-        example="product",
-        metavar="C",
-    )
-    series: tuple[str, ...] = parameter(
+    respondent: str | None = _column("Column of the person a row is about; never published.", "patient")
+    time: str | None = _column("Time column.", "taken_at")
+    value: str | None = _column("Column of the reading, where a row is one reading.", "kwh")
+    item: str | None = _column("Column of what a person has, an item or a list of items.", "product")
+    series: tuple[str, ...] = _column(
         "Columns of a series in order of time, where a row is one series; a range is FIRST..LAST.",
-        default=(),
-        example=["h00..h23"],
-        metavar="C,C,...",
+        ["h00..h23"],
+        "C,C,...",
     )
-    quasi: tuple[str, ...] = parameter(
-        "Column that an outsider may know.", default=(), example=["zip"], metavar="C"
-    )
-    cyclic: tuple[str, ...] = parameter(
+    quasi: tuple[str, ...] = _column("Column that an outsider may know.", ["zip"])
+    cyclic: tuple[str, ...] = _column(
         "Also publish the weekday, hour-of-day or month-of-year, as something an outsider may know.",
-        default=(),
-        example=["weekday"],
-        metavar="NAME",
+        ["weekday"],
+        "NAME",
     )
-    sensitive: tuple[str, ...] = parameter(
-        "Column whose value outsiders should not learn about a person; it is published.",
-        default=(),
-        example=["result"],
-        metavar="C",
+    sensitive: tuple[str, ...] = _column(
+        "Column whose value outsiders should not learn about a person; it is published.", ["result"]
     )
-    keep: tuple[str, ...] = parameter(
-        "Further column to publish as it is.", default=(), example=["exam"], metavar="C"
-    )
-    drop: tuple[str, ...] = parameter("Column to leave out.", default=(), example=["name"], metavar="C")
+    keep: tuple[str, ...] = _column("Further column to publish as it is.", ["exam"])
+    drop: tuple[str, ...] = _column("Column to leave out.", ["name"])
 
 
 class Files(Parameters):
@@ -165,7 +151,7 @@ class Run:
 
     def python(self) -> str:
         """The run as a Python program."""
-        arguments = [f"{p.name}={_expression(p, value)}" for p, value in self.changed()]
+        arguments = [_argument(declared, value) for declared, value in self.changed()]
         lines = ["import timeveil as tv", ""]
         if any("tomllib" in argument for argument in arguments):
             lines = ["import tomllib", "from pathlib import Path", "", *lines]
@@ -199,7 +185,7 @@ class Run:
         p = 5
         round_outward = "off"
         """
-        start = [f'command = "{self.table.command}"', f"in = {_toml(self.source)}"]
+        start = [f'command = "{self.table.command}"', f"in = {literal(self.source)}"]
         return "\n".join([*start, *self._written(job_lines)])
 
     def as_dict(self) -> dict[str, str]:
@@ -261,55 +247,30 @@ def option_words(declared: Parameter, value: Any) -> Iterator[str]:
             for column, entry in value.items():
                 yield from (option, f"{column}={entry}")
         case _, list() | tuple():
-            yield from (option, ",".join(f"{_short(number)}" for number in value))
+            yield from (option, ",".join(map(literal, value)))
         case _:
-            yield from (option, f"{_short(value)}")
+            yield from (option, value if isinstance(value, str) else literal(value))
 
 
 def job_lines(declared: Parameter, value: Any) -> Iterator[str]:
     """A parameter and its value as a line of a job file."""
     if declared.name == "series":
         value = [column for text in value for column in ([text] if len(value) > 1 else text.split(","))]
-    yield f"{declared.key} = {_toml(OFF if value is None else value)}"
+    yield f"{declared.key} = {literal(OFF if value is None else value, toml=True)}"
 
 
-def _expression(declared: Parameter, value: Any) -> str:
-    """A value as Python source; a path becomes what opens it."""
+def _argument(declared: Parameter, value: Any) -> str:
+    """A parameter and its value as an argument of a call; a path becomes what opens it."""
     if declared.opened is not None and isinstance(value, str):
-        return declared.opened.format(literal(value))
-    return literal(_short(value))
+        return f"{declared.name}={declared.opened.format(literal(value))}"
+    return f"{declared.name}={literal(value)}"
 
 
 def _role_arguments(roles: Roles) -> Iterator[str]:
-    for name, value in role_values(replace(roles, series=(), quasi=())):
-        if name in ("respondent", "time", "value", "item"):
+    for name in ("respondent", "time", "value", "item", "quasi", "series", "keep", "sensitive", "drop"):
+        value = getattr(roles, name)
+        if isinstance(value, str):
             yield f"{name}={literal(value)}"
-    if roles.quasi:
-        quasi = [_CYCLIC[q.name] if isinstance(q, Derived) else literal(q) for q in roles.quasi]
-        yield f"quasi=[{', '.join(quasi)}]"
-    for name in ("series", "keep", "sensitive", "drop"):
-        columns = getattr(roles, name)
-        if columns:
-            yield f"{name}={literal(columns if columns == REST else list(columns))}"
-
-
-def _short(value: Any) -> Any:
-    """A whole number without a point: 50.0 is typed 50."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _toml(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case list() | tuple():
-            return f"[{', '.join(map(_toml, value))}]"
-        case Mapping():
-            entries = (
-                f"{json.dumps(key, ensure_ascii=False)} = {_toml(entry)}" for key, entry in value.items()
-            )
-            return f"{{ {', '.join(entries)} }}"
-        case _:
-            return f"{_short(value)}"
+        elif value:
+            columns = [_CYCLIC[c.name] if isinstance(c, Derived) else literal(c) for c in value]
+            yield f"{name}=[{', '.join(columns)}]"
