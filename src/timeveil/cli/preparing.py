@@ -17,7 +17,7 @@ from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError, RolesError, TimeveilError
 from timeveil.jobs.columns import lists_hint, plain_roles
-from timeveil.jobs.exploring import SWEPT, explorable, plan_from
+from timeveil.jobs.exploring import SWEPT, explorable, run_to_explore
 from timeveil.jobs.request import calendar_file
 from timeveil.models.events.parameters import EventParameters
 
@@ -127,15 +127,16 @@ def explore(output: Output, **given: Any) -> int:
     """
     from timeveil.explore.exploration import exploration_lines, exploration_picture
     from timeveil.explore.sweep import METHODS
+    from timeveil.jobs.publish import arguments, source_of
 
     refuse_file(given["picture"])
     judging = {name: given[name] for name in ("loss", "risk", "max_loss", "max_risk", "workers")}
     try:
-        plan = plan_from(given["source"], given)
-        judging["adversary"] = _adversary(plan.model, given["knows"])
+        run = run_to_explore(given["source"], given)
+        judging["adversary"] = _adversary(run.model, given["knows"])
         with output.progress() as progress:
             exploration = tv.explore(
-                METHODS[plan.model], plan.source, plan.roles, progress=progress, **judging, **plan.options
+                METHODS[run.model], source_of(run), run.roles, progress=progress, **judging, **arguments(run)
             )
     except TimeveilError as error:
         raise lists_hint(error, given) from None
