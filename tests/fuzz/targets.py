@@ -23,7 +23,7 @@ from typer.main import get_command
 
 import timeveil as tv
 from timeveil.calendar.definitions import from_toml
-from timeveil.cli.app import app
+from timeveil.cli import app
 from timeveil.errors import InternalError, TimeveilError
 from timeveil.folder import damage, open_ledger, open_release
 from timeveil.jobs.request import calendar_file, read_job

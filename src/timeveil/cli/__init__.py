@@ -1,9 +1,72 @@
 """The command line. Commands are thin: they read options, call the library and print what came out.
 
-Nothing but the option parser is imported here; each command imports what it needs when it runs.
+Only the option parser is loaded here; each command loads what it needs when it runs.
 """
 
-from timeveil.cli.app import app
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from timeveil.cli.attack import attack
+from timeveil.cli.demo import demo
 from timeveil.cli.frame import main
+from timeveil.cli.preparing import explore, granularities, hierarchy, profile
+from timeveil.cli.process import to_stdout
+from timeveil.cli.publishing import publishing_command, run, stream_status
+from timeveil.cli.query import query
+from timeveil.cli.releases import compare, measure, plot, report, verify
+from timeveil.domain.version import TOOL
+from timeveil.jobs.request import tables
 
 __all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="timeveil",
+    help="Publish temporal data about people without giving them away.",
+    epilog="Exit codes: 0 done, 1 guarantee violated, 2 bad usage or input, 3 infeasible, 70 internal error.",
+    add_completion=False,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+@app.callback()
+def _timeveil(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Publish temporal data about people without giving them away."""
+    if version:
+        to_stdout(f"{TOOL}\n")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        to_stdout(context.get_help() + "\n")
+        raise typer.Exit
+
+
+_COMMANDS: tuple[Callable[..., int], ...] = (
+    profile,
+    *map(publishing_command, tables().values()),
+    stream_status,
+    explore,
+    verify,
+    measure,
+    attack,
+    query,
+    compare,
+    plot,
+    report,
+    run,
+    granularities,
+    hierarchy,
+    demo,
+)
+for command in _COMMANDS:
+    name, first = command.__name__.replace("_", "-"), str(command.__doc__).split("\n", 1)[0]
+    app.command(name=name, short_help=first)(command)

@@ -82,7 +82,7 @@ def _command() -> Any:
     """The commands with their options, put together once."""
     from typer.main import get_command
 
-    from timeveil.cli.app import app
+    from timeveil.cli import app
 
     return get_command(app)
 
