@@ -75,6 +75,11 @@ class Findings:
             self.violations.append(Violation(name.partition(":")[0], sentence.format(**fields)))
         return bool(holds)
 
+    def expect_all(self, facts: Mapping[str, object], /, **numbers: object) -> bool:
+        """Expect each fact by its name; their sentences choose among the numbers."""
+        outcomes = [self.expect(name, holds, **numbers) for name, holds in facts.items()]
+        return all(outcomes)
+
     def open_ledger(self) -> None:
         """Note that the checks from here on need the ledger: a recipient cannot repeat them."""
         self.public = len(self.violations)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import timeveil as tv
 from timeveil.models.events.evidence import Evidence
-from timeveil.models.events.judges.exposure import tying_columns
+from timeveil.models.events.judges.measure import tying_columns
 from timeveil.models.events.words import exposure
 from timeveil.report import explain
 

@@ -70,26 +70,6 @@ class People:
         return next((width for width in _WIDTHS if not (moments % width).any()), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """Original rows and the class that each was published in.
-
-    `quasi` numbers the original quasi-identifiers of a row, `labels` those it was published with, `granule`
-    is the index of its granule. `published` rows are in the release; `retained` rows are not listed as
-    withheld. `group` numbers the classes of the published rows from 0 to `groups` - 1.
-    """
-
-    people: People
-    granules: Granules
-    quasi: Integers
-    labels: Integers
-    granule: Integers
-    retained: Mask
-    published: Mask
-    group: Integers
-    groups: int
-
-
 class Evidence:
     """A release of timestamped rows and its ledger, read once for all judges."""
 
@@ -98,7 +78,6 @@ class Evidence:
 
     @cached_property
     def k(self) -> int:
-        """The promised number of people."""
         return promised(self.release, "k")
 
     @cached_property
@@ -128,23 +107,22 @@ class Evidence:
         """The distinct granules of the release."""
         return granules_of(self.release, *self.bounds)
 
-    @cached_property
-    def released_granule(self) -> Integers:
-        """Per published row the index of its granule in `granules`."""
-        start, end = (encode(column_of(self.release.parts["data"], n)) for n in self.columns("start", "end"))
-        pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
-        # Few granules, many rows: convert one row of each to instants, and number them by time.
-        _, example = np.unique(pairs, return_index=True)
-        starts = pa.chunked_array([start.values.take(start.codes[example])])
-        ends = pa.chunked_array([end.values.take(end.codes[example])])
-        first, last = bounds_of(self.axis, starts, ends)
-        index = np.empty(count, dtype=np.int64)
-        index[np.lexsort((last, first))] = np.arange(count)
-        return index[pairs]
-
     def released(self, name: str) -> Coded:
         """A column of the release."""
         return encode(column_of(self.release.parts["data"], name))
+
+    @cached_property
+    def released_granule(self) -> Integers:
+        """Per published row the index of its granule in `granules`."""
+        start, end = (self.released(name) for name in self.columns("start", "end"))
+        pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
+        # Few granules, many rows: convert one row of each to instants, and number them by time.
+        _, example = np.unique(pairs, return_index=True)
+        examples = (pa.chunked_array([c.values.take(c.codes[example])]) for c in (start, end))
+        first, last = bounds_of(self.axis, *examples)
+        index = np.empty(count, dtype=np.int64)
+        index[np.lexsort((last, first))] = np.arange(count)
+        return index[pairs]
 
     @cached_property
     def private(self) -> Ledger:
@@ -152,6 +130,10 @@ class Evidence:
         if self.ledger is None:
             raise mismatch("there is no ledger")
         return self.ledger
+
+    def original(self, name: str) -> Coded:
+        """A column of the original."""
+        return encode(column_of(self.private.original.data, name))
 
     @cached_property
     def people(self) -> People:
@@ -164,18 +146,9 @@ class Evidence:
         return np.asarray(self.private.table.column("group").is_valid())
 
     @cached_property
-    def ledger_group(self) -> Integers:
-        """The group that the ledger lists for each original row; 0 for withheld rows."""
-        return np.asarray(pc.fill_null(self.private.table.column("group").cast(pa.int64()), 0))
-
-    @cached_property
     def granule(self) -> Integers:
         """Index of the granule that admits each original row; -1 without a time or such a granule."""
         return np.where(self.people.complete, self.granules.containing(self.people.moment), -1)
-
-    def original(self, name: str) -> Coded:
-        """A column of the original."""
-        return encode(column_of(self.private.original.data, name))
 
     @cached_property
     def quasi(self) -> dict[str, Coded]:
@@ -191,9 +164,8 @@ class Evidence:
         mapping = self.private.mappings.get(name)
         if mapping is None:
             return original
-        value = mapping.column("value").cast(plain_type(mapping.column("value").type)).combine_chunks()
-        published = mapping.column("published").cast(plain_type(mapping.column("published").type))
-        entry = pc.index_in(original.values.cast(value.type), value_set=value)
+        value, published = (mapping[c].cast(plain_type(mapping[c].type)) for c in ("value", "published"))
+        entry = pc.index_in(original.values.cast(value.type), value_set=value.combine_chunks())
         unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
         # A value that only withheld rows have was never published, so no mapping is needed.
         missing = int(unmapped[distinct(original.codes[self.retained])].sum()) if unmapped.any() else 0
@@ -202,41 +174,60 @@ class Evidence:
         mapped = encode(published.take(entry))
         return Coded(mapped.codes[original.codes], mapped.values)
 
+    # Where each original row was published. A ledger of another release is refused.
+
     @cached_property
-    def linked(self) -> Linked:
-        """Original rows and their classes; a ledger of another release is refused."""
+    def published(self) -> Mask:
+        """The original rows that are in the release."""
         self._refuse_other_ledger()
-        rows, people, granules = self.private.original.rows, self.people, self.granules
-        quasi, labels = (
-            fold([(coded.codes, coded.size) for coded in columns.values()], rows)[0]
-            for columns in (self.quasi, self.labels)
-        )
         # A row without a person or a time has no granule, so it is not published either.
-        published = self.retained & (self.granule >= 0)
+        published: Mask = self.retained & (self.granule >= 0)
         count, stated = int(published.sum()), self.release.manifest["counts"]["rows"]
         if count != stated:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
-        sizes = (int(labels.max(initial=0)) + 1, len(granules.start))
-        group, groups = fold(
-            [(labels[published], sizes[0]), (self.granule[published], sizes[1])], int(published.sum())
-        )
-        return Linked(people, granules, quasi, labels, self.granule, self.retained, published, group, groups)
+        return published
+
+    @cached_property
+    def quasi_code(self) -> Integers:
+        """A number per combination of original quasi-identifiers, for each original row."""
+        return self._folded(self.quasi)
+
+    @cached_property
+    def label_code(self) -> Integers:
+        """A number per combination of published quasi-identifiers, for each original row."""
+        return self._folded(self.labels)
+
+    def _folded(self, columns: dict[str, Coded]) -> Integers:
+        return fold([(c.codes, c.size) for c in columns.values()], self.private.original.rows)[0]
+
+    @cached_property
+    def group(self) -> tuple[Integers, int]:
+        """The number of each published row's class, and how many classes there are."""
+        labels, granule = self.label_code[self.published], self.granule[self.published]
+        sizes = int(labels.max(initial=0)) + 1, len(self.granules.start)
+        return fold([(labels, sizes[0]), (granule, sizes[1])], len(labels))
 
     def _refuse_other_ledger(self) -> None:
         """A ledger with other columns or another number of rows belongs to another release."""
         original, manifest, entries = self.private.original, self.release.manifest, self.private.entries
-        roles, read = original.roles, manifest["counts"]["rows_read"]
-        expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
-        for role, names in expected.items():
-            if self.columns(role) != list(names):
+        read = manifest["counts"]["rows_read"]
+        for role, names in roles_of(original).items():
+            if self.columns(role) != names:
                 raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
-        if self.private.model != "time" or manifest["time"]["column"] != roles.time:
+        if self.private.model != "time" or manifest["time"]["column"] != original.roles.time:
             raise mismatch("the ledger belongs to a release of another model or time column")
         if not original.rows == read == entries.num_rows:
             raise mismatch(
                 f"the release was made from {read:,} rows; the ledger lists {entries.num_rows:,} "
                 f"and its original has {original.rows:,}"
             )
+
+
+def roles_of(relation: Relation) -> dict[str, list[str]]:
+    """The columns of a relation that are published with a role of their own."""
+    roles = relation.roles
+    names = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
+    return {role: list(columns) for role, columns in names.items()}
 
 
 def people_of(relation: Relation) -> People:
@@ -272,14 +263,11 @@ def _instants_or(axis: TimeAxis, column: pa.ChunkedArray, missing: int) -> Integ
 
 def granules_of(release: Release, start: Integers, end: Integers) -> Granules:
     """The distinct granules among these bounds."""
-    pairs = np.unique(np.stack([start, end], axis=1), axis=0) if len(start) else np.zeros((0, 2), np.int64)
+    pairs = np.unique(np.stack([start, end], axis=1), axis=0)
     first, last = pairs[:, 0].copy(), pairs[:, 1].copy()
-    reach = np.concatenate([[LOWEST], last[:-1]]) if _moves_to_next(release) and len(first) else first
+    manifest = release.manifest
+    chosen = manifest.get("candidates", {}).get(manifest.get("granularity"), {})
+    moved = manifest.get("parameters", {}).get("gaps") == "next" and chosen.get("rows_in_gaps", 1) != 0
+    # Rows in a gap of the calendar may be published in the granule after it.
+    reach = np.concatenate([[LOWEST], last[:-1]]) if moved and len(first) else first
     return Granules(first, last, reach)
-
-
-def _moves_to_next(release: Release) -> bool:
-    """Whether rows in a gap of the calendar are published in the granule after it."""
-    parameters = release.manifest.get("parameters", {})
-    chosen = release.manifest.get("candidates", {}).get(release.manifest.get("granularity"), {})
-    return bool(parameters.get("gaps") == "next" and chosen.get("rows_in_gaps", 1) != 0)

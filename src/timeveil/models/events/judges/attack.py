@@ -18,10 +18,10 @@ is out of reach, with a chance of 0.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,11 +34,11 @@ from timeveil.domain.wording import counted
 from timeveil.evidence.codes import Integers, distinct, fold
 from timeveil.evidence.risk import Risk
 from timeveil.models.events.evidence import Evidence, Mask
-from timeveil.models.events.judges.candidates import Crowd
-from timeveil.models.events.judges.exposure import commonest_sensitive, largest_share
+from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
+_LOOKUPS_AT_ONCE = 2_000_000
 _PARAMETERS = (
     Parameter("visits", "whole", "number of known visits", range=Range(1), example=1),
     Parameter("tolerance", "whole", "how far off known times may be, in seconds", range=Range(0), example=0),
@@ -72,9 +72,8 @@ class Adversary:
 
     @property
     def seconds(self) -> int:
-        """The tolerance as a number."""
-        tolerance = self.tolerance
-        return int(tolerance.total_seconds() if isinstance(tolerance, dt.timedelta) else tolerance)
+        """The tolerance as a number; it was made one when the adversary was."""
+        return cast("int", self.tolerance)
 
     def reach(self, axis: TimeAxis) -> int:
         """The tolerance in instants of an axis."""
@@ -187,43 +186,47 @@ class _Scene:
     """
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
-        linked = evidence.linked
-        self.linked, self.tolerance = linked, adversary.reach(linked.people.axis)
-        complete = np.flatnonzero(linked.people.complete)
-        quasi, person = linked.quasi[complete], linked.people.person[complete]
-        self.moments, when = np.unique(linked.people.moment[complete], return_inverse=True)
-        sizes = (int(quasi.max(initial=0)) + 1, len(self.moments), linked.people.people)
+        published, people, granules = evidence.published, evidence.people, evidence.granules
+        self.evidence, tolerance = evidence, adversary.reach(people.axis)
+        complete = np.flatnonzero(people.complete)
+        quasi, person = evidence.quasi_code[complete], people.person[complete]
+        moments, when = np.unique(people.moment[complete], return_inverse=True)
+        sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
         visit, visits = fold(list(zip((quasi, when.ravel(), person), sizes, strict=True)), len(complete))
         example = np.zeros(visits, dtype=np.int64)
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
-        self.published[visit[linked.published[complete]]] = True
+        self.published[visit[published[complete]]] = True
         self.row, self.person, self.when = complete[example], person[example], when.ravel()[example]
+        # Per moment the moments and the granules that the adversary cannot tell from it, first and past last.
+        earliest, latest = moments - tolerance, moments + tolerance
+        self.near = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
+        self.granules = (
+            np.searchsorted(granules.end, earliest, side="right"),
+            np.searchsorted(granules.reach, latest, side="right"),
+        )
 
     @cached_property
     def original(self) -> Crowd:
         """People by original quasi-identifiers and time."""
-        return Crowd(self.linked.quasi[self.row], self.when, self.person, len(self.moments))
+        return Crowd(self.evidence.quasi_code[self.row], self.when, self.person, len(self.near[0]))
 
     @cached_property
     def released(self) -> Crowd:
         """People by published quasi-identifiers and granule."""
-        row, granules = self.row[self.published], len(self.linked.granules.start)
-        return Crowd(self.linked.labels[row], self.linked.granule[row], self.person[self.published], granules)
+        row, person, evidence = self.row[self.published], self.person[self.published], self.evidence
+        granules = len(evidence.granules.start)
+        return Crowd(evidence.label_code[row], evidence.granule[row], person, granules)
 
     def in_original(self, visit: Integers) -> tuple[Integers, Integers]:
         """The range of `original` whose people fit each visit."""
-        when, quasi = self.when[visit], self.linked.quasi[self.row[visit]]
-        low = np.searchsorted(self.moments, self.moments - self.tolerance, side="left")[when]
-        high = np.searchsorted(self.moments, self.moments + self.tolerance, side="right")[when]
-        return self.original.ranges(quasi, low, high)
+        when, (low, high) = self.when[visit], self.near
+        return self.original.ranges(self.evidence.quasi_code[self.row[visit]], low[when], high[when])
 
     def in_release(self, visit: Integers) -> tuple[Integers, Integers]:
         """The range of `released` whose people are in a class that each visit may be published in."""
-        when, labels, granules = self.when[visit], self.linked.labels[self.row[visit]], self.linked.granules
-        low = np.searchsorted(granules.end, self.moments - self.tolerance, side="right")[when]
-        high = np.searchsorted(granules.reach, self.moments + self.tolerance, side="right")[when]
-        return self.released.ranges(labels, low, high)
+        when, (low, high) = self.when[visit], self.granules
+        return self.released.ranges(self.evidence.label_code[self.row[visit]], low[when], high[when])
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
@@ -243,7 +246,7 @@ def _several_visits(
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
     usable = np.where(published, visits, visits[np.arange(len(visits)), published.argmax(axis=1)][:, None])
     reached = np.asarray(published.any(axis=1))
-    before, after = _ranges(scene.in_original, visits), _ranges(scene.in_release, usable)
+    before, after = scene.in_original(visits), scene.in_release(usable)
     if adversary.sample is None:
         cost = sum((last - first).min(axis=1, initial=2**62) for first, last in (before, after))
         chosen = _affordable(np.asarray(cost), rng)
@@ -273,8 +276,93 @@ def _affordable(cost: Integers, rng: np.random.Generator) -> Integers:
     return np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
 
 
-def _ranges(
-    find: Callable[[Integers], tuple[Integers, Integers]], visits: Integers
-) -> tuple[Integers, Integers]:
-    first, last = find(visits.ravel())
-    return first.reshape(visits.shape), last.reshape(visits.shape)
+# Which people fit? Exact sets of people in ranges of sorted rows.
+
+
+class Crowd:
+    """People sorted by (key, when); a key is what is known of a person.
+
+    Everyone who fits a piece of knowledge is in one range, from `first` to before `last`.
+    """
+
+    def __init__(self, key: Integers, when: Integers, person: Integers, ticks: int) -> None:
+        self._ticks = ticks + 1
+        keys = key * self._ticks + when
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._person = keys[order], person[order]
+        self._people = int(person.max(initial=0)) + 1
+
+    def ranges(self, key: Integers, low: Integers, high: Integers) -> tuple[Integers, Integers]:
+        """The rows of people with this key at a time in [low, high)."""
+        first = np.searchsorted(self._keys, key * self._ticks + low)
+        return first, np.maximum(np.searchsorted(self._keys, key * self._ticks + high), first)
+
+    def in_each(self, first: Integers, last: Integers) -> Integers:
+        """The number of different people in each range.
+
+        Ranges may be in any order, but none may be strictly inside another; ranges of one tolerance never
+        are.
+        """
+        order = np.lexsort((last, first))
+        people = np.empty(len(first), dtype=np.int64)
+        people[order] = people_in_ranges(self._person, first[order], last[order])
+        return people
+
+    def in_all(self, first: Integers, last: Integers) -> Integers:
+        """The number of different people who are in every range of a case (a line of the arrays is a case).
+
+        Each person in the shortest range of a case is looked up in the others, so that a case costs as many
+        look-ups as its shortest range has rows.
+        """
+        cost = (last - first).min(axis=1)
+        people = np.zeros(len(first), dtype=np.int64)
+        batch = (np.cumsum(cost) - cost) // _LOOKUPS_AT_ONCE
+        begins = np.flatnonzero(np.diff(batch, prepend=-1))
+        for low, high in zip(begins, [*begins[1:], len(first)], strict=False):
+            people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
+        return people
+
+    def _in_all(self, first: Integers, last: Integers, cost: Integers) -> Integers:
+        cases = len(first)
+        shortest = first[np.arange(cases), (last - first).argmin(axis=1)]
+        case = np.repeat(np.arange(cases), cost)
+        step = np.arange(len(case)) - np.repeat(np.cumsum(cost) - cost, cost)
+        pairs = distinct(case * self._people + self._person[shortest[case] + step])
+        case, person = pairs // self._people, pairs % self._people
+        for column in range(first.shape[1]):
+            inside = self._is_in(person, first[case, column], last[case, column])
+            case, person = case[inside], person[inside]
+        return np.bincount(case, minlength=cases)
+
+    def _is_in(self, person: Integers, first: Integers, last: Integers) -> Mask:
+        index = np.searchsorted(self._rows, person * len(self._keys) + first)
+        following = np.append(self._rows, np.iinfo(np.int64).max)[index]
+        return np.asarray(following < person * len(self._keys) + last)
+
+    @cached_property
+    def _rows(self) -> Integers:
+        """Every (person, row), sorted."""
+        rows = len(self._keys)
+        return np.sort(self._person * rows + np.arange(rows))
+
+
+def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integers:
+    """The number of different people in each range; neither bound ever decreases from range to range.
+
+    A row is in a run of consecutive ranges. Of a person's runs, taken in row order, only the part beyond the
+    run before adds to the count, so that each range counts a person once.
+
+    >>> people_in_ranges(np.array([7, 8, 7]), np.array([0, 0, 2]), np.array([2, 3, 3])).tolist()
+    [2, 2, 1]
+    """
+    row = np.arange(len(person))
+    opening = np.searchsorted(last, row, side="right")  # the first range that ends after the row
+    closing = np.searchsorted(first, row, side="right")  # one past the last that begins at or before it
+    order = np.argsort(person, kind="stable")
+    opening, closing, owner = opening[order], closing[order], person[order]
+    repeated = np.flatnonzero(owner[1:] == owner[:-1]) + 1
+    opening[repeated] = np.maximum(opening[repeated], closing[repeated - 1])
+    adds = opening < closing
+    change = np.bincount(opening[adds], minlength=len(first) + 1).astype(np.int64)
+    change -= np.bincount(closing[adds], minlength=len(first) + 1)
+    return np.cumsum(change)[: len(first)]

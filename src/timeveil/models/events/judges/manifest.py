@@ -14,26 +14,11 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
-from timeveil.evidence.checks import (
-    COUNT,
-    FLAG,
-    NAMES_OR_NULL,
-    SHARE,
-    TABLE,
-    TEXT,
-    TEXT_OR_NULL,
-    TOOL_NAME,
-    Each,
-    Findings,
-    Named,
-    Record,
-    has_catalogue_title,
-    is_zone,
-    one_of,
-    stated_type,
-)
+from timeveil.evidence import checks
+from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, TEXT_OR_NULL, Each, Named, Record, one_of
 from timeveil.evidence.codes import plain_type
-from timeveil.evidence.published import promised, schema_of
+from timeveil.evidence.published import schema_of
+from timeveil.models.events.evidence import Evidence
 
 ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
 """The roles of published columns, in published order."""
@@ -49,7 +34,7 @@ MANIFEST = Record(
     {
         "format": one_of(1),
         "model": one_of("time"),
-        "tool": TOOL_NAME,
+        "tool": checks.TOOL_NAME,
         "guarantee": Record({"name": one_of("k-anonymity"), "k": COUNT}),
         "granularity": TEXT,
         "granularity_definition": TABLE,
@@ -60,10 +45,10 @@ MANIFEST = Record(
             {
                 "k": COUNT,
                 "choose": TEXT,
-                "suppress": SHARE,
+                "suppress": checks.SHARE,
                 "gaps": one_of("error", "skip", "suppress", "next"),
                 "nulls": one_of("error", "withhold"),
-                "granularities": NAMES_OR_NULL,
+                "granularities": checks.NAMES_OR_NULL,
             }
         ),
         "frontier": Each(TEXT),
@@ -77,15 +62,14 @@ MANIFEST = Record(
 )
 
 
-def check_columns(release: Release, findings: Findings) -> bool:
+def check_columns(release: Release, findings: checks.Findings) -> bool:
     """Expect the stated columns, each with its type, and no other."""
     findings.check("the table has exactly the columns, roles and types of the manifest")
     findings.expect("tables", set(release.parts) == {"data"}, tables=len(release.parts))
     if "data" not in release.parts:
         return False
-    schema, stated = schema_of(release), release.manifest["columns"]
-    names, time = [c["name"] for c in stated], release.manifest["time"]["column"]
-    roles = [c["role"] for c in stated]
+    schema, stated, time = schema_of(release), release.manifest["columns"], release.manifest["time"]
+    names, roles, column = [c["name"] for c in stated], [c["role"] for c in stated], time["column"]
     extra = [name for name in schema.names if name not in names]
     missing = [name for name in names if name not in schema.names]
     time_columns = [c["name"] for c in stated if c["role"] in ROLES[3:]]
@@ -94,27 +78,21 @@ def check_columns(release: Release, findings: Findings) -> bool:
         findings.expect("columns:missing", not missing, names=", ".join(missing)),
         findings.expect("columns:order", extra or missing or schema.names == names),
         findings.expect("columns:roles", roles == sorted(roles, key=ROLES.index), roles=", ".join(ROLES)),
-        findings.expect("columns:time", time_columns == [time, f"{time}_start", f"{time}_end"]),
+        findings.expect("columns:time", time_columns == [column, f"{column}_start", f"{column}_end"]),
     ]
-    return all(sound) and _check_types(release, schema, findings)
-
-
-def _check_types(release: Release, schema: pa.Schema, findings: Findings) -> bool:
-    time = release.manifest["time"]
-    column, kinds = time["column"], {field.name: field.type for field in schema}
-    wrong = [
-        c["name"]
-        for c in release.manifest["columns"]
-        if stated_type(c["type"]) not in (str(kinds[c["name"]]), str(plain_type(kinds[c["name"]])))
-    ]
-    for name in wrong:
-        findings.expect("columns:type", False, name=name)
-    sound = [
-        findings.expect("columns:label", str(plain_type(kinds[column])) == "string", name=column),
-        findings.expect("columns:ends", kinds[f"{column}_start"] == kinds[f"{column}_end"], name=column),
-        findings.expect("columns:clock", _is_clock(time, plain_type(kinds[f"{column}_start"]))),
-    ]
-    return not wrong and all(sound)
+    if not all(sound):
+        return False
+    kinds = {name: schema.field(name).type for name in names}
+    plain = {name: plain_type(kind) for name, kind in kinds.items()}
+    for c in stated:
+        typed = checks.stated_type(c["type"]) in (str(kinds[c["name"]]), str(plain[c["name"]]))
+        sound.append(findings.expect("columns:type", typed, name=c["name"]))
+    facts = {
+        "columns:label": plain[column] == pa.string(),
+        "columns:ends": kinds[f"{column}_start"] == kinds[f"{column}_end"],
+        "columns:clock": _is_clock(time, plain[f"{column}_start"]),
+    }
+    return findings.expect_all(facts, name=column) and all(sound)
 
 
 def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
@@ -125,80 +103,73 @@ def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
             plain = pa.types.is_date32(kind) or (stamped and kind.tz is None)
             return time["zone"] is None and time["unit"] is None and plain
         case "zoned":
-            return time["unit"] is None and stamped and kind.tz == time["zone"] and is_zone(time["zone"])
+            zone = time["zone"]
+            return time["unit"] is None and stamped and kind.tz == zone and checks.is_zone(zone)
     return time["zone"] is None and time["unit"] in UNITS and bool(pa.types.is_int64(kind))
 
 
-def check_statements(release: Release, findings: Findings) -> None:
+def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect equal numbers wherever the manifest states one twice."""
     findings.check("the manifest agrees with itself")
-    manifest, counts = release.manifest, release.manifest["counts"]
-    findings.expect("guarantee", dict(manifest["guarantee"]) == release.guarantee.as_dict())
-    findings.expect("guarantee:k", manifest["parameters"]["k"] == promised(release, "k"))
-    findings.expect("counts:rows", counts["rows"] + counts["withheld"] == counts["rows_read"], **counts)
-    titled = has_catalogue_title(manifest["granularity_definition"], manifest["time"])
-    findings.expect("granule:title", titled)
-    quasi = {c["name"] for c in manifest["columns"] if c["role"] == "quasi"}
-    findings.expect("columns:levels", set(manifest["levels"]) <= quasi)
+    manifest = evidence.release.manifest
+    counts, definition = manifest["counts"], manifest["granularity_definition"]
+    facts = {
+        "guarantee": dict(manifest["guarantee"]) == evidence.release.guarantee.as_dict(),
+        "guarantee:k": manifest["parameters"]["k"] == evidence.k,
+        "counts:rows": counts["rows"] + counts["withheld"] == counts["rows_read"],
+        "granule:title": checks.has_catalogue_title(definition, manifest["time"]),
+        "columns:levels": set(manifest["levels"]) <= set(evidence.columns("quasi")),
+    }
+    findings.expect_all(facts, **counts)
 
 
-def check_choice(release: Release, findings: Findings) -> None:
+def check_choice(manifest: Mapping[str, Any], findings: checks.Findings) -> None:
     """Expect a chosen granularity that is a feasible candidate with the numbers of the release."""
     findings.check("the chosen granularity is a feasible candidate with the numbers of the release")
-    manifest = release.manifest
     candidates, name = manifest["candidates"], manifest["granularity"]
     findings.expect("candidates:definition", manifest["granularity_definition"].get("name") == name)
     if not findings.expect("candidates:chosen", name in candidates):
         return
-    chosen = candidates[name]
+    chosen, frontier, nodes = candidates[name], manifest["frontier"], manifest.get("nodes")
     choices = (*_CHOICE_RULES, name, *chosen["aliases"])
-    findings.expect("candidates:rule", manifest["parameters"]["choose"] in choices)
-    findings.expect("candidates:allowed", chosen["feasible"] and chosen["allowed"])
-    _check_frontier(manifest, findings)
-    if manifest["counts"]["rows"]:
-        _check_chosen(manifest, chosen, findings)
-        _check_feasible(manifest, chosen, findings)
-
-
-def _check_frontier(manifest: Mapping[str, Any], findings: Findings) -> None:
-    candidates, frontier, nodes = manifest["candidates"], manifest["frontier"], manifest.get("nodes")
-    feasible = all(name in candidates and candidates[name]["feasible"] for name in frontier)
-    findings.expect("candidates:frontier", feasible)
+    facts = {
+        "candidates:rule": manifest["parameters"]["choose"] in choices,
+        "candidates:allowed": chosen["feasible"] and chosen["allowed"],
+        "candidates:frontier": all(n in candidates and candidates[n]["feasible"] for n in frontier),
+    }
     if nodes is None:
-        findings.expect("candidates:empty", frontier or not manifest["counts"]["rows"])
-        return
-    at_levels = [node["granularity"] for node in nodes if node["levels"] == manifest["levels"]]
-    findings.expect("candidates:nodes", nodes and at_levels == list(frontier))
+        facts["candidates:empty"] = frontier or not manifest["counts"]["rows"]
+    else:
+        at_levels = [node["granularity"] for node in nodes if node["levels"] == manifest["levels"]]
+        facts["candidates:nodes"] = nodes and at_levels == list(frontier)
+    findings.expect_all(facts)
+    if manifest["counts"]["rows"]:
+        _check_candidates(manifest, chosen, findings)
 
 
-def _check_chosen(manifest: Mapping[str, Any], chosen: Mapping[str, Any], findings: Findings) -> None:
-    counts, k = manifest["counts"], manifest["parameters"]["k"]
+def _check_candidates(
+    manifest: Mapping[str, Any], chosen: Mapping[str, Any], findings: checks.Findings
+) -> None:
+    """Expect the release's numbers of the chosen candidate; all must be as feasible as their numbers say."""
+    counts, parameters = manifest["counts"], manifest["parameters"]
     groups, smallest = chosen["groups"] - chosen["groups_below_k"], chosen["smallest_group"]
-    findings.expect("candidates:groups", groups == counts["groups"], stated=groups, groups=counts["groups"])
-    findings.expect("candidates:below", (smallest < k) == (chosen["groups_below_k"] > 0))
-    same = chosen["groups_below_k"] or smallest == counts["smallest_group"]
-    findings.expect("candidates:smallest", same, stated=smallest, smallest=counts["smallest_group"])
-    omitted, withheld = _omitted(manifest, chosen), counts["withheld"]
-    exact = manifest["parameters"]["nulls"] == "error"
-    fits = omitted == withheld if exact else omitted <= withheld
-    findings.expect("candidates:withheld", fits, omitted=omitted, withheld=withheld)
-
-
-def _check_feasible(manifest: Mapping[str, Any], chosen: Mapping[str, Any], findings: Findings) -> None:
-    """Whether a candidate is feasible follows from its numbers."""
-    parameters, candidates = manifest["parameters"], manifest["candidates"]
-    countable = manifest["counts"]["rows"] + _omitted(manifest, chosen)
+    # Rows that the chosen granularity omits, apart from rows without a person or a time.
+    omitted = chosen["rows_below_k"] + (chosen["rows_in_gaps"] if parameters["gaps"] == "suppress" else 0)
+    most = parameters["suppress"] * (counts["rows"] + omitted) + _ROUNDING
     wrong = 0
-    for candidate in candidates.values():
-        within = candidate["rows_below_k"] <= parameters["suppress"] * countable + _ROUNDING
-        feasible = candidate["groups"] > candidate["groups_below_k"] and within
+    for candidate in manifest["candidates"].values():
+        feasible = candidate["groups"] > candidate["groups_below_k"] and candidate["rows_below_k"] <= most
         # Withholding serves only candidates that the user allowed; any other must fit as it is.
-        feasible = feasible if candidate["allowed"] else candidate["smallest_group"] >= parameters["k"]
+        if not candidate["allowed"]:
+            feasible = candidate["smallest_group"] >= parameters["k"]
         wrong += feasible != candidate["feasible"]
-    findings.expect("candidates:feasible", not wrong, wrong=wrong, candidates=len(candidates))
-
-
-def _omitted(manifest: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
-    """Rows that the chosen granularity omits, apart from rows without a person or a time."""
-    in_gaps = chosen["rows_in_gaps"] if manifest["parameters"]["gaps"] == "suppress" else 0
-    return int(chosen["rows_below_k"] + in_gaps)
+    exact, withheld = parameters["nulls"] == "error", counts["withheld"]
+    facts = {
+        "candidates:groups": groups == counts["groups"],
+        "candidates:below": (smallest < parameters["k"]) == (chosen["groups_below_k"] > 0),
+        "candidates:smallest": chosen["groups_below_k"] or smallest == counts["smallest_group"],
+        "candidates:withheld": omitted == withheld if exact else omitted <= withheld,
+        "candidates:feasible": not wrong,
+    }
+    numbers = {"chosen_groups": groups, "chosen_smallest": smallest, "omitted": omitted, "wrong": wrong}
+    findings.expect_all(facts, **counts, **numbers, candidates=len(manifest["candidates"]))

@@ -1,9 +1,10 @@
-"""What a release of timestamped rows lost against the original.
+"""What a release of timestamped rows lost against the original, and what remains visible within its groups.
 
-Part of it is a workload: random window counts, answered from the release and compared with the original. A
-window is a stretch of time around a random row, between the resolution of the times and the extent of the
-data long (lengths of every magnitude are equally likely), in whole steps of the resolution. About every
-second window also asks for a value of one quasi-identifier, taken from a random row, as it was published.
+Part of the loss is a workload: random window counts, answered from the release and compared with the
+original. A window is a stretch of time around a random row, between the resolution of the times and the
+extent of the data long (lengths of every magnitude are equally likely), in whole steps of the resolution.
+About every second window also asks for a value of one quasi-identifier, taken from a random row, as it was
+published.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode
@@ -35,17 +38,9 @@ class Loss:
     """
 
     KEYS: ClassVar = (
-        *(
-            "rows",
-            "groups",
-            "suppressed",
-            "people",
-            "suppressed_people",
-            "rows_per_group",
-            "people_per_group",
-        ),
-        *("width_before", "width_after", "width_unit", "windows", "window_error_median", "window_error_mean"),
-        "suppressed_share",
+        *("rows", "groups", "suppressed", "people", "suppressed_people", "rows_per_group"),
+        *("people_per_group", "width_before", "width_after", "width_unit", "windows"),
+        *("window_error_median", "window_error_mean", "suppressed_share"),
     )
 
     rows: int
@@ -72,18 +67,17 @@ class Loss:
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     """Compare a release of timestamped rows with the original rows in its ledger."""
-    linked = evidence.linked
-    people, published, groups = linked.people, linked.published, linked.groups
-    members, _, _ = distinct_pairs(linked.group, people.person[published], people.people)
+    people, published, (group, groups) = evidence.people, evidence.published, evidence.group
+    members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))
     errors = _window_errors(evidence, windows, np.random.default_rng(seed))
     return Loss(
-        rows=len(linked.group),
+        rows=len(group),
         groups=groups,
-        suppressed=int((~linked.retained).sum()),
+        suppressed=int((~evidence.retained).sum()),
         people=everyone,
         suppressed_people=everyone - len(distinct(people.person[published])),
-        rows_per_group=len(linked.group) / groups if groups else 0.0,
+        rows_per_group=len(group) / groups if groups else 0.0,
         people_per_group=len(members) / groups if groups else 0.0,
         width_before=float(people.resolution),
         width_after=_mean_width(evidence),
@@ -97,7 +91,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
 def _mean_width(evidence: Evidence) -> float:
     """Mean width of a published row's granule; an endless one is cut to the extent of the data."""
     people, granules = evidence.people, evidence.granules
-    granule = evidence.granule[evidence.linked.published]
+    granule = evidence.granule[evidence.published]
     if not len(granule):
         return 0.0
     moments = people.moment[people.complete]
@@ -170,3 +164,64 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
 def _slices(ordered: Integers, value: Integers) -> tuple[Integers, Integers]:
     """Where each value begins and ends in an ordered array."""
     return np.searchsorted(ordered, value, side="left"), np.searchsorted(ordered, value, side="right")
+
+
+# What remains visible within groups, however many people share them.
+
+
+def largest_share(evidence: Evidence) -> float:
+    """The largest share of a group's rows that belongs to one person; 0 where nothing was published."""
+    people = evidence.people
+    shares = _largest(evidence, people.person[evidence.published], people.people)
+    return float(shares.max(initial=0.0))
+
+
+def commonest_sensitive(evidence: Evidence) -> dict[str, dict[str, float]]:
+    """Per sensitive column the share of the most common value in a group, worst and mean over groups."""
+    exposed = {}
+    for name in evidence.columns("sensitive"):
+        values = evidence.original(name)
+        shares = _largest(evidence, values.codes[evidence.published], values.size)
+        mean = float(shares.mean()) if len(shares) else 0.0
+        exposed[name] = {"worst": float(shares.max(initial=0.0)), "mean": mean}
+    return exposed
+
+
+def _largest(evidence: Evidence, value: Integers, size: int) -> Floats:
+    """Per group the share of its most frequent value."""
+    group, groups = evidence.group
+    owner, _, often = distinct_pairs(group, value, size)
+    most = np.zeros(groups, dtype=np.int64)
+    np.maximum.at(most, owner, often)
+    return most / np.bincount(group, minlength=groups)
+
+
+def tying_columns(evidence: Evidence) -> dict[str, float]:
+    """Per kept and sensitive column the share of published rows that it ties to another row of their person.
+
+    A value ties rows if only one person has it, in several rows. A kept case number does this for nearly all
+    rows; an ordinary measurement for hardly any.
+    """
+    published, people = evidence.published, evidence.people
+    person = people.person[published]
+    ties = {}
+    for name in (*evidence.columns("keep"), *evidence.columns("sensitive")):
+        values = evidence.original(name)
+        value, _, often = distinct_pairs(values.codes[published], person, people.people)
+        owners = np.bincount(value, minlength=values.size)
+        # One person has the value, in several rows, and it is not a missing value.
+        tied = (owners[value] == 1) & (often > 1) & ~np.asarray(values.values.is_null())[value]
+        ties[name] = float(often[tied].sum()) / max(len(person), 1)
+    return ties
+
+
+def similar_ids(evidence: Evidence) -> int:
+    """How many ids differ from another one only in case or surrounding blanks.
+
+    They count as different people. If they are the same person, groups hold fewer people than stated.
+    """
+    ids = evidence.original(evidence.private.original.respondent).values
+    if not (pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
+        return 0
+    folded = pc.utf8_lower(pc.utf8_trim_whitespace(ids.drop_null()))
+    return len(folded) - len(folded.unique())

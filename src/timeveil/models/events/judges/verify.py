@@ -24,7 +24,7 @@ from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape
 from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
-from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of
+from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
 
 SENTENCES = {
@@ -36,11 +36,12 @@ SENTENCES = {
     "candidates:empty": "the frontier is empty",
     "candidates:feasible": "{wrong} of {candidates} candidates are not as feasible as their numbers say",
     "candidates:frontier": "the frontier names a granularity that is not a feasible candidate",
-    "candidates:groups": "the chosen granularity is stated with {stated:group}, the release with {groups}",
+    "candidates:groups": "the chosen granularity is stated with {chosen_groups:group}, "
+    "the release with {groups}",
     "candidates:nodes": "the frontier is not that of the nodes at the published levels",
     "candidates:rule": "`parameters.choose` of the manifest is neither a rule nor the chosen granularity",
-    "candidates:smallest": "the chosen granularity is stated with a smallest group of {stated}, "
-    "the release with {smallest}",
+    "candidates:smallest": "the chosen granularity is stated with a smallest group of {chosen_smallest}, "
+    "the release with {smallest_group}",
     "candidates:withheld": "{omitted:row} stated to be below k or in gaps, and {withheld} withheld",
     "class-rows": "{groups:group} with another number of rows than in the original",
     "columns:clock": "the kind, zone and unit of the time do not fit the published columns",
@@ -54,8 +55,8 @@ SENTENCES = {
     "columns:roles": "the roles are not in the order {roles}",
     "columns:time": "the manifest does not state one label, one start and one end of the time",
     "columns:type": "column `{name}` is not of the stated type",
-    "counts:groups": "the table has {groups:group}; the manifest states {stated}",
-    "counts:read": "the manifest states {stated:row} read; the original has {rows}",
+    "counts:groups": "the table has {classes:group}; the manifest states {groups}",
+    "counts:read": "the manifest states {rows_read:row} read; the original has {original}",
     "counts:rows": "{rows} published and {withheld} withheld rows do not add up to {rows_read} rows read",
     "granule": "{wrong:label} of {granules} not a granule of the stated granularity with its start and end",
     "granule:definition": "the stated granularity cannot be rebuilt from its definition",
@@ -69,21 +70,21 @@ SENTENCES = {
     "ledger:model": "the ledger is not that of this release",
     "ledger-groups": "the ledger has {groups:group}, the release has {classes:group} of the same rows; "
     "{pairs:pair} of them overlap",
-    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
+    "ledger-rows": "the ledger lists {listed:row}, not the {original} of the original in order",
     "no-class:granule": "{rows:row} not withheld, but in no published granule",
     "no-class:group": "{rows:row} not withheld, but in no published group",
     "people-below-k": "{below:group} with fewer than {k} people; the smallest has {smallest:person}",
-    "row-count": "the table has {rows:row}; the manifest states {stated}",
+    "row-count": "the table has {total:row}; the manifest states {rows}",
     "row-values": "{surplus:published row} not in the original, {missing:original row} not in the release",
     "row-values:type": "column `{name}` cannot be compared with the original's",
     "rows-below-k": "{below:group} with fewer than {k} rows, hence fewer than {k} people; "
     "the smallest has {smallest:row}",
-    "smallest-group:below": "the manifest states a group of {stated}, and k is {k}",
-    "smallest-group:people": "the smallest group has {smallest:person}; the manifest states {stated}",
-    "smallest-group:rows": "the manifest states that the smallest group has {stated:person}, "
+    "smallest-group:below": "the manifest states a group of {smallest_group}, and k is {k}",
+    "smallest-group:people": "the smallest group has {smallest:person}; the manifest states {smallest_group}",
+    "smallest-group:rows": "the manifest states that the smallest group has {smallest_group:person}, "
     "but one has {smallest:row}",
     "tables": "the release has {tables:table}, not `data` alone",
-    "withheld": "{withheld:row} withheld; the manifest states {stated}",
+    "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
 }
 
 
@@ -92,8 +93,8 @@ def check(evidence: Evidence) -> Verdict:
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
     release = evidence.release
     if check_shape(release, MANIFEST, findings) and check_columns(release, findings):
-        check_statements(release, findings)
-        check_choice(release, findings)
+        check_statements(evidence, findings)
+        check_choice(release.manifest, findings)
         _check_sizes(evidence, findings)
         _check_granules(evidence, findings)
         order = evidence.columns("quasi", "start") + evidence.columns("time")
@@ -104,26 +105,26 @@ def check(evidence: Evidence) -> Verdict:
     return findings.verdict()
 
 
-# What a recipient can check: the rows, classes and granules of the table.
+# What a recipient can check in the table: its rows, classes and granules.
 
 
 def _check_sizes(evidence: Evidence, findings: Findings) -> None:
-    k, counts = evidence.k, evidence.release.manifest["counts"]
-    sizes, stated = np.asarray(evidence.classes["rows"]), counts["smallest_group"]
+    k, counts, sizes = evidence.k, evidence.release.manifest["counts"], np.asarray(evidence.classes["rows"])
     findings.check("row and group counts are those of the manifest")
-    rows = int(sizes.sum())
-    findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
-    findings.expect(
-        "counts:groups", len(sizes) == counts["groups"], groups=len(sizes), stated=counts["groups"]
-    )
+    total, classes, stated = int(sizes.sum()), len(sizes), counts["smallest_group"]
+    facts = {"row-count": total == counts["rows"], "counts:groups": classes == counts["groups"]}
+    findings.expect_all(facts, **counts, total=total, classes=classes)
     findings.check(f"every published value is in at least {k} rows (people cannot be counted from outside)")
-    if not len(sizes):
+    if not classes:
         return
     below, smallest = int((sizes < k).sum()), int(sizes.min())
-    findings.expect("rows-below-k", not below, below=below, k=k, smallest=smallest)
     findings.check("the stated smallest group is possible")
-    findings.expect("smallest-group:below", stated >= k, stated=stated, k=k)
-    findings.expect("smallest-group:rows", stated <= smallest, stated=stated, smallest=smallest)
+    facts = {
+        "rows-below-k": not below,
+        "smallest-group:below": stated >= k,
+        "smallest-group:rows": stated <= smallest,
+    }
+    findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
 
 
 def _check_granules(evidence: Evidence, findings: Findings) -> None:
@@ -169,25 +170,30 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
     try:
-        placed = _assign(evidence, findings)
+        placed = _place(evidence, findings)
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
     _check_people(evidence, placed, findings)
     _check_same_rows(evidence, placed, findings)
-    _check_groups(placed, findings)
+    findings.check("the groups of the ledger are those of the release")
+    listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
+    groups, group = np.unique(listed[placed.rows], return_inverse=True)
+    classes, inside = np.unique(placed.original, return_inverse=True)
+    pairs = len(distinct(group.astype(np.int64) * max(len(classes), 1) + inside))
+    same = len(groups) == len(classes) == pairs
+    findings.expect("ledger-groups", same, groups=len(groups), classes=len(classes), pairs=pairs)
 
 
 def _check_roles(evidence: Evidence, findings: Findings) -> bool:
     findings.check("the published columns are those of the original, and no respondent is among them")
     ledger, manifest = evidence.private, evidence.release.manifest
     roles, published = ledger.original.roles, [column["name"] for column in manifest["columns"]]
-    expected = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
     same_roles = [
         findings.expect("columns:respondent", roles.respondent not in published),
         *(
-            findings.expect("columns:role", evidence.columns(role) == list(names), role=role)
-            for role, names in expected.items()
+            findings.expect("columns:role", evidence.columns(role) == names, role=role)
+            for role, names in roles_of(ledger.original).items()
         ),
     ]
     columns = [*roles.published, roles.time, f"{roles.time}_start", f"{roles.time}_end"]
@@ -202,39 +208,38 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     counts = evidence.release.manifest["counts"]
     if not findings.expect("ledger:columns", {"row", "group"} <= set(table.column_names)):
         return False
-    numbers = np.asarray(table.column("row"))
-    findings.expect("ledger-rows", np.array_equal(numbers, np.arange(rows)), listed=len(numbers), rows=rows)
-    findings.expect("counts:read", counts["rows_read"] == rows, stated=counts["rows_read"], rows=rows)
-    withheld = int((~evidence.retained).sum())
-    findings.expect("withheld", withheld == counts["withheld"], withheld=withheld, stated=counts["withheld"])
+    numbers, unlisted = np.asarray(table.column("row")), int((~evidence.retained).sum())
+    facts = {
+        "ledger-rows": np.array_equal(numbers, np.arange(rows)),
+        "counts:read": counts["rows_read"] == rows,
+        "withheld": unlisted == counts["withheld"],
+    }
+    findings.expect_all(facts, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
     return len(numbers) == rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Rows kept by the ledger and rows of the release, their classes under one numbering."""
+    """The `rows` that the ledger retains, and the classes of these and of the released rows."""
 
     rows: Integers
-    person: Integers
-    group: Integers
     original: Integers
     released: Integers
     classes: int
 
 
-def _assign(evidence: Evidence, findings: Findings) -> _Placed:
+def _place(evidence: Evidence, findings: Findings) -> _Placed:
     """The class of every row in the original and in the release."""
     findings.check("every row that was not withheld is in a published group")
-    people, retained = evidence.people, evidence.retained
-    incomplete = int((retained & ~people.complete).sum())
+    complete, retained = evidence.people.complete, evidence.retained
+    incomplete = int((retained & ~complete).sum())
     findings.expect("incomplete-rows", not incomplete, rows=incomplete)
     rows = np.flatnonzero(retained & (evidence.granule >= 0))
-    homeless = int((retained & people.complete).sum()) - len(rows)
+    homeless = int((retained & complete).sum()) - len(rows)
     findings.expect("no-class:granule", not homeless, rows=homeless)
     columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
     columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
-    original, released, classes = fold_both(columns)
-    return _Placed(rows, people.person[rows], evidence.ledger_group[rows], original, released, classes)
+    return _Placed(rows, *fold_both(columns))
 
 
 def _aligned(
@@ -247,14 +252,15 @@ def _aligned(
 def _check_people(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
     k, stated = evidence.k, evidence.release.manifest["counts"]["smallest_group"]
     findings.check(f"every published value is shared by at least {k} different people")
-    members, _, _ = distinct_pairs(placed.original, placed.person, evidence.people.people)
+    person = evidence.people.person[placed.rows]
+    members, _, _ = distinct_pairs(placed.original, person, evidence.people.people)
     people = np.bincount(members, minlength=placed.classes)
     people = people[np.bincount(placed.released, minlength=placed.classes) > 0]
     if not len(people):
         return
     below, smallest = int((people < k).sum()), int(people.min())
-    findings.expect("people-below-k", not below, below=below, k=k, smallest=smallest)
-    findings.expect("smallest-group:people", stated == smallest, smallest=smallest, stated=stated)
+    facts = {"people-below-k": not below, "smallest-group:people": stated == smallest}
+    findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
 
 
 def _check_same_rows(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
@@ -274,12 +280,3 @@ def _check_same_rows(evidence: Evidence, placed: _Placed, findings: Findings) ->
     difference = np.bincount(left, minlength=count) - np.bincount(right, minlength=count)
     surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
     findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
-
-
-def _check_groups(placed: _Placed, findings: Findings) -> None:
-    findings.check("the groups of the ledger are those of the release")
-    groups, group = np.unique(placed.group, return_inverse=True)
-    classes, inside = np.unique(placed.original, return_inverse=True)
-    pairs = len(distinct(group.astype(np.int64) * max(len(classes), 1) + inside))
-    same = len(groups) == len(classes) == pairs
-    findings.expect("ledger-groups", same, groups=len(groups), classes=len(classes), pairs=pairs)

@@ -14,7 +14,7 @@ from typing import Any
 
 from timeveil.calendar.catalogue import resolve
 from timeveil.models.events.evidence import Evidence
-from timeveil.models.events.judges.exposure import (
+from timeveil.models.events.judges.measure import (
     commonest_sensitive,
     largest_share,
     similar_ids,
