@@ -174,12 +174,12 @@ def resolve(
     >>> [g.name for g in resolve(None, axis)]
     ['day', 'week', '4-weeks', 'all']
     """
-    defined = _listed(definitions, "definitions", Granularity)
+    defined = _listed(definitions, "definitions", names=False)
     if names is None:
         default = _family(axis) if axis.kind == "relative" else [g for g in _DEFAULT if _fits(g, axis)]
         chosen = [*default, *(fit(g, axis) for g in defined)]
         return tuple({g.name: g for g in chosen}.values())
-    requested = _listed([names] if isinstance(names, str) else names, "granularities", Granularity, str)
+    requested = _listed([names] if isinstance(names, str) else names, "granularities", names=True)
     if not requested:
         raise ParameterError(
             "no granularity was named", hint="name at least one, or leave out {granularities}"
@@ -226,19 +226,15 @@ def unit_of(axis: TimeAxis) -> tuple[Clock, int]:
     return UNITS[axis.unit]
 
 
-_EXPECTED: Mapping[type, str] = {
-    Granularity: "made by a function of timeveil.calendar.definitions",
-    str: "a name such as 'week'",
-}
-
-
-def _listed(values: Any, parameter: str, *kinds: type) -> list[Any]:
+def _listed(values: Any, parameter: str, *, names: bool) -> list[Any]:
     """What a parameter lists, if it is a list of granularities or of their names."""
     items = [] if values is None else list(values) if isinstance(values, Iterable) else [values]
-    if not all(isinstance(item, kinds) for item in items):
+    if not all(isinstance(item, Granularity) or (names and isinstance(item, str)) for item in items):
+        or_name = " or a name such as 'week'" if names else ""
+        expected = "made by a function of timeveil.calendar.definitions"
         raise ParameterError(
-            f"`{parameter}` is not a list of granularities{' or their names' if str in kinds else ''}",
-            hint=f"write {{{parameter}=[...]}}, each {' or '.join(_EXPECTED[kind] for kind in kinds)}",
+            f"`{parameter}` is not a list of granularities{' or their names' if names else ''}",
+            hint=f"write {{{parameter}=[...]}}, each {expected}{or_name}",
         )
     return items
 

@@ -11,23 +11,11 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
+from timeveil.calendar import civil
 from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
-from timeveil.calendar.civil import (
-    DAY,
-    GAP,
-    LONGEST,
-    as_ints,
-    bad_calendar,
-    check_labels,
-    civil_second,
-    clock_second,
-    listed,
-    month_day,
-    sorted_parts,
-    whole_number,
-)
+from timeveil.calendar.civil import DAY, GAP, LONGEST, Clock, as_ints, bad_calendar, listed, whole_number
 from timeveil.calendar.granularity import Granularity, Rule
 from timeveil.calendar.rules import (
     MONDAY_TO_FRIDAY,
@@ -49,6 +37,8 @@ Date = str | dt.date | dt.datetime
 
 _UNTITLED = "a definition"
 """What a rule read from a manifest is called in messages."""
+_UNITS: Mapping[Clock, str | None] = {"civil": None, "seconds": "second", "months": "month"}
+"""The unit in which a manifest counts on each clock; none on the civil one."""
 
 
 def boundaries(
@@ -71,7 +61,7 @@ def boundaries(
         raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(UNITS)}")
     clock, size = UNITS.get(unit or "", ("civil", 1))
     if clock == "civil":
-        edges = tuple(civil_second(boundary, of=name) for boundary in listed(at, of=name))
+        edges = tuple(civil.civil_second(boundary, of=name) for boundary in listed(at, of=name))
     else:
         edges = tuple(whole_number(boundary, of=name) * size for boundary in listed(at, of=name))
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
@@ -85,7 +75,7 @@ def boundaries(
             f"`{name}` has {len(names)} labels for {granules} granules, or one of them twice",
             "give one label for each pair of neighbouring boundaries, all different",
         )
-    check_labels(names, of=name)
+    civil.check_labels(names, of=name)
     rule = Boundaries(edges, names, clock)
     return _named(name, title or f"{granules} granules between listed boundaries", rule)
 
@@ -133,7 +123,9 @@ def day_parts(name: str, parts: Mapping[str, str | dt.time], *, title: str | Non
     >>> half.label(half.index([0, 50_000]))
     ['1970-01-01 first', '1970-01-01 second']
     """
-    rule = DayParts(tuple((label, second) for second, label in sorted_parts(parts, clock_second, of=name)))
+    rule = DayParts(
+        tuple((label, second) for second, label in civil.sorted_parts(parts, civil.clock_second, of=name))
+    )
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["parts"].items()), rule)
 
 
@@ -149,7 +141,7 @@ def terms(
     >>> term.has_gaps
     True
     """
-    cuts = tuple((label, *start) for start, label in sorted_parts(starts, month_day, of=name))
+    cuts = tuple((label, *start) for start, label in civil.sorted_parts(starts, civil.month_day, of=name))
     gap_labels = tuple(listed(gaps, of=name))
     if not set(gap_labels) < set(starts):
         raise bad_calendar(
@@ -171,8 +163,15 @@ def business_days(
     >>> business_days(holidays=["2006-12-25"]).index([1_167_004_800]) == GAP  # 2006-12-25
     array([ True])
     """
-    rule = _working_days(days, holidays, of=name)
-    return _named(name, title or f"business day, {len(rule.holidays)} holidays left out", rule)
+    workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
+    if days is not None:
+        names = [str(day).lower() for day in listed(days, of=name)]
+        if not names or any(day not in WEEKDAYS for day in names):
+            raise bad_calendar(f"`{name}` has an unknown weekday", f"use {', '.join(WEEKDAYS)}")
+        workdays = tuple(sorted({WEEKDAYS.index(day) for day in names}))
+    dates = {civil.civil_second(day, of=name) // DAY for day in listed(holidays, of=name)}
+    rule = WorkingDays(workdays, tuple(sorted(dates)))
+    return _named(name, title or f"business day, {len(dates)} holidays left out", rule)
 
 
 def business_periods(
@@ -189,7 +188,8 @@ def business_periods(
     ['1970-W01 (working days)']
     """
     period = _look_up(of, {}, of=name)
-    rule = _working_periods(period.rule, _working_days(days, holidays, of=name), of=name)
+    workdays = business_days(name, days=days, holidays=holidays).rule
+    rule = _working_periods(period.rule, workdays, of=name)
     return _named(name, title or f"the business days of: {period.title}", rule)
 
 
@@ -272,20 +272,6 @@ def rule_from(described: Any) -> Rule:
         return _READERS[kind](**values)
 
 
-def _read_steps(width: Any, phase: Any, clock: Any) -> Rule:
-    _unit(clock)
-    return Steps(_length(width), whole_number(phase, of=_UNTITLED), clock)
-
-
-def _read_months(length: Any, phase: Any) -> Rule:
-    return Months(_length(length, 28 * DAY), whole_number(phase, of=_UNTITLED))
-
-
-def _read_groups(of: Any, n: Any, anchor: Any) -> Rule:
-    groups = Groups(rule_from(of), _length(n), whole_number(anchor, of=_UNTITLED))
-    return _distinct(groups, of=_UNTITLED)
-
-
 def _read_working_periods(of: Any, days: Any) -> Rule:
     workdays = rule_from(days)
     if not isinstance(workdays, WorkingDays):
@@ -294,45 +280,40 @@ def _read_working_periods(of: Any, days: Any) -> Rule:
 
 
 _READERS: dict[str, Callable[..., Rule]] = {
-    "steps": _read_steps,
-    "months": _read_months,
+    "steps": lambda width, phase, clock: Steps(_length(width), _number(phase), _clock(clock)),
+    "months": lambda length, phase: Months(_length(length, 28 * DAY), _number(phase)),
     "iso-years": IsoYears,
     "everything": Everything,
     "day-parts": lambda parts: day_parts(_UNTITLED, parts).rule,
     "terms": lambda starts, gaps: terms(_UNTITLED, starts, gaps).rule,
-    "working-days": lambda days, holidays: _working_days(days, holidays, of=_UNTITLED),
+    "working-days": lambda days, holidays: business_days(_UNTITLED, days=days, holidays=holidays).rule,
     "working-periods": _read_working_periods,
-    "boundaries": lambda at, labels, clock: boundaries(_UNTITLED, at, labels, unit=_unit(clock)).rule,
-    "groups": _read_groups,
+    "boundaries": lambda at, labels, clock: (
+        boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)]).rule
+    ),
+    "groups": lambda of, n, anchor: _distinct(
+        Groups(rule_from(of), _length(n), _number(anchor)), of=_UNTITLED
+    ),
 }
 
 
-def _unit(clock: Any) -> str | None:
-    """The unit in which a manifest counts on a clock; none on the civil one."""
-    units = {"civil": None, "seconds": "second", "months": "month"}
-    if clock not in units:
+def _clock(value: Any) -> Clock:
+    if value not in _UNITS:
         raise bad_calendar("a definition has an unknown clock", "use civil, seconds or months")
-    return units[clock]
+    return cast("Clock", value)
+
+
+def _number(value: Any) -> int:
+    return whole_number(value, of=_UNTITLED)
 
 
 def _length(value: Any, unit: int = 1) -> int:
-    if not 1 <= whole_number(value, of=_UNTITLED) * unit <= LONGEST:
+    if not 1 <= _number(value) * unit <= LONGEST:
         raise bad_calendar("a definition has a length below 1, or too large", "use what `as_dict` returned")
     return int(value)
 
 
-def _working_days(days: Any, holidays: Any, *, of: str) -> WorkingDays:
-    workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
-    if days is not None:
-        names = [str(day).lower() for day in listed(days, of=of)]
-        if not names or any(name not in WEEKDAYS for name in names):
-            raise bad_calendar(f"`{of}` has an unknown weekday", f"use {', '.join(WEEKDAYS)}")
-        workdays = tuple(sorted({WEEKDAYS.index(name) for name in names}))
-    dates = {civil_second(day, of=of) // DAY for day in listed(holidays, of=of)}
-    return WorkingDays(workdays, tuple(sorted(dates)))
-
-
-def _working_periods(period: Rule, days: WorkingDays, *, of: str) -> WorkingPeriods:
+def _working_periods(period: Rule, days: Rule, *, of: str) -> WorkingPeriods:
     if period.clock != "civil" or period.grain % DAY or period.has_gaps:
         raise bad_calendar(
             f"`{of}` takes the business days of something that is not made of whole days",
@@ -391,7 +372,7 @@ def _anchor(anchor: Any, of: Granularity, *, name: str) -> int:
         return whole_number(anchor or 0, of=name)
     if of.clock != "civil":
         raise bad_calendar(f"the anchor of `{name}` is not a whole number", "give the number of a granule")
-    index = int(of.index(civil_second(anchor, of=name)))
+    index = int(of.index(civil.civil_second(anchor, of=name)))
     if index == GAP:
         raise bad_calendar(f"the anchor of `{name}` is in a gap", "anchor it at a date inside a granule")
     return index

@@ -5,14 +5,13 @@ calendar here is a list of boundaries, which may repeat with a period (`Edges`),
 such a list together. The granule of an instant, the next granule after a gap, start, end and what the order
 compares are worked out here, once for every kind of calendar (`Rule`).
 
-Cost: one search among the boundaries per instant, at most 4,800 of them for the whole Gregorian calendar, or
-one table lookup where instants outnumber the cells between boundaries.
+Cost: one search among the boundaries per instant, at most 4,800 of them for the whole Gregorian calendar.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd
@@ -25,8 +24,6 @@ from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, Ints, as_ints, ba
 from timeveil.domain.judgement import as_dict as plain_data
 
 __all__ = ["GAP", "Granularity"]
-
-_MANY = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +52,6 @@ class Edges:
         return bool(around or len(self.omitted) or np.any(self.ends[:-1] != self.starts[1:]))
 
     @cached_property
-    def even(self) -> bool:
-        """Whether all granules are of one length, one after the other."""
-        return len(self.starts) == 1 and not self.has_gaps
-
-    @cached_property
     def grain(self) -> int:
         """A number that divides every boundary; 0 if there is none."""
         # Edges at infinity are boundaries of nothing.
@@ -74,7 +66,7 @@ class Edges:
         # Which period, and which granule of it ends after the instant.
         origin = int(self.starts[0])
         since = instants - origin if origin else instants
-        if self.even:
+        if len(self.starts) == 1 and not self.has_gaps:
             return np.floor_divide(since, self.period)
         cycle, offset = np.divmod(since, self.period)
         number: Ints = cycle * len(self.ends) + np.searchsorted(self.ends - origin, offset, side="right")
@@ -169,11 +161,11 @@ class Rule(ABC):
 
     def index(self, instants: Ints) -> Ints:
         """The granule of each instant, `GAP` where there is none."""
-        return self._by_cells(self.edges.index, instants)
+        return self._groups(self.edges.index(instants))
 
     def following(self, instants: Ints) -> Ints:
         """The granule of each instant, or else the next one after it, `GAP` if none comes."""
-        return self._by_cells(self.edges.following, instants)
+        return self._groups(self.edges.following(instants))
 
     def start(self, indices: Ints) -> Ints:
         """First instant of each granule."""
@@ -193,21 +185,6 @@ class Rule(ABC):
         numbers = as_ints([]) if first == GAP else np.arange(first, last + 1)
         numbers = numbers[edges.start(numbers) < high]
         return edges.start(numbers), edges.end(numbers), self.group(numbers)
-
-    def _by_cells(self, look_up: Callable[[Ints], Ints], instants: Ints) -> Ints:
-        """Look up every instant, once per cell where cells are far fewer than instants.
-
-        A cell is the time from one multiple of the grain to the next: no boundary is inside.
-        """
-        if not self.edges.even and self.grain > 1 and instants.size >= _MANY:
-            cells = np.floor_divide(instants, self.grain)
-            low, high = int(cells.min()), int(cells.max())
-            # A table pays off if each of its entries is used several times.
-            if high - low < instants.size // 4:
-                table: Ints = self._groups(look_up(np.arange(low, high + 1) * self.grain))
-                answers: Ints = table[cells - low]
-                return answers
-        return self._groups(look_up(instants))
 
     def _groups(self, numbers: Ints) -> Ints:
         if not self.has_gaps:

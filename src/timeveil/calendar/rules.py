@@ -230,7 +230,7 @@ class WorkingPeriods(Rule):
 
     kind = "working-periods"
     of: Rule
-    days: WorkingDays
+    days: Rule
 
     @property
     def edges(self) -> Edges:

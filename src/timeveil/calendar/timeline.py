@@ -119,6 +119,7 @@ class Granules:
     end: pa.Array
 
 
+@dataclass(frozen=True, eq=False)
 class Timeline:
     """Sorted distinct base granules on an axis.
 
@@ -131,11 +132,10 @@ class Timeline:
     ['2005-W52', '2006-W01']
     """
 
-    def __init__(self, axis: TimeAxis, base: Ticks, granules: Ints, gaps: Gaps = "error") -> None:
-        self.axis = axis
-        self.base = base
-        self.granules = granules
-        self.gaps = gaps
+    axis: TimeAxis
+    base: Ticks
+    granules: Ints
+    gaps: Gaps = "error"
 
     def __len__(self) -> int:
         return len(self.granules)
@@ -143,9 +143,7 @@ class Timeline:
     def firsts(self, h: Granularity) -> Positions:
         """For each position, the first position in the same granule of h; -1 in a gap."""
         heads, code = self._coded(h)
-        if len(heads) == 0:
-            return code
-        first: Positions = np.where(code < 0, np.int32(-1), heads[code])
+        first: Positions = np.where(code < 0, np.int32(-1), heads[code]) if len(heads) else code
         return first
 
     def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
@@ -171,12 +169,6 @@ class Timeline:
             start = np.where(beyond_start, start, zone.first_instant(start))
             end = np.where(beyond_end, end, zone.first_instant(end))
         return Granules(code, index, h.label(index), *self._bounds(start, end))
-
-    def refines(self, g: Granularity, h: Granularity) -> bool:
-        """Whether every observed granule of g is inside one of h; gaps of g do not count."""
-        of_g, of_h = self.firsts(g), self.firsts(h)
-        of_g, of_h_inside = of_g[of_g >= 0], of_h[of_g >= 0]
-        return bool(np.all(of_h_inside >= 0) and np.array_equal(of_h_inside, of_h[of_g]))
 
     def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
         """The first position of each observed granule, and each position's granule or -1."""

@@ -105,16 +105,6 @@ def test_an_empty_table_has_no_granules(axis: TimeAxis) -> None:
         assert line.granules_of(g).label == []
 
 
-def test_refinement_of_what_was_observed_admits_gaps() -> None:
-    working = Timeline(DATES, DAY, days("2006-01-02", "2006-01-05", "2006-01-30"))
-    assert working.refines(c["day"], c["business-day"])
-    assert working.refines(c["week"], c["month"])
-    assert not working.refines(c["month"], c["week"])
-    weekend = Timeline(DATES, DAY, days("2006-01-05", "2006-01-07"))
-    assert weekend.refines(c["business-day"], c["day"])
-    assert not weekend.refines(c["day"], c["business-day"])
-
-
 def test_the_repeated_hour_is_two_granules() -> None:
     """Rome, 2006-10-29: at 03:00 the clocks go back to 02:00."""
     instants = seconds("2006-10-28 22:30", "2006-10-29 00:30", "2006-10-29 01:30", "2006-10-29 22:30")
