@@ -113,7 +113,7 @@ def civil(axis: TimeAxis, instants: Ints) -> Ints:
     >>> civil(axis, np.array([0]))
     array([19800])
     """
-    return clocks(axis, instants).civil(instants) if axis.kind == "zoned" else instants
+    return clocks(axis, instants).civil(instants)
 
 
 def derive(name: str, civil_seconds: Ints) -> pa.Array:
@@ -122,14 +122,13 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
     >>> derive("weekday", np.array([0])).to_pylist()
     ['Thursday']
     """
-    days = civil_seconds // DAY
     match name:
         case "weekday":
-            codes = weekday_of_days(days)
+            codes = weekday_of_days(civil_seconds // DAY)
         case "hour-of-day":
-            codes = np.floor_divide(civil_seconds - days * DAY, HOUR)
+            codes = civil_seconds // HOUR % 24
         case "month-of-year":
-            codes = np.mod(month_of_days(days), 12)
+            codes = month_of_days(civil_seconds // DAY) % 12
         case _:
             raise ParameterError(
                 f"`{name}` cannot be derived from a time", hint=f"use one of {', '.join(CYCLIC)}"
@@ -166,6 +165,8 @@ class Offsets:
         The hour that autumn repeats stays at its last second, so a day, or a quarter of one, is one stretch
         of time even where the clocks go back across its beginning.
         """
+        if len(self.seconds) == 1:
+            return self.civil(instants)
         segment = self.segment(instants)
         # What clocks had shown before this segment: `reached` of the one before, nothing before the first.
         before = np.concatenate(([BEFORE], self.reached[:-1]))
@@ -183,8 +184,13 @@ class Offsets:
         return np.concatenate((self.begins[1:], [AFTER]))
 
 
+_NO_ZONE = Offsets(as_ints([BEFORE]), as_ints([0]), as_ints([AFTER]))
+
+
 def clocks(axis: TimeAxis, instants: Ints) -> Offsets:
-    """The offsets in the zone of an axis around some instants."""
+    """The offsets in the zone of an axis around some instants; without a zone there is one, of 0."""
+    if axis.kind != "zoned":
+        return _NO_ZONE
     low, high = (int(instants.min()), int(instants.max())) if len(instants) else (0, 0)
     return offsets(axis.zone or "", low, high)
 

@@ -106,27 +106,21 @@ _RELATIVE: Mapping[Clock, Mapping[str, Granularity]] = {
 }
 _NAMES = {*CATALOGUE, *(name for family in _RELATIVE.values() for name in family)}
 
-_ALIASES = {
-    "iso-week": "week",
-    "week-monday": "week",
-    "monday-week": "week",
-    "week-iso": "week",
-    "sunday-week": "week-sunday",
-    "us-week": "week-sunday",
-    "quarter-hour": "15-minutes",
-    "half-hour": "30-minutes",
-    "halfyear": "half-year",
-    "semester": "half-year",
-    "year-iso": "iso-year",
-    "isoyear": "iso-year",
-    "working-day": "business-day",
-    "workday": "business-day",
-    "working-month": "business-month",
-    "hospital-shift": "shift",
-    "daypart": "day-part",
-    "term": "academic-term",
-    "everything": "all",
+_OTHER_NAMES = {
+    "week": ("iso-week", "week-iso", "week-monday", "monday-week"),
+    "week-sunday": ("sunday-week", "us-week"),
+    "15-minutes": ("quarter-hour",),
+    "30-minutes": ("half-hour",),
+    "half-year": ("halfyear", "semester"),
+    "iso-year": ("year-iso", "isoyear"),
+    "business-day": ("working-day", "workday"),
+    "business-month": ("working-month",),
+    "shift": ("hospital-shift",),
+    "day-part": ("daypart",),
+    "academic-term": ("term",),
+    "all": ("everything",),
 }
+_ALIASES = {alias: name for name, aliases in _OTHER_NAMES.items() for alias in aliases}
 
 
 def canonical(name: str) -> str:

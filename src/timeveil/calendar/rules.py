@@ -42,6 +42,8 @@ _UNITS: dict[str, tuple[tuple[str, int], ...]] = {
     "seconds": (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1)),
     "months": (("year", 12), ("month", 1)),
 }
+_MONTH_FORMS = {1: "{:04}-{:02}", 3: "{:04}-Q{}", 6: "{:04}-H{}", 12: "{:04}", 120: "{:04}s"}
+"""Labels of whole months, quarters, half-years, years and decades, by their number of months."""
 
 
 @dataclass(frozen=True)
@@ -350,22 +352,11 @@ def _month_label(first: int, length: int) -> str:
     """`2006-01`, `2006-Q1`, `2006-H1`, `2006`, `2000s`, or first to last month or year."""
     year, month = divmod(first, 12)
     last_year, last_month = divmod(first + length - 1, 12)
-    match length:
-        case 1:
-            label = f"{year:04}-{month + 1:02}"
-        case 3 if not month % 3:
-            label = f"{year:04}-Q{month // 3 + 1}"
-        case 6 if not month % 6:
-            label = f"{year:04}-H{month // 6 + 1}"
-        case 12 if not month:
-            label = f"{year:04}"
-        case 120 if not month and not year % 10:
-            label = f"{year:04}s"
-        case _ if not month and not length % 12:
-            label = f"{year:04} to {last_year:04}"
-        case _:
-            label = f"{year:04}-{month + 1:02} to {last_year:04}-{last_month + 1:02}"
-    return label
+    if length in _MONTH_FORMS and first % length == 0:
+        return _MONTH_FORMS[length].format(year, month // length + 1)
+    if first % 12 == 0 and length % 12 == 0:
+        return f"{year:04} to {last_year:04}"
+    return f"{year:04}-{month + 1:02} to {last_year:04}-{last_month + 1:02}"
 
 
 def _time_labels(start: Ints, width: int) -> list[str]:

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from timeveil.calendar.axis import Offsets, clocks, offsets, published
+from timeveil.calendar.axis import Offsets, clocks, published
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints
+from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints, as_ints
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.rules import Steps
 from timeveil.domain.relation import TimeAxis
@@ -60,13 +60,11 @@ class Ticks:
 
 def candidates(axis: TimeAxis) -> tuple[tuple[int, str], ...]:
     """The widths an axis may be counted by, coarsest first, each with its name."""
-    if axis.kind == "zoned":
-        return _CLOCK
-    if axis.kind == "civil":
-        return ((DAY, "day"), *_CLOCK)
-    seconds = ((WEEK, "week"), (DAY, "day"), *_CLOCK)
+    if axis.kind != "relative":
+        return _CLOCK if axis.kind == "zoned" else ((DAY, "day"), *_CLOCK)
     clock, size = unit_of(axis)
-    return tuple(c for c in (_MONTHS if clock == "months" else seconds) if c[0] >= size)
+    widths = _MONTHS if clock == "months" else ((WEEK, "week"), (DAY, "day"), *_CLOCK)
+    return tuple((width, name) for width, name in widths if width >= size)
 
 
 def base_for(
@@ -79,13 +77,13 @@ def base_for(
     clocks may not change inside a base granule either.
     """
     grains = [g.rule.grain for g in granularities]
-    zone = offsets(axis.zone or "", low, high) if axis.kind == "zoned" else None
+    zone = clocks(axis, as_ints([low, high]))
     for width, name in candidates(axis):
         # Every instant is a multiple of the width: no base granule holds two of them.
         if resolution % width == 0:
             return Ticks(width, 0, name)
         if all(grain % width == 0 for grain in grains):
-            phase = 0 if zone is None else _phase(zone, width, low, high)
+            phase = _phase(zone, width, low, high)
             if phase is not None:
                 return Ticks(width, phase, name)
     width, name = candidates(axis)[-1]
@@ -163,28 +161,29 @@ class Timeline:
         start, end = h.start(index), h.end(index)
         # Bounds outside the years 1 to 9999 have no instant; they are published as null.
         beyond_start, beyond_end = start < FIRST, end > LAST
-        if self._zone is not None:
-            zone = self._zone_over(start[~beyond_start], end[~beyond_end])
-            # The zone was looked up inside those years only: bounds beyond stay civil, to become null.
-            start = np.where(beyond_start, start, zone.first_instant(start))
-            end = np.where(beyond_end, end, zone.first_instant(end))
+        zone = self._zone_over(start[~beyond_start], end[~beyond_end])
+        # The zone was looked up inside those years only: bounds beyond stay civil, to become null.
+        start = np.where(beyond_start, start, zone.first_instant(start))
+        end = np.where(beyond_end, end, zone.first_instant(end))
         return Granules(code, index, h.label(index), *self._bounds(start, end))
 
     def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
         """The first position of each observed granule, and each position's granule or -1."""
         # Granules of whole days are worked out per day and repeated for its positions.
-        if self._by_day(h):
+        if self.axis.kind != "relative" and self.base.width < DAY and h.rule.grain % DAY == 0:
             # Positions are sorted, so those of a day are neighbours.
             firsts, counts = self._days
             heads, code = _runs(self._index(h, self._civil[firsts]), None)
             return firsts[heads], np.repeat(code, counts)
-        split = self._zone.segment(self._instants) if self._zone is not None and self._repeats(h) else None
-        return _runs(self._index(h, self._wall_clock if self._repeats(h) else self._civil), split)
+        if self._repeats(h):
+            clock = self._zone.civil(self._instants)
+            return _runs(self._index(h, clock), self._zone.segment(self._instants))
+        return _runs(self._index(h, self._civil), None)
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
         if self.gaps == "next" and h.has_gaps:
             following = h.rule.following(civil)
-            return following if self._zone is None else self._past_skipped(h, following)
+            return self._past_skipped(h, following) if self.axis.kind == "zoned" else following
         return h.index(civil)
 
     def _past_skipped(self, h: Granularity, index: Ints) -> Ints:
@@ -199,9 +198,6 @@ class Timeline:
             if not len(empty):
                 return granules[inverse.ravel()]
             granules[empty] = h.rule.following(h.end(granules[empty]))
-
-    def _by_day(self, h: Granularity) -> bool:
-        return self.axis.kind != "relative" and self.base.width < DAY and h.rule.grain % DAY == 0
 
     def _repeats(self, h: Granularity) -> bool:
         """Whether the granule before and the one after a change of the clocks are kept apart."""
@@ -223,27 +219,21 @@ class Timeline:
         return published(self.axis, start), published(self.axis, end, round_up=True)
 
     def _zone_over(self, low: Ints, high: Ints) -> Offsets:
-        instants = np.concatenate((low, high, self._instants[:1], self._instants[-1:]))
-        first, last = (int(instants.min()), int(instants.max())) if len(instants) else (0, 0)
-        return offsets(self.axis.zone or "", first - DAY, last + DAY)
+        around = np.concatenate((low, high, self._instants[:1], self._instants[-1:]))
+        return clocks(self.axis, np.concatenate((around - DAY, around + DAY)))
 
     @cached_property
     def _instants(self) -> Ints:
         return self.base.start(self.granules)
 
     @cached_property
-    def _zone(self) -> Offsets | None:
-        return clocks(self.axis, self._instants) if self.axis.kind == "zoned" else None
-
-    @cached_property
-    def _wall_clock(self) -> Ints:
-        """What the clocks show at each position."""
-        return self._instants if self._zone is None else self._zone.civil(self._instants)
+    def _zone(self) -> Offsets:
+        return clocks(self.axis, self._instants)
 
     @cached_property
     def _civil(self) -> Ints:
         """The latest time that the clocks have shown at each position: it never goes back."""
-        return self._instants if self._zone is None else self._zone.settled(self._instants)
+        return self._zone.settled(self._instants)
 
     @cached_property
     def _days(self) -> tuple[Positions, Ints]:
