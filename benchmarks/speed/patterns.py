@@ -79,7 +79,7 @@ def _measure(
         "rows": rows.rows,
         "share": share,
         "patterns": len(family) - 1,
-        "boxes": sum(len(form.ranks) for form in channels.forms),
+        "boxes": sum(len(form.ranks) for form in channels.boxes),
         "channels": len(channels),
         **{f"{phase}_cpu_s": min(seconds) for phase, seconds in spent.items()},
         "cores": os.cpu_count(),

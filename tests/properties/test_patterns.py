@@ -11,8 +11,8 @@ from tests.oracles.patterns import Row
 
 from timeveil.errors import InfeasibleError, InputError
 from timeveil.models.patterns.method.channels import maximal_channels
-from timeveil.models.patterns.method.outcome import Sanitized
 from timeveil.models.patterns.method.publishing import sanitized
+from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Transactions
 from timeveil.models.patterns.parameters import PatternParameters
 
@@ -85,7 +85,7 @@ def test_nothing_is_lost_and_a_table_has_these_counts(method: str) -> None:
             continue
         some, done, rows, _, _, kinds = found
         after = slow.supports_of(done.after)
-        assert set(after) == set(slow.supports_of(done.before))
+        assert set(after) == set(slow.supports_of(done.channels.published))
         added = slow.sets_of(*done.virtual.sets)
         for row in added if kinds > 1 else []:
             assert sorted(item // kinds for item in row) == list(range(rows.instants))
@@ -93,7 +93,7 @@ def test_nothing_is_lost_and_a_table_has_these_counts(method: str) -> None:
             row for row, copies in zip(added, done.virtual.copies, strict=True) for _ in range(copies)
         ]
         assert after == {x: sum(x <= row for row in witness) for x in after}
-        before = slow.supports_of(done.before)
+        before = slow.supports_of(done.channels.published)
         assert all(after[x] - done.virtual.total <= before[x] <= after[x] for x in after)
 
 
@@ -120,7 +120,9 @@ def test_suppressing_counts_what_is_left() -> None:
             longest = max(map(len, after), default=0)
             assert slow.mined(left, least, longest) == after
         if (fewer := outcome(seed, "itemset")) is not None:
-            before, after = (slow.supports_of(family) for family in (fewer[1].before, fewer[1].after))
+            before, after = (
+                slow.supports_of(family) for family in (fewer[1].channels.published, fewer[1].after)
+            )
             assert after.items() <= before.items()
             assert all(part in after for some in after for part in slow.subsets(some))
 
@@ -131,7 +133,7 @@ def test_the_cell_theorem() -> None:
         if (found := outcome(seed, "additive")) is None:
             continue
         _, done, rows, k, _, kinds = found
-        supports = slow.completed(slow.supports_of(done.before), kinds, len(rows.names))
+        supports = slow.completed(slow.supports_of(done.channels.published), kinds, len(rows.names))
         known = slow.star(supports, by(kinds))
         threats = slow.channels(supports, known, k, by(kinds))
         got = Counter(

@@ -11,9 +11,9 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.boxes import maximal_boxes
 from timeveil.models.patterns.method.channels import Channels, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
+from timeveil.models.patterns.method.structure import maximal_boxes
 from timeveil.models.patterns.method.transactions import Transactions
 
 
@@ -35,7 +35,7 @@ def test_maximal_boxes_and_small_cells_of_series(seed: int) -> None:
     longest = rows.instants if seed % 3 else max(1, rows.instants - 1)
     family = mine_family(rows, least, longest, 1 << 20)
     channels = maximal_channels(family, rows, 3, 1 << 20)
-    found = sets_of(*channels.boxes)
+    found = boxes_of(channels)
     known = completed(mined(some, least, longest), kinds, len(rows.names))
     meant = maximal(star(known, lambda item: item // kinds))
     assert len(found) == len(set(found))
@@ -51,9 +51,14 @@ def test_maximal_sets_and_small_cells_of_baskets(seed: int) -> None:
     rows, least = transactions(some, items), int(draw.integers(1, 6))
     family = mine_family(rows, least, items, 1 << 20)
     channels = maximal_channels(family, rows, 3, 1 << 20)
-    found = sets_of(*channels.boxes)
+    found = boxes_of(channels)
     assert set(found) == maximal(mined(some, least))
     check_cells(some, found, channels, 3)
+
+
+def boxes_of(channels: Channels) -> list[Row]:
+    item_of = channels.family.item_of
+    return [frozenset(item_of[ranks].tolist()) for form in channels.boxes for ranks in form.ranks]
 
 
 def check_cells(some: list[Row], boxes: list[Row], found: Channels, k: int) -> None:
@@ -64,8 +69,8 @@ def check_cells(some: list[Row], boxes: list[Row], found: Channels, k: int) -> N
         if count < k
     ]
     present, absent = sets_of(*found.present), sets_of(*found.absent)
-    assert all(h | a == boxes[b] and not h & a for h, a, b in zip(present, absent, found.box, strict=True))
-    got = [(boxes[b], h, int(n)) for b, h, n in zip(found.box, present, found.size, strict=True)]
+    assert all(not h & a for h, a in zip(present, absent, strict=True))
+    got = [(h | a, h, int(n)) for h, a, n in zip(present, absent, found.size, strict=True)]
     assert Counter(got) == Counter(meant)
 
 
@@ -77,7 +82,7 @@ def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
         family = mine_family(rows, least, rows.instants, 1 << 20)
         monkeypatch.setattr("timeveil.models.patterns.method.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
         channels = maximal_channels(family, rows, 4, 1 << 20)
-        check_cells(some, sets_of(*channels.boxes), channels, 4)
+        check_cells(some, boxes_of(channels), channels, 4)
 
 
 def test_a_cap_stops_the_search() -> None:
@@ -91,7 +96,7 @@ def test_a_cap_stops_the_search() -> None:
         with pytest.raises(ParameterError) as caught:
             refused()
         assert caught.value.code == "too-many-patterns"
-    assert len(sets_of(*maximal_channels(family, rows, 2, 27).boxes)) == 1
+    assert len(boxes_of(maximal_channels(family, rows, 2, 27))) == 1
 
 
 def test_more_items_than_one_word_of_bits() -> None:
@@ -102,7 +107,7 @@ def test_more_items_than_one_word_of_bits() -> None:
     rows = transactions(some, 120, 5)
     family = mine_family(rows, 40, 3, 1 << 20)
     channels = maximal_channels(family, rows, 3, 1 << 20)
-    found = sets_of(*channels.boxes)
+    found = boxes_of(channels)
     assert len(found) == len(set(found)) > 100
     check_cells(some, found, channels, 3)
     supports = completed(mined(some, 40, 3), 5, 120)

@@ -74,7 +74,7 @@ def test_first_fit(seed: int, kinds: int) -> None:
     symbols = np.random.default_rng(seed).integers(kinds, size=(20, items // kinds))
     rows = transactions((symbols + kinds * np.arange(items // kinds)).tolist(), items, kinds)
     family = mine_family(rows, 8 if kinds > 1 else 20, 2, 1 << 12)
-    found = mergers(Channels(have, lack, sizes, sizes, (), family, family))
+    found = mergers(Channels(have, lack, sizes, (), (), family, family))
     assert sets_of(*found) == first_fit(channels, kinds, items, supports_of(family))
 
 

@@ -9,7 +9,7 @@
 | σ | `timeveil.models.patterns.method.publishing.least_support` | §6.6 | the smallest support of a published pattern |
 | k | `timeveil.domain.guarantee.NoInferenceChannel` | §6.6 | the smallest group that counts may reveal |
 | C_I^J | `timeveil.models.patterns.method.channels.Channels` | Algorithm 4 | what a few rows have, and what they lack |
-| f_I^J | `timeveil.models.patterns.method.channels.Channels.size` | Algorithm 4 | their number |
+| f_I^J | `timeveil.models.patterns.method.channels.Groups.size` | Algorithm 4 | their number |
 | μCh(k, Cl(D, σ)) | `timeveil.models.patterns.method.channels.maximal_channels` | §6.6 | channels that no other one dominates |
 | ⋈ | `timeveil.models.patterns.method.sanitizing.mergers` | Algorithm 4 | channels that agree become one |
 | O^k | `timeveil.models.patterns.method.sanitizing.raised` | Algorithm 4 | the counts with the virtual rows |

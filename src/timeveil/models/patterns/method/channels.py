@@ -4,8 +4,8 @@ From the supports of all sets between I and J anyone computes how many rows have
 channel, and a threat if the number is above 0 and below k. The maximal channels are the small cells of the
 maximal sets (cell theorem): no channel is left exactly if the rows, projected on any maximal set, are
 k-anonymous. In series everybody has one symbol at every instant, and a reader knows that. So counts that
-follow from it are added first (`completing`), and boxes take the place of sets (`boxes`), because a reader
-adds up what cannot overlap.
+follow from it are added first, and boxes take the place of sets, because a reader adds up what cannot overlap
+(`structure`).
 
 Not searched: groups of another form than "has these items and none of those", such as all or none of three
 items; and what takes a system of equations to solve, such as two rings of unknown counts that one unknown
@@ -17,21 +17,27 @@ cells than there are rows, the rows are counted instead.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeveil.models.patterns.method.boxes import maximal_boxes
-from timeveil.models.patterns.method.completing import completed
 from timeveil.models.patterns.method.family import Family
+from timeveil.models.patterns.method.structure import completed, maximal_boxes
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions
 
 CELLS_AT_MOST = 1 << 22
 BLOCK_CELLS = 1 << 19
+EXAMPLES = 1000
+"""Groups that the ledger explains, those with the shortest sums and the fewest people first."""
+SUMMANDS = 8
+"""A sum of more counts than this is not written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,7 @@ class Boxes:
     @property
     def cells(self) -> int:
         """Number of cells of each box."""
-        cells = 1
-        for width in self.widths:
-            cells *= width + 1
-        return cells
+        return math.prod(width + 1 for width in self.widths)
 
     def units(self) -> Iterator[tuple[int, int, int]]:
         """For each instant its first column, its width, and what its digit counts in a cell's number."""
@@ -59,11 +62,11 @@ class Boxes:
             yield column, width, unit
             column, unit = column + width, unit * (width + 1)
 
-    def blocks(self, room: int = BLOCK_CELLS) -> Iterator[tuple[int, Boxes]]:
-        """Parts with about as many cells as there is room for, and the first box of each."""
+    def blocks(self, room: int = BLOCK_CELLS) -> Iterator[Boxes]:
+        """Parts with about as many cells as there is room for."""
         step = max(1, room // self.cells)
         for first in range(0, len(self.ranks), step):
-            yield first, Boxes(self.widths, self.ranks[first : first + step])
+            yield Boxes(self.widths, self.ranks[first : first + step])
 
     def sizes(self, family: Family) -> Ints:
         """The rows in each cell, a column for each box: supports less what rows with other symbols add."""
@@ -96,37 +99,29 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Channels:
-    """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are box `box`.
-
-    `forms` are all maximal boxes of `family`, numbered through; it has what is `published` and what follows.
-    """
+class Groups:
+    """Small groups: what they have, what they lack, and how many rows they are."""
 
     present: Sets
     absent: Sets
     size: Ints
-    box: Ints
-    forms: tuple[Boxes, ...]
-    family: Family
-    published: Family
 
     def __len__(self) -> int:
         return len(self.size)
 
-    @property
-    def boxes(self) -> Sets:
-        """The items of all maximal boxes."""
-        lengths = [np.full(len(form.ranks), form.ranks.shape[1]) for form in self.forms]
-        items = [np.sort(self.family.item_of[form.ranks], axis=1).ravel() for form in self.forms]
-        return Sets.of_lengths(np.concatenate(lengths), np.concatenate(items))
 
-    def one_box(self, number: int) -> Boxes:
-        """The box with this number, alone."""
-        for form in self.forms:
-            if number < len(form.ranks):
-                return Boxes(form.widths, form.ranks[number : number + 1])
-            number -= len(form.ranks)
-        raise IndexError("there is no box with this number")
+@dataclass(frozen=True)
+class Channels(Groups):
+    """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are a box.
+
+    `boxes` are all maximal boxes of `family`, which has what is `published` and what follows; those with a
+    channel are `threatened`.
+    """
+
+    boxes: tuple[Boxes, ...]
+    threatened: tuple[Boxes, ...]
+    family: Family
+    published: Family
 
     @cached_property
     def groups(self) -> Groups:
@@ -155,38 +150,31 @@ class Channels:
         return self.absent if kinds == 1 else self.absent.where(~np.isin(lacked, occupied))
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Small groups: what they have, what they lack, and how many rows they are."""
-
-    present: Sets
-    absent: Sets
-    size: Ints
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-
 def maximal_channels(
     family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
 ) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
-    complete = completed(family, most).family if structural else family
+    complete = completed(family, most, structural=structural).family
     if family.kinds == 1 or not structural:
         forms = _maximal_sets(complete)
     else:
         forms = _by_widths(maximal_boxes(complete, most), family.kinds)
-    widest = cells_to_sum(rows)
-    cells: list[_Cells] = []
-    number = 0
+    sizes, presents, absents, threatened = [], [], [], []
     for form in forms:
-        for first, block in form.blocks():
-            small = _small(complete, block, k) if form.cells <= widest else _counted(rows, complete, block, k)
-            cells.append(small.numbered(number + first))
-        number += len(form.ranks)
-    box, size = (np.concatenate(parts) for parts in zip(*((c.box, c.size) for c in cells), strict=True))
-    present, absent = (_joined(sets) for sets in zip(*((c.present, c.absent) for c in cells), strict=True))
-    return Channels(present, absent, size, box, forms, complete, family)
+        few_cells = form.cells <= cells_to_sum(rows)
+        for block in form.blocks():
+            box, size, flags = _small(complete, block, k) if few_cells else _counted(rows, complete, block, k)
+            # ranks may have another order than the items that they are the ranks of
+            items = complete.item_of[block.ranks[box]]
+            ascending = np.argsort(items, axis=1)
+            items = np.take_along_axis(items, ascending, axis=1)
+            flags = np.take_along_axis(flags, ascending, axis=1)
+            sizes.append(size)
+            presents.append(Sets.of_lengths(flags.sum(axis=1), items[flags]))
+            absents.append(Sets.of_lengths((~flags).sum(axis=1), items[~flags]))
+            threatened.append(Boxes(block.widths, block.ranks[np.unique(box)]))
+    present, absent = (Sets.joined(parts) for parts in (presents, absents))
+    return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), complete, family)
 
 
 def cells_to_sum(rows: Transactions) -> int:
@@ -209,57 +197,34 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
     forms: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
     for mask in masks:
         items = [item for item in range(mask.bit_length()) if mask >> item & 1]
-        widths: dict[int, int] = defaultdict(int)
-        for item in items:
-            widths[item // kinds] += 1
+        widths = Counter(item // kinds for item in items)
         forms[tuple(widths.values())].append(items)
     return tuple(
         Boxes(widths, np.array(ranks, np.int64).reshape(len(ranks), -1)) for widths, ranks in forms.items()
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Small cells of boxes: the number of the box, the size, and what their rows have and lack of it."""
-
-    box: Ints
-    size: Ints
-    present: Sets
-    absent: Sets
-
-    @classmethod
-    def of(cls, box: Ints, size: Ints, items: Ints, flags: Flags) -> _Cells:
-        """From the items of each cell's box, in any order, and which of them its rows have."""
-        ascending = np.argsort(items, axis=1)
-        items = np.take_along_axis(items, ascending, axis=1)
-        flags = np.take_along_axis(flags, ascending, axis=1)
-        sets = [Sets.of_lengths(which.sum(axis=1), items[which]) for which in (flags, ~flags)]
-        return cls(box, size, *sets)
-
-    def numbered(self, first: int) -> _Cells:
-        """These cells with their boxes numbered from this one on."""
-        return _Cells(self.box + first, self.size, self.present, self.absent)
+SmallCells = tuple[Ints, Ints, Flags]
+"""Of small cells the number of the box, the size, and which columns of the box their rows have."""
 
 
-def _small(family: Family, boxes: Boxes, k: int) -> _Cells:
+def _small(family: Family, boxes: Boxes, k: int) -> SmallCells:
     """Small cells by their sizes, which follow from the supports."""
     sizes = boxes.sizes(family)
     cell, box = np.nonzero((sizes < k) & (sizes != 0))
-    return _Cells.of(box, sizes[cell, box], family.item_of[boxes.ranks[box]], boxes.present(cell))
+    return box, sizes[cell, box], boxes.present(cell)
 
 
-def _counted(rows: Transactions, family: Family, boxes: Boxes, k: int) -> _Cells:
+def _counted(rows: Transactions, family: Family, boxes: Boxes, k: int) -> SmallCells:
     """Small cells of boxes with too many cells for that, by counting rows."""
-    item_of = family.item_of
     box, size, flags = [], [], []
     for number, ranks in enumerate(boxes.ranks):
-        cells, counts = np.unique(projected(rows, item_of[ranks]), axis=0, return_counts=True)
+        cells, counts = np.unique(projected(rows, family.item_of[ranks]), axis=0, return_counts=True)
         small = counts < k
         box.append(np.full(int(small.sum()), number))
         size.append(counts[small])
         flags.append(np.unpackbits(cells[small], axis=1, count=len(ranks)).astype(np.bool_))
-    boxes_of, sizes, has = (np.concatenate(parts) for parts in (box, size, flags))
-    return _Cells.of(boxes_of, sizes, item_of[boxes.ranks[boxes_of]], has)
+    return np.concatenate(box), np.concatenate(size), np.concatenate(flags)
 
 
 def projected(rows: Transactions, items: Ints) -> NDArray[np.uint8]:
@@ -272,6 +237,102 @@ def projected(rows: Transactions, items: Ints) -> NDArray[np.uint8]:
     return np.packbits(has, axis=1)
 
 
-def _joined(parts: tuple[Sets, ...]) -> Sets:
-    lengths = np.concatenate([part.lengths for part in parts])
-    return Sets.of_lengths(lengths, np.concatenate([part.items for part in parts]))
+class LedgerTables(Mapping[str, pa.Table]):
+    """The ledger's tables: `virtual`, and `channels`, which explains groups when it is first asked for."""
+
+    def __init__(self, virtual: pa.Table, channels: Channels, names: tuple[str, ...]) -> None:
+        self._virtual, self._found, self._names = virtual, channels, names
+
+    @cached_property
+    def _channels(self) -> pa.Table:
+        return explained(self._found, self._names)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name == "channels":
+            return self._channels
+        return {"virtual": self._virtual}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("virtual", "channels"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
+    """Example groups: what a few people have, what they lack, how many they are, and how anyone knows.
+
+    All who have I, less those who have I and one of the items that the few lack, plus those who have I and
+    two of them, and so on; two items of one instant add nothing, as nobody has both. A pattern of series that
+    is not published may follow: all without one of its symbols, less those with another in its place. Sums of
+    published counts come before sums of counts that themselves follow from others.
+    """
+    groups, least = channels.groups, int(channels.published.support.min())
+    order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:EXAMPLES]
+    chosen = [groups.present.take(order), groups.absent.take(order)]
+    sums = [
+        _terms(channels.family, present, absent)
+        for present, absent in zip(*(sets.each() for sets in chosen), strict=True)
+    ]
+    derived = np.array([sum(count < least for _, count in terms) for terms in sums], np.int64)
+    ahead = np.argsort(derived > 0, kind="stable")
+    present, absent = (sets.take(ahead) for sets in chosen)
+    people = groups.size[order[ahead]]
+    texts = [
+        _sentence([names[x] for x in has], [names[x] for x in lacks], size, sums[index], derived[index])
+        for has, lacks, size, index in zip(present.each(), absent.each(), people.tolist(), ahead, strict=True)
+    ]
+    return pa.table(
+        {
+            "present": present.as_lists(names),
+            "absent": absent.as_lists(names),
+            "people": pa.array(people, pa.int64()),
+            "text": pa.array(texts, pa.string()),
+        }
+    )
+
+
+Term = tuple[str, int]
+"""A sign and a count."""
+
+
+def _sentence(present: list[str], absent: list[str], people: int, terms: list[Term], derived: int) -> str:
+    aside = f", {derived} of which follow{'' if derived > 1 else 's'} from others," if derived else ""
+    who = "1 person has" if people == 1 else f"{people} people have"
+    without = f" without {' or '.join(absent)}" if absent else ""
+    counts = f"from {len(terms)} counts{aside}" if terms else f"from more than {SUMMANDS} counts"
+    sentence = f"{counts} anyone can compute that exactly {who} {' and '.join(present) or 'nothing'}{without}"
+    if not terms:
+        return sentence
+    sums = "".join(f"{sign}{count}" for sign, count in terms)
+    return f"{sentence}: {sums.removeprefix(' + ')} = {people}"
+
+
+def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
+    """What is added and subtracted; nothing if it is too much to write down."""
+    if not absent:
+        return _difference(family, present)
+    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // family.kinds)]
+    if math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
+        return []
+    # Inclusion and exclusion: an item of each of some instants; an odd number of them is subtracted.
+    choices = itertools.chain.from_iterable(
+        itertools.product(*instants)
+        for size in range(len(by_instant) + 1)
+        for instants in itertools.combinations(by_instant, size)
+    )
+    return [
+        (" - " if len(choice) % 2 else " + ", int(family.support[family.node([*present, *choice])]))
+        for choice in choices
+    ]
+
+
+def _difference(family: Family, present: list[int]) -> list[Term]:
+    """What a pattern follows from: all without one of its symbols, less those with another in its place."""
+    for item in present if family.kinds <= SUMMANDS else ():
+        remaining, first = [x for x in present if x != item], item - item % family.kinds
+        nodes = [family.node([*remaining, x]) for x in range(first, first + family.kinds) if x != item]
+        if min(nodes) >= 0:
+            less = [(" - ", int(family.support[node])) for node in nodes]
+            return [(" + ", int(family.support[family.node(remaining)])), *less]
+    return []

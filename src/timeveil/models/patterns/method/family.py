@@ -9,7 +9,7 @@ Cost: one conjunction of bits for every set that is frequent but for its last it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -214,7 +214,7 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
     """Mine every set of at least `least` rows and at most `longest` items; more than `most` are refused."""
     counts = np.bincount(rows.sets.items, minlength=len(rows.names))
     # Rarest items first keeps the bit lines short; boxes of series need items in the order of instants.
-    item_of = np.arange(len(counts)) if rows.structural else np.argsort(counts, kind="stable")
+    item_of = np.arange(len(counts)) if rows.kinds > 1 else np.argsort(counts, kind="stable")
     nodes = Nodes.rooted(rows.rows)
     ranked = _Ranked.of(rows.sets, item_of)
     frequent = np.flatnonzero(counts[item_of] >= least)
@@ -288,14 +288,9 @@ def _mine_below(
     # Depth first: what waits is bounded by the depth, where breadth would hold a whole level of bits.
     pending = [_Siblings(2, numbers, frequent, np.full(len(frequent), len(frequent)), packed(flags))]
     while pending:
-        siblings, waiting = pending.pop().cut()
-        if waiting is not None:
-            pending.append(waiting)
-        below = siblings.joined(nodes, least)
+        pending += [sets for sets in pending.pop().joined(nodes, least) if sets.length < longest]
         if nodes.total > most:
             raise _too_many(least, most)
-        if below is not None and below.length < longest:
-            pending.append(below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,28 +305,23 @@ class _Siblings:
     rank: Ints
     end: Ints
     bits: Words
-    joining: int | None = None
-    """How many of the first sets are joined with later ones; None for all."""
 
-    def cut(self) -> tuple[_Siblings, _Siblings | None]:
-        """As many as can be joined within one block, and what waits."""
+    def joined(self, nodes: Nodes, least: int) -> Iterator[_Siblings]:
+        """Add all frequent unions of two neighbours to the nodes; what is to be joined after them.
+
+        As many are joined at once as fit into one block; the others wait.
+        """
         partners = self.end - np.arange(len(self.end)) - 1
-        # At least the partners of the first set, however long lines are: every cut makes progress.
+        # At least the partners of the first set, however long lines are: every call makes progress.
         room = max(BLOCK_WORDS // self.bits.shape[1], int(partners[0]))
         upto = int(np.searchsorted(np.cumsum(partners), room, "right"))
-        if upto == len(self.end):
-            return self, None
-        waiting = _Siblings(
-            self.length, self.number[upto:], self.rank[upto:], self.end[upto:] - upto, self.bits[upto:]
-        )
-        return replace(self, joining=upto), waiting
-
-    def joined(self, nodes: Nodes, least: int) -> _Siblings | None:
-        """All frequent unions of two neighbours, added to the nodes; None if nothing can follow them."""
+        if upto < len(self.end):
+            yield _Siblings(
+                self.length, self.number[upto:], self.rank[upto:], self.end[upto:] - upto, self.bits[upto:]
+            )
         # all pairs of neighbours at once: conjunction, then support
-        partners = (self.end - np.arange(len(self.end)) - 1)[: self.joining]
-        left = np.repeat(np.arange(len(partners)), partners)
-        right = ranges(np.arange(len(partners)) + 1, partners)
+        left = np.repeat(np.arange(upto), partners[:upto])
+        right = ranges(np.arange(upto) + 1, partners[:upto])
         bits = self.bits[left]
         bits &= self.bits[right]
         counts = np.einsum("ij->i", np.bitwise_count(bits), dtype=np.int64)
@@ -340,6 +330,5 @@ class _Siblings:
         numbers = nodes.add(rank, counts[frequent], self.number[left], self.length + 1)
         end = np.searchsorted(left, left, "right")
         # Sets without a sibling have no further union.
-        if (end - np.searchsorted(left, left) <= 1).all():
-            return None
-        return _Siblings(self.length + 1, numbers, rank, end, bits[frequent])
+        if (end - np.searchsorted(left, left) > 1).any():
+            yield _Siblings(self.length + 1, numbers, rank, end, bits[frequent])

@@ -7,7 +7,7 @@ left; or, for comparison, rows or patterns are left out instead.
 Where we depart from the print
     Channels and their merging are defined (after Atzori et al. 2008); counts of all frequent patterns rise.
     Readers know that everybody has one symbol at every instant, so for series what follows from that is
-    closed too: what `completing` derives, and what adds up as symbols of one instant exclude each other.
+    closed too (`structure`).
 Cost: mining, and what `channels` says of finding small groups.
 """
 
@@ -20,17 +20,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
+from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
-from timeveil.models.patterns.method.channels import maximal_channels
-from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.outcome import Sanitized, assemble, pattern_table
-from timeveil.models.patterns.method.sanitizing import additive, clone, no_rows, raised, tight
-from timeveil.models.patterns.method.sources import Reading, read_source, refuse_same_people
-from timeveil.models.patterns.method.suppressing import suppress_patterns, suppress_rows
-from timeveil.models.patterns.method.transactions import Transactions
+from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
+from timeveil.models.patterns.method.family import Family, mine_family
+from timeveil.models.patterns.method.sanitizing import (
+    Sanitized,
+    additive,
+    clone,
+    raised,
+    suppress_patterns,
+    suppress_rows,
+    tight,
+)
+from timeveil.models.patterns.method.sources import Reading, Source, read_source, refuse_same_people
+from timeveil.models.patterns.method.transactions import Flags, Ints, Transactions
 from timeveil.models.patterns.parameters import PatternParameters
 
 CAP = 5_000_000
@@ -85,7 +93,7 @@ def sanitize_patterns(
     progress("mining", 0.1)
     patterns = sanitized(rows, parameters, least, progress)
     progress("publishing", 0.9)
-    pair = assemble(parameters, series, rows, least, patterns)
+    pair = _assemble(parameters, series, rows, least, patterns)
     progress("done", 1.0)
     return pair
 
@@ -108,19 +116,17 @@ def sanitized(
     channels = maximal_channels(before, rows, k, cap, structural=structural)
     progress("closing them", 0.6)
     match parameters.method:
+        case "suppressive":
+            return suppress_rows(rows, channels, least, k, longest=longest, most=cap, structural=structural)
+        case "itemset":
+            return suppress_patterns(rows, channels, k, most=cap, structural=structural)
         case "additive":
             virtual = additive(channels, k)
         case "tight":
             virtual = tight(channels, rows, k)
-        case "clone":
+        case _:
             virtual = clone(channels, rows, k)
-        case "suppressive":
-            fewer = suppress_rows(rows, channels, least, k, longest=longest, most=cap, structural=structural)
-            return Sanitized(before, fewer.family, channels, no_rows(), fewer.withheld, fewer.rounds)
-        case "itemset":
-            fewer = suppress_patterns(rows, channels, k, most=cap, structural=structural)
-            return Sanitized(before, fewer.family, channels, no_rows(), fewer.withheld, fewer.rounds)
-    return Sanitized(before, raised(before, virtual), channels, virtual)
+    return Sanitized(channels, raised(before, virtual), virtual)
 
 
 def mine(
@@ -200,7 +206,7 @@ def as_count(min_support: float, people: int) -> int:
 
 
 def _require_frequent(rows: Transactions, least: int, k: int) -> None:
-    largest = rows.largest
+    largest = int(np.bincount(rows.sets.items).max(initial=0))
     if largest < least:
         lower = f"lower {{min_support}} to {largest:,} or less"
         raise InputError(
@@ -209,3 +215,130 @@ def _require_frequent(rows: Transactions, least: int, k: int) -> None:
             code="no-frequent-pattern",
             facts={"min_support": least, "largest": largest, "k": k},
         )
+
+
+def _assemble(
+    parameters: PatternParameters, source: Source, rows: Transactions, least: int, sanitized: Sanitized
+) -> tuple[Release, Ledger]:
+    """From sanitized counts to a release and its ledger."""
+    published = np.arange(len(sanitized.after))
+    if parameters.published == "closed":
+        closed = sanitized.after.closed()
+        closed[0] = True  # the empty pattern is the number of people
+        published = np.flatnonzero(closed)
+    data = pattern_table(sanitized.after, published, rows.names)
+    series = source.instants is not None
+    promise = NoInferenceChannel(parameters.k, counts_alone=series and not parameters.structural)
+    counts = {
+        "patterns": data.num_rows,
+        "transactions": int(sanitized.after.support[0]),
+        "virtual": sanitized.virtual.total,
+    }
+    manifest = {**_manifest(parameters, source, least, promise), "counts": counts}
+    virtual = pa.table(
+        {
+            "pattern": sanitized.virtual.sets.as_lists(rows.names),
+            "copies": pa.array(sanitized.virtual.copies, pa.int64()),
+        }
+    )
+    ledger = Ledger(
+        "patterns",
+        _entries(source, sanitized.withheld),
+        source.relation,
+        LedgerTables(virtual, sanitized.channels, rows.names),
+        _facts(source, rows, sanitized),
+    )
+    return Release(promise, manifest, {"data": data}), ledger
+
+
+def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Table:
+    """Patterns of a family with their supports, by length and then by items."""
+    sets = family.sets.take(nodes)
+    order = np.lexsort([*sets.keys(len(names))[::-1], sets.lengths])
+    return pa.table(
+        {
+            "pattern": sets.take(order).as_lists(names),
+            "support": pa.array(family.support[nodes[order]], pa.int64()),
+        }
+    )
+
+
+def _manifest(
+    parameters: PatternParameters, source: Source, least: int, promise: NoInferenceChannel
+) -> dict[str, Any]:
+    series = source.instants is not None
+    described = {
+        "structural": parameters.structural and series,
+        "symbols": parameters.symbols if series else None,
+        "center": source.center,
+        "published": parameters.published,
+    }
+    return {
+        "format": 1,
+        "model": "patterns",
+        "tool": TOOL,
+        "guarantee": promise.as_dict(),
+        "patterns": {
+            "kind": "series" if series else "baskets",
+            "instants": None if source.instants is None else list(source.instants),
+            **described,
+        },
+        "columns": [
+            {"name": "pattern", "role": "pattern", "type": "list<string>"},
+            {"name": "support", "role": "support", "type": "int64"},
+        ],
+        "parameters": {
+            "k": parameters.k,
+            "min_support": least,
+            "method": parameters.method,
+            "max_len": parameters.max_len,
+            "fill": parameters.fill if series else None,
+            **described,
+        },
+    }
+
+
+def _entries(source: Source, withheld: Flags | None) -> pa.Table:
+    """One row per input row: the number of its transaction, null where that is not counted."""
+    number = np.arange(source.rows.rows + 1, dtype=np.int64)
+    number[-1] = -1  # what `row_of` says of a row that was left out
+    if withheld is not None:
+        number[:-1][withheld] = -1
+    transaction = number[source.row_of]
+    return pa.table(
+        {
+            "row": pa.array(np.arange(len(transaction), dtype=np.int64)),
+            "transaction": pa.array(transaction, mask=transaction < 0),
+        }
+    )
+
+
+def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str, Any]:
+    channels, after = sanitized.channels, sanitized.after
+    before, groups = channels.published, channels.groups
+    error = None
+    if len(before) == len(after):
+        error = after.support[1:] / before.support[1:] - 1
+    return {
+        "origin": source.origin,
+        "transactions": rows.rows,
+        "items": len(source.rows.names),
+        "frequent_items": int(before.levels[2] - 1),
+        "patterns": len(before) - 1,
+        "lost": len(before) - len(after),
+        "changed": None if error is None else int(np.count_nonzero(error)),
+        "mean_error": None if error is None else float(error.mean()),
+        "worst_error": None if error is None else float(error.max()),
+        "channels": len(groups),
+        "cells": len(channels),
+        "people_in_channels": int(groups.size.sum()),
+        "mergers": len(sanitized.virtual.copies),
+        "virtual": sanitized.virtual.total,
+        "withheld": 0 if sanitized.withheld is None else int(np.count_nonzero(sanitized.withheld)),
+        "rounds": sanitized.rounds,
+        "filled": source.filled,
+        "left_out": source.left_out,
+        "without_items": source.without_items,
+        "source_p": source.shared,
+        "dropped": list(source.relation.dropped),
+    }

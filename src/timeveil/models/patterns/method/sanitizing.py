@@ -15,6 +15,9 @@ each of them at least k. In any other group V counts k times or not at all, so w
 and what was k is no less. With fewer copies, as many as V's smallest cell needs, every cell that V is in
 becomes at least k, and all other cells stay as they were.
 
+The other way is to leave rows or patterns out until no channel is left. It is kept for comparison: it loses
+patterns.
+
 Where we depart from the print: two channels merge if and only if neither has what the other lacks and, in
 series, a symbol is left at every instant; k rows are added for each merger; all frequent sets rise, closed or
 not, and the empty set.
@@ -28,8 +31,17 @@ from itertools import combinations
 
 import numpy as np
 
-from timeveil.models.patterns.method.channels import Channels, Groups, cells_to_sum, projected
-from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
+from timeveil.errors import InfeasibleError
+from timeveil.models.patterns.method.channels import (
+    Boxes,
+    Channels,
+    Groups,
+    cells_to_sum,
+    maximal_channels,
+    projected,
+)
+from timeveil.models.patterns.method.family import BLOCK_WORDS, Family, mine_family
+from timeveil.models.patterns.method.structure import Completed, completed
 from timeveil.models.patterns.method.transactions import (
     Flags,
     Ints,
@@ -59,9 +71,18 @@ class Virtual:
         return int(self.copies.sum())
 
 
-def no_rows() -> Virtual:
-    """Nothing is added."""
-    return Virtual(Sets.of_lengths(np.zeros(0, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
+NO_ROWS = Virtual(Sets(np.zeros(1, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized:
+    """The small groups of mined patterns, the patterns after, and what was done: rows added or withheld."""
+
+    channels: Channels
+    after: Family
+    virtual: Virtual = NO_ROWS
+    withheld: Flags | None = None
+    rounds: int = 1
 
 
 def additive(channels: Channels, k: int) -> Virtual:
@@ -103,7 +124,7 @@ def raised(family: Family, virtual: Virtual) -> Family:
         return family
     first, children = family.children
     holders = packed(virtual.sets.flags(len(family.item_of)).T)[family.item_of]
-    weighing = _Weights.of(virtual.copies)
+    digits = _digits(virtual.copies)
     support = family.support.copy()
     # Virtual rows are people too: without them the total would contradict the counts that rise.
     support[0] += virtual.total
@@ -116,33 +137,20 @@ def raised(family: Family, virtual: Virtual) -> Family:
         for start in range(0, len(below), step):
             block = below[start : start + step]
             common = bits[above[start : start + step]] & holders[family.rank[block]]
-            added = weighing.total(common)
+            added = np.zeros(len(block), np.int64)
+            for weight, rows in digits:
+                added += np.einsum("ij->i", np.bitwise_count(common & rows), dtype=np.int64) * weight
             reached = np.flatnonzero(added)
             support[block[reached]] += added[reached]
             pending.append((block[reached], common[reached]))
     return replace(family, support=support)
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """Numbers of copies as binary digits: for each digit the rows that have it, as bits."""
-
-    unit: int
-    digits: list[Words]
-
-    @classmethod
-    def of(cls, copies: Ints) -> _Weights:
-        unit = int(np.gcd.reduce(copies))  # all copies alike take one digit
-        shares = copies // unit
-        count = int(shares.max()).bit_length()
-        return cls(unit, [packed((shares >> digit & 1 > 0)[None])[0] for digit in range(count)])
-
-    def total(self, bits: Words) -> Ints:
-        """The copies of the rows in each line of bits."""
-        total = np.zeros(len(bits), np.int64)
-        for digit, rows in enumerate(self.digits):
-            total += np.einsum("ij->i", np.bitwise_count(bits & rows), dtype=np.int64) << digit
-        return total * self.unit
+def _digits(copies: Ints) -> list[tuple[int, Words]]:
+    """Numbers of copies by their binary digits: what a digit counts, and the rows that have it, as bits."""
+    unit = int(np.gcd.reduce(copies))  # all copies alike take one digit
+    flags = [copies // unit >> digit & 1 > 0 for digit in range(int(copies.max() // unit).bit_length())]
+    return [(unit << digit, packed(rows[None])[0]) for digit, rows in enumerate(flags)]
 
 
 def mergers(channels: Channels) -> Sets:
@@ -252,8 +260,8 @@ def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtu
     has = sets.flags(len(family.item_of))
     boxes_at_once = max(1, BLOCK_CELLS // max(1, len(has)))
     smallest = np.full(len(has), k, np.int64)
-    for form in channels.forms:
-        for _, block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
+    for form in channels.boxes:
+        for block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
             if form.cells > cells_to_sum(rows):
                 sharing = [_sharing(rows, sets, family.item_of[ranks]) for ranks in block.ranks]
                 smallest = np.minimum(smallest, np.min(sharing, axis=0))
@@ -273,3 +281,68 @@ def _sharing(rows: Transactions, sets: Sets, items: Ints) -> Ints:
     _, cell = np.unique(projections, axis=0, return_inverse=True)
     counts = np.bincount(cell[: rows.rows], minlength=len(projections))
     return counts[cell[rows.rows :]]
+
+
+def suppress_rows(
+    rows: Transactions, channels: Channels, least: int, k: int, *, longest: int, most: int, structural: bool
+) -> Sanitized:
+    """Withhold the rows of small cells, count again and drop what became rare, until no channel is left."""
+    before, counted, rounds = channels, np.arange(rows.rows), 0
+    # Withholding rows changes every count, so new small cells may appear: again until there are none.
+    while len(channels):
+        rounds += 1
+        remaining = rows.take(counted)
+        small = np.zeros(len(counted), np.bool_)
+        for members in members_of(channels.groups, remaining):
+            small |= members
+        counted = counted[~small]
+        remaining = rows.take(counted)
+        family = mine_family(remaining, least, longest, most)
+        _require_patterns(family, "row", rows.rows - len(counted), rows.rows)
+        channels = maximal_channels(family, remaining, k, most, structural=structural)
+    withheld = np.ones(rows.rows, np.bool_)
+    withheld[counted] = False
+    return Sanitized(before, channels.published, withheld=withheld, rounds=rounds)
+
+
+def suppress_patterns(
+    rows: Transactions, channels: Channels, k: int, *, most: int, structural: bool
+) -> Sanitized:
+    """Unpublish maximal patterns with a small cell until no channel is left; counts stay exact.
+
+    Of a box that holds several patterns the least supported one goes, which ends the box. If that one is not
+    published but follows, one goes that it follows from.
+    """
+    before, family, rounds = channels, channels.published, 0
+    total = len(family) - 1
+    while len(channels):
+        rounds += 1
+        completion = completed(family, most, structural=structural)
+        # Every box with a channel must end, and unpublishing one of its patterns ends it.
+        doomed = [_least_supported(completion, boxes) for boxes in channels.threatened]
+        family = family.without(np.concatenate(doomed))
+        _require_patterns(family, "pattern", total - len(family) + 1, total)
+        channels = maximal_channels(family, rows, k, most, structural=structural)
+    return Sanitized(before, family, rounds=rounds)
+
+
+def _least_supported(completion: Completed, boxes: Boxes) -> Ints:
+    """The nodes of the rarest way to take one item of every instant of each box."""
+    family = completion.family
+    nodes = np.zeros((len(boxes.ranks), 1), np.int64)
+    for column, width, _ in boxes.units():
+        # All ways to take one item of each instant so far; the family has every one, as these are boxes.
+        ways = [family.child(nodes, boxes.ranks[:, [column + symbol]]) for symbol in range(width)]
+        nodes = np.concatenate(ways, axis=1)
+    rarest = nodes[np.arange(len(nodes)), np.argmin(family.support[nodes], axis=1)]
+    return np.array([completion.source(node) for node in rarest.tolist()], np.int64)
+
+
+def _require_patterns(family: Family, what: str, lost: int, total: int) -> None:
+    if len(family) == 1:
+        raise InfeasibleError(
+            f"no pattern is left when {lost:,} of {total:,} {what}s are suppressed",
+            hint='use {method="additive"}, which loses no pattern, or raise {min_support}',
+            code="no-frequent-pattern",
+            facts={"suppressed": lost, "of": total},
+        )

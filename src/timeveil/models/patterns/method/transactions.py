@@ -6,7 +6,7 @@ serves both: nobody has two items of one instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -28,12 +28,15 @@ class Sets(NamedTuple):
 
     @classmethod
     def of_lengths(cls, lengths: Ints, items: Ints) -> Sets:
-        """Sets of these lengths, their items one set after the other."""
         return cls(np.concatenate([[0], np.cumsum(lengths)]), items)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sets]) -> Sets:
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls.of_lengths(lengths, np.concatenate([part.items for part in parts]))
 
     @property
     def lengths(self) -> Ints:
-        """Number of items of each set."""
         return np.diff(self.bounds)
 
     @property
@@ -42,7 +45,6 @@ class Sets(NamedTuple):
         return np.repeat(np.arange(len(self.bounds) - 1), self.lengths)
 
     def take(self, which: Ints) -> Sets:
-        """The sets with these numbers."""
         lengths = self.lengths[which]
         return Sets.of_lengths(lengths, self.items[ranges(self.bounds[:-1][which], lengths)])
 
@@ -51,7 +53,6 @@ class Sets(NamedTuple):
         return Sets(np.concatenate([[0], np.cumsum(flags)])[self.bounds], self.items[flags])
 
     def each(self) -> Iterator[list[int]]:
-        """The items of one set after the other."""
         items = self.items.tolist()
         return (items[start:stop] for start, stop in pairwise(self.bounds.tolist()))
 
@@ -111,23 +112,12 @@ class Transactions:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.sets.bounds) - 1
 
     @property
     def instants(self) -> int:
         """The most items that a row can have."""
         return len(self.names) // self.kinds
-
-    @property
-    def structural(self) -> bool:
-        """Whether items exclude each other."""
-        return self.kinds > 1
-
-    @property
-    def largest(self) -> int:
-        """Number of rows with the most common item."""
-        return int(np.bincount(self.sets.items).max(initial=0))
 
     def frequent(self, least: int) -> Transactions:
         """The rows without items that fewer than `least` have; series keep all symbols."""
@@ -143,11 +133,9 @@ class Transactions:
 
     def sorted(self) -> Transactions:
         """The rows in an order that depends on their items only, not on how they came in."""
-        keys = self.sets.keys(len(self.names))
-        return self.take(np.lexsort(keys[::-1]))
+        return self.take(np.lexsort(self.sets.keys(len(self.names))[::-1]))
 
     def take(self, which: Ints) -> Transactions:
-        """The rows with these numbers."""
         return Transactions(self.names, self.kinds, self.sets.take(which))
 
     def holders(self) -> Words:

@@ -1,0 +1,251 @@
+"""What readers of series know beside the counts: everybody has one symbol at every instant.
+
+Counts that follow. If a set X is counted, and X with each symbol of an instant but one, then X with that one
+is the difference: the count of X less the others. Derived counts derive further ones, until nothing more
+follows. A derived count is as good as published; it can be any number from 0 on, so it may itself be a small
+group. The family stays downward closed. Suppose X with s follows, because X and X with every other symbol of
+the instant are counted. A part of X with s is either a part of X, which is counted; or a part of X together
+with s, and this part is counted, alone and with every other symbol, so with s it is counted or follows as
+well. Hence the cell theorem holds for the larger family as for the published one. Cost: a set follows from
+sets of its own length and one shorter set, so lengths are done one after the other, each in a few passes.
+
+Maximal boxes (F*). Symbols of one instant exclude each other, so a reader also adds up counts over several
+symbols of an instant. A box holds any number of symbols at each of its instants; it can be worked with when
+every way to take at most one symbol of each instant is counted. Boxes that no item can be added to are the
+maximal ones. Instants are decided one after the other. After each decision there are *continuations*: sets of
+later items that are counted together with every choice from the box so far. With each goes what is *spare*:
+the items of decided instants that could be added to the box without losing this continuation. An item that is
+spare for all continuations could be added to every box from here on, so none of them is maximal, and the
+search turns back. At one instant only closed choices of symbols are tried: those that hold every symbol which
+loses no continuation. Sets of items are bits of integers. Cost: every box is found once; each step is linear
+in the continuations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from timeveil.errors import ParameterError
+from timeveil.models.patterns.method.family import Family, Nodes
+from timeveil.models.patterns.method.transactions import Ints
+
+Continuations = dict[int, int]
+"""The spare items of each continuation."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A family with all that follows from it.
+
+    `origin` is the node that each was before, -1 if it follows; `since` is the round in which it followed
+    from sets of its length with an earlier round, 0 for what was there before.
+    """
+
+    family: Family
+    origin: Ints
+    since: Ints
+
+    def source(self, node: int) -> int:
+        """The original node or, if it follows, the rarest original one that it would not follow without."""
+        while self.origin[node] < 0:
+            node = min(self._alternatives(node), key=lambda other: int(self.family.support[other]))
+        return int(self.origin[node])
+
+    def _alternatives(self, node: int) -> list[int]:
+        """The nodes with another symbol of one instant, all of which were there before it followed."""
+        items, kinds = self.family.items(node), self.family.kinds
+        for item in items:
+            symbols = set(range(item - item % kinds, item - item % kinds + kinds)) - {item}
+            nodes = [self.family.node([*(set(items) - {item}), symbol]) for symbol in sorted(symbols)]
+            if all(other >= 0 and self.since[other] < self.since[node] for other in nodes):
+                return nodes
+        raise AssertionError("a derived set has no sets that it follows from")
+
+
+def completed(family: Family, most: int, *, structural: bool = True) -> Completed:
+    """The family with every set whose count follows; more than `most` sets are refused.
+
+    Nothing follows without items that exclude each other, nor for readers who do not know that they do.
+    """
+    if family.kinds == 1 or not structural:
+        return Completed(family, np.arange(len(family)), np.zeros(len(family), np.int64))
+    nodes = Nodes.rooted(int(family.support[0]))
+    origin, since = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    number = np.zeros(len(family), np.int64)  # of an original node, among all of its length
+    empty = np.zeros((1, 0), np.int64)
+    shorter, start = _Level(empty, empty, family.support[:1]), 0
+    for length in range(1, family.depth + 1):
+        before = np.arange(family.levels[length], family.levels[length + 1])
+        level = _Level(family.links[0][length], number[family.links[1][length]], family.support[before])
+        number[before] = np.arange(len(before))
+        rounds = [np.zeros(len(before), np.int64)]
+        while True:
+            if nodes.total + len(level.support) > most:
+                raise ParameterError(
+                    "as everybody has one symbol at every instant, the counts of more than "
+                    f"{most:,} patterns follow",
+                    hint="raise {min_support}, take fewer instants, or set {max_len}",
+                    code="too-many-patterns",
+                    facts={"cap": most},
+                )
+            derived = level.derived(shorter, family.kinds, family.instants)
+            if not len(derived.support):
+                break
+            level = _Level(*map(np.concatenate, zip(level, derived, strict=True)))
+            rounds.append(np.full(len(derived.support), len(rounds)))
+        numbers = nodes.add(level.paths[:, -1], level.support, start + level.drops[:, -1], length)
+        start = int(numbers[0]) if len(numbers) else start
+        origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
+        since.append(np.concatenate(rounds))
+        shorter = level
+    complete, order = nodes.family(family.item_of, family.kinds, family.instants)
+    return Completed(complete, np.concatenate(origin)[order], np.concatenate(since)[order])
+
+
+class _Level(NamedTuple):
+    """Sets of one length: their items, the shorter set that each becomes without an item, their supports."""
+
+    paths: Ints
+    drops: Ints
+    support: Ints
+
+    def derived(self, shorter: _Level, kinds: int, instants: int) -> _Level:
+        """The sets with the one symbol that is missing at an instant, each once."""
+        # for every shorter set and instant: how many symbols are counted with it, which, and their sum
+        instant, symbol = np.divmod(self.paths, kinds)
+        slots, size = (self.drops * instants + instant).ravel(), len(shorter.support) * instants
+        seen = np.bincount(slots, minlength=size)
+        symbols = np.bincount(slots, symbol.ravel(), minlength=size).astype(np.int64)
+        counts = np.repeat(self.support, self.paths.shape[1])
+        counted = np.bincount(slots, counts, minlength=size).astype(np.int64)
+        short = np.flatnonzero(seen == kinds - 1)
+        if not len(short):
+            return _Level(self.paths[:0], self.drops[:0], self.support[:0])
+        base, at = np.divmod(short, instants)
+        # all symbols add up to a fixed sum, so the sum of the counted ones names the missing one
+        item = at * kinds + kinds * (kinds - 1) // 2 - symbols[short]
+        support = shorter.support[base] - counted[short]
+        # without another item, the base is a still shorter set, which has a superset with the new item
+        items = kinds * instants
+        keys = (shorter.drops * items + shorter.paths).ravel()
+        order = np.argsort(keys)
+        index = np.searchsorted(keys, shorter.drops[base] * items + item[:, None], sorter=order)
+        supersets = order[index] // max(1, shorter.paths.shape[1])
+        paths = np.column_stack([shorter.paths[base], item])
+        drops = np.column_stack([supersets, base])
+        ascending = np.argsort(paths, axis=1)
+        paths, drops = (np.take_along_axis(columns, ascending, axis=1) for columns in (paths, drops))
+        # the same set may follow in several ways; its last item and the set without it identify it
+        _, once = np.unique(drops[:, -1] * items + paths[:, -1], return_index=True)
+        return _Level(paths[once], drops[once], support[once])
+
+
+def maximal_boxes(family: Family, most: int) -> list[int]:
+    """All maximal boxes as bits; more than `most` are refused."""
+    masks = [0] * len(family)
+    for node, (parent, item) in enumerate(zip(family.parent.tolist(), family.rank.tolist(), strict=True)):
+        if node:
+            masks[node] = masks[parent] | 1 << item
+    search = _Search(family.kinds, most)
+    search.extend(0, dict.fromkeys(masks, 0))
+    return search.boxes
+
+
+class _Search:
+    """Depth first over the instants."""
+
+    def __init__(self, kinds: int, most: int) -> None:
+        self.kinds, self.most = kinds, most
+        self.boxes: list[int] = []
+
+    def extend(self, box: int, continuations: Continuations) -> None:
+        """Find all maximal boxes that begin with this one; takes over the continuations."""
+        kinds = self.kinds
+        by_instant: dict[int, list[int]] = defaultdict(list)
+        for later in continuations:
+            if later:
+                # The lowest bit of a continuation is its first item, so this is its first instant.
+                by_instant[((later & -later).bit_length() - 1) // kinds].append(later)
+        for instant in sorted(by_instant):
+            symbols: dict[int, Continuations] = defaultdict(dict)
+            for later in by_instant[instant]:
+                symbol = later & -later
+                symbols[symbol][later ^ symbol] = continuations.pop(later)
+            self.choose(box, symbols)
+            # go on without this instant: its symbols are spare for what they could be followed by
+            for symbol, following in symbols.items():
+                for later in following:
+                    continuations[later] |= symbol
+            # Some item could be added to every box from here on: none of them is maximal.
+            if _common(continuations.values()):
+                return
+        self.boxes.append(box)
+        if len(self.boxes) > self.most:
+            raise ParameterError(
+                f"symbols of one instant exclude each other, so more than {self.most:,} combinations of them "
+                "would need examination",
+                hint="raise {min_support}, or take fewer symbols or instants",
+                code="too-many-patterns",
+                facts={"boxes": self.most, "cap": self.most},
+            )
+
+    def choose(self, box: int, symbols: dict[int, Continuations]) -> None:
+        """Add every closed choice of an instant's symbols to the box, and go on from each."""
+        order = sorted(symbols)
+        pending = [(index + 1, symbol, symbols[symbol]) for index, symbol in enumerate(order)]
+        while pending:
+            next_index, chosen, following = pending.pop()
+            closure = self._closed(order, symbols, next_index, chosen, following)
+            if closure is None:
+                continue
+            chosen, following = closure
+            for index in range(next_index, len(order)):
+                symbol = order[index]
+                if not symbol & chosen:
+                    spare = symbols[symbol]
+                    shared = following.keys() & spare.keys()
+                    narrower = {later: following[later] & spare[later] for later in shared}
+                    pending.append((index + 1, chosen | symbol, narrower))
+            following = following.copy()
+            for symbol in order:
+                if not symbol & chosen:
+                    for later in following.keys() & symbols[symbol].keys():
+                        following[later] |= symbol
+            if not _common(following.values()):
+                self.extend(box | chosen, following)
+
+    @staticmethod
+    def _closed(
+        order: list[int],
+        symbols: dict[int, Continuations],
+        next_index: int,
+        chosen: int,
+        following: Continuations,
+    ) -> tuple[int, Continuations] | None:
+        """The choice with every symbol that loses no continuation; None if an earlier one leads to it."""
+        for index, symbol in enumerate(order):
+            allowed = symbols[symbol]
+            if symbol & chosen or len(allowed) < len(following) or not following.keys() <= allowed.keys():
+                continue
+            # The search that takes this earlier symbol first finds the same choice.
+            if index < next_index:
+                return None
+            chosen |= symbol
+            following = {later: spare & allowed[later] for later, spare in following.items()}
+        return chosen, following
+
+
+def _common(spares: Iterable[int]) -> int:
+    """The items that are spare for all."""
+    # All bits set: the neutral element of a conjunction.
+    common = -1
+    for spare in spares:
+        common &= spare
+        if not common:
+            return 0
+    return common
