@@ -97,7 +97,7 @@ class Attempt:
         """Whether the worst chance is above what is promised."""
         return self.bound is not None and self.breach.worst > 1 / self.bound + ROUNDING
 
-    def row(self) -> tuple[str, ...]:
+    def row(self) -> tuple[object, ...]:
         """A line of the table."""
         breach, bound = self.breach, self.bound
         promised = "nothing" if bound is None else f"at most 1 in {bound}"
@@ -105,7 +105,7 @@ class Attempt:
         if bound is None or self.broken:
             above = share(breach.share_above(1 / (bound or 2) + 1e-12))
             result = f"{above} above {'1 in 2' if bound is None else 'the bound'}"
-        return self.knows, promised, f"{breach.people:,}", share(breach.worst), share(breach.mean), result
+        return self.knows, promised, breach.people, breach.worst, breach.mean, result
 
 
 def attack_table(attempts: Sequence[Attempt]) -> Table:
@@ -123,7 +123,7 @@ def risk_table(breach: Any, named: str) -> Table:
         f"mean chance of naming {named}": "mean",
         "people out of reach": "out_of_reach",
     }
-    rows = [(label, *(share(getattr(risk, number)) for risk in risks)) for label, number in shares.items()]
+    rows = [(label, *(getattr(risk, number) for risk in risks)) for label, number in shares.items()]
     for label, part in (("fewest", 0.0), ("median", 0.5), ("most", 1.0)):
-        rows.append((f"candidates, {label}", *(f"{risk.quantile(part):,}" for risk in risks)))
+        rows.append((f"candidates, {label}", *(risk.quantile(part) for risk in risks)))
     return Table("What this outsider finds", ("", "original", "release"), rows)

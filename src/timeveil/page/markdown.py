@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import groupby
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from timeveil.page.svg import Picture
-from timeveil.page.wording import WIDTH, aligned, numbered, visible, wrapped
+from timeveil.page.wording import WIDTH, aligned, numbered, share, visible, wrapped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -57,18 +58,26 @@ def html_of(text: object) -> str:
     return str(_parser().renderInline(markdown(text)))
 
 
-def _shown(text: object) -> str:
-    characters = visible(text)
+def _shown(value: object) -> str:
+    """A value as text: numbers with separators, shares in percent, and nothing for None."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return share(value)
+        case Integral():
+            return f"{value:,}"
+    characters = "" if value is None else visible(value)
     return characters if len(characters) <= LONGEST else f"{characters[: LONGEST - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A caption, a head and rows; all but the first `words` columns are numbers."""
+    """A caption, a head and rows of texts, counts and shares; the first `words` columns are texts."""
 
     caption: str
     head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[object]]
     words: int = 1
 
     def lines(self, width: int = WIDTH) -> list[str]:

@@ -154,13 +154,18 @@ def _environment(finish: Callable[[Any], Any]) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(_WORDS)
-    environment.filters.update(_WORDS, capital=capital, numbered_list=_numbered_list)
+    environment.filters.update(_WORDS, capital=capital, numbered_list=_numbered_list, paragraphs=_paragraphs)
     return environment
 
 
 def _numbered_list(items: Sequence[str]) -> Markdown:
     """Sentences as a numbered list of a report."""
     return Markdown("\n".join(f"{number}. {markdown(item)}" for number, item in enumerate(items, start=1)))
+
+
+def _paragraphs(sentences: Sequence[str]) -> Markdown:
+    """Sentences as paragraphs of a report."""
+    return Markdown("\n\n".join(map(markdown, sentences)))
 
 
 def _plain(value: Any) -> Any:

@@ -100,14 +100,18 @@ def _context(verified: VerificationSummary, evidence: Evidence, progress: Progre
     """What the template of a model is filled with; what is private, only with the ledger."""
     release, facts = evidence.release, facts_of(evidence)
     results, (sentences, warnings) = part(verified.model, "words.results"), sentences_of(facts)
-    context = {"breach": None, "again": None, **results.public(facts)}
+    context = {
+        **dict.fromkeys(("breach", "again", "sizes", "errors", "error_table")),
+        "losses": (),
+        "exposed": (),
+    }
+    context |= results.public(facts)
     if facts.ledger is not None and facts.counts.get("rows", 1):
         again = Markdown(visible(facts.command()))
         context |= {"again": again, **results.private(facts, progress)}
-    figures = [(label, f"{value:,}" if isinstance(value, int) else value) for label, value in facts.figures()]
     return {
         "f": facts,
-        "figures": Table("The release in numbers", ("figure", "value"), figures, words=2),
+        "figures": Table("The release in numbers", ("figure", "value"), facts.figures(), words=2),
         "columns": column_tables(release),
         "parameters": parameter_table(release),
         "done": [*sentences, *(f"Warning: {warning}" for warning in warnings)],

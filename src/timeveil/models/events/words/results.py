@@ -177,8 +177,10 @@ def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
     rows = [
         (
             name(granularity) + (" (chosen)" if granularity == f.granularity else ""),
-            *(f"{counts[key]:,}" for key in ("groups", "smallest_group", "groups_below_k", "rows_below_k")),
-            "yes" if counts["feasible"] else "no",
+            *(
+                counts[key]
+                for key in ("groups", "smallest_group", "groups_below_k", "rows_below_k", "feasible")
+            ),
         )
         for granularity, counts in candidates.items()
     ]

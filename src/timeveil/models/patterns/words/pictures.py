@@ -161,7 +161,7 @@ def length_picture(published: Patterns) -> Picture | None:
 def error_picture(loss: PatternLoss, alternatives: Table) -> Picture:
     """The errors of counts, in this release and in other ways to publish the same."""
     errors = (loss.mean_error, *(way.mean_error for way in loss.alternatives))
-    names = (row[0] for row in alternatives.rows)
+    names = (str(row[0]) for row in alternatives.rows)
     subtitle = "Mean relative error of counts; a pattern that is lost counts as an error of 100 %."
     title = "How far off counts are, compared with other ways"
     return bar_chart(title, subtitle, dict(zip(names, errors, strict=True)), label=share)

@@ -13,7 +13,7 @@ from timeveil.domain.wording import Progress
 from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
-from timeveil.models.patterns.judges.measure import PatternError, PatternLoss
+from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.words import Facts
 from timeveil.models.patterns.words.pictures import (
     error_picture,
@@ -29,7 +29,6 @@ from timeveil.page.wording import aligned, counted, joined, people, quoted, shar
 SHORT = 8
 """Up to this many counts of a sum are listed."""
 _ALTERNATIVES = {
-    "this release": "this release",
     "without people": "leaving people out",
     "without patterns": "leaving patterns out",
     "series table": "counting in the series table",
@@ -91,17 +90,12 @@ def _unpublished(group: SmallGroup) -> str:
 
 def risk_table(breach: PatternBreach) -> Table:
     """What is found in the original and in the release."""
-    before, after = breach.before, breach.after
-    smallest = [f"{risk.quantile(0.0):,}" if risk.worst else "none" for risk in (before, after)]
+    risks = (breach.before, breach.after)
     rows = [
-        (
-            f"groups below {breach.k} that can be computed",
-            f"{breach.channels_before:,}",
-            f"{breach.channels_after:,}",
-        ),
-        ("people in one of them", share(breach.exposed_before), share(breach.exposed_after)),
-        ("people alone in one", share(before.pinned), share(after.pinned)),
-        ("smallest group", *smallest),
+        (f"groups below {breach.k} that can be computed", breach.channels_before, breach.channels_after),
+        ("people in one of them", breach.exposed_before, breach.exposed_after),
+        ("people alone in one", *(risk.pinned for risk in risks)),
+        ("smallest group", *(risk.quantile(0.0) if risk.worst else "none" for risk in risks)),
     ]
     return Table("What this outsider finds", ("", "original", "release"), rows)
 
@@ -125,20 +119,9 @@ def loss_sentences(loss: PatternLoss) -> list[str]:
 def alternative_table(loss: PatternLoss) -> Table:
     """This release and other ways to publish the same patterns."""
     head = ("", "patterns", "changed", "lost", "mean error", "worst error", "people left out")
-    errors = (loss.mean_error, loss.worst_error)
-    release = PatternError("this release", loss.patterns, loss.changed, loss.lost, *errors, loss.withheld)
-    rows = [
-        (
-            _ALTERNATIVES[way.way],
-            f"{way.patterns:,}",
-            f"{way.changed:,}",
-            f"{way.lost:,}",
-            share(way.mean_error),
-            share(way.worst_error),
-            f"{way.withheld:,}",
-        )
-        for way in (release, *loss.alternatives)
-    ]
+    numbers = ("patterns", "changed", "lost", "mean_error", "worst_error", "withheld")
+    ways = {"this release": loss, **{_ALTERNATIVES[other.way]: other for other in loss.alternatives}}
+    rows = [(name, *(getattr(way, number) for number in numbers)) for name, way in ways.items()]
     return Table("Other ways to publish the same patterns", head, rows)
 
 
@@ -223,7 +206,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "all_solved": breach.beyond is not None and breach.beyond.tried == breach.beyond.possible,
         "losses": loss_sentences(loss),
         "errors": error_picture(loss, alternatives),
-        "alternatives": alternatives,
+        "error_table": alternatives,
         "exposed": beyond_the_promise(breach),
     }
 
@@ -233,12 +216,13 @@ def _attack_table(breach: PatternBreach) -> Table:
     result = "above the bound" if breach.broken else "within the bound"
     if breach.channels_after and not breach.broken:
         result = "beyond the promise"
-    groups, part = f"{breach.channels_after:,}", share(breach.exposed_after)
-    rows = [(breach.adversary.words, "none", groups, part, result)]
+    rows: list[tuple[object, ...]] = [
+        (breach.adversary.words, "none", breach.channels_after, breach.exposed_after, result)
+    ]
     bounds = breach.beyond
     if bounds is not None and bounds.tried == bounds.possible:
         outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
-        rows.append(("solves for all data with these counts", "nothing", f"{bounds.pinned:,}", "", outcome))
+        rows.append(("solves for all data with these counts", "nothing", bounds.pinned, None, outcome))
     return Table("Attacks on the release", head, rows, words=2)
 
 

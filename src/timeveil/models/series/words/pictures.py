@@ -263,7 +263,7 @@ def error_picture(loss: SeriesLoss, queries: Table | None) -> Picture | None:
     """The errors of random questions, which `queries` names."""
     if queries is None:
         return None
-    errors = {row[0]: error.mean for row, error in zip(queries.rows, loss.query_errors, strict=True)}
+    errors = {str(row[0]): error.mean for row, error in zip(queries.rows, loss.query_errors, strict=True)}
     number = loss.query_errors[0].queries
     subtitle = f"Mean error of {number:,} random counts of each kind, relative to the true count."
     return bar_chart("How far off answers are", subtitle, errors, label=share)

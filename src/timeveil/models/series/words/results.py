@@ -20,7 +20,7 @@ from timeveil.page import templates
 from timeveil.page.facts import Attempt, attack_table, risk_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
-from timeveil.page.wording import counted, share
+from timeveil.page.wording import counted
 
 QUESTIONS = 1_000
 """Random questions of each kind that a report asks, fewer than `measure`."""
@@ -52,10 +52,10 @@ def query_table(loss: SeriesLoss) -> Table | None:
     """The errors of random questions, a line for each kind; None where none was asked."""
     if not loss.query_errors:
         return None
-    rows = []
-    for error in loss.query_errors:
-        sets = ("" if part is None else share(part) for part in (error.precision, error.recall))
-        rows.append((_QUERIES[error.kind], share(error.mean), share(error.median), *sets))
+    rows = [
+        (_QUERIES[error.kind], error.mean, error.median, error.precision, error.recall)
+        for error in loss.query_errors
+    ]
     questions = counted(loss.query_errors[0].queries, "random question")
     head = ("question about", "mean error", "median error", "precision", "recall")
     return Table(f"{questions} of each kind, answered from the release", head, rows)
@@ -99,6 +99,6 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(loss).sentences,
         "errors": error_picture(loss, queries),
-        "queries": queries,
+        "error_table": queries,
         "exposed": templates.marked("models/series/words/attack.j2", breach=breaches[0])[1],
     }

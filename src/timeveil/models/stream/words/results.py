@@ -21,7 +21,7 @@ from timeveil.page import templates
 from timeveil.page.facts import Attempt, attack_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
-from timeveil.page.wording import quoted, share
+from timeveil.page.wording import quoted
 
 WINDOWS = 1_000
 """Random window counts of each length that the loss is measured by in a report."""
@@ -50,16 +50,15 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find")
 
 
-def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[str, ...]:
+def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[object, ...]:
     """How many people, the mean and the worst chance, and the share above 1 in each bound.
 
     Of nobody there is no chance, which is not a chance of 0.
     """
     if not chances.people:
         return "0", *["–"] * (2 + len(bounds))
-    number = f"{round(chances.people):,}" if chances.people >= 0.5 else "under 1"
-    above = (share(chances.share_above(1 / size)) for size in bounds if size)
-    return number, share(chances.mean), share(chances.worst), *above
+    number = round(chances.people) if chances.people >= 0.5 else "under 1"
+    return number, chances.mean, chances.worst, *(chances.share_above(1 / size) for size in bounds if size)
 
 
 def loss_summary(loss: StreamLoss) -> Summary:
@@ -70,10 +69,15 @@ def loss_summary(loss: StreamLoss) -> Summary:
 def window_table(loss: StreamLoss) -> Table:
     """The error of random window counts, by the length of the window."""
     head = ("slots in the window", "this release", "withholding only", "merging slots")
-    rows = []
-    for error in loss.window_errors:
-        merge = "not possible" if error.merge is None else share(error.merge)
-        rows.append((f"{error.length}", share(error.release), share(error.suppress_only), merge))
+    rows = [
+        (
+            error.length,
+            error.release,
+            error.suppress_only,
+            "not possible" if error.merge is None else error.merge,
+        )
+        for error in loss.window_errors
+    ]
     return Table("Mean error of random window counts", head, rows)
 
 
@@ -104,7 +108,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
         "losses": loss_summary(loss).sentences,
         "errors": error_picture(loss),
-        "windows": window_table(loss),
+        "error_table": window_table(loss),
     }
 
 
@@ -116,8 +120,8 @@ def _risk_table(breach: StreamBreach) -> Table:
     head = ("source", "mean chance", "worst chance", "certain", f"above 1 in {breach.l}")
     rows = []
     for source, chances in (("original", breach.before), ("release", breach.after)):
-        numbers = (chances.mean, chances.worst, chances.certain, chances.share_above(1 / breach.l))
-        rows.append((source, *map(share, numbers)))
+        above = chances.share_above(1 / breach.l)
+        rows.append((source, chances.mean, chances.worst, chances.certain, above))
     return Table("Chance that this outsider gives to a person's true value", head, rows)
 
 
