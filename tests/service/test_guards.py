@@ -26,7 +26,7 @@ from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import writing
 from timeveil.folder.opening import folder_name
 from timeveil.service import running, status
-from timeveil.service.interruption import Stop
+from timeveil.service.running import Stop
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from timeveil.errors import ParameterError
 from timeveil.models import part
 
 if TYPE_CHECKING:
-    from timeveil.service import Tally
+    from timeveil.service.running import Stop, Tally
 
 POLL = 5.0
 """Seconds between two looks at the inbox."""
@@ -44,7 +46,7 @@ def is_service(run: Run) -> bool:
 def serve(run: Run, say: Callable[[str], None]) -> Tally:
     """Take the files of the inbox, publish every slot that becomes final, and say what was done."""
     from timeveil.service import Parameters, Service
-    from timeveil.service.interruption import stopped_by_signals
+    from timeveil.service.running import Stop
 
     options: Any = part("stream", "parameters").ServiceParameters(**run.service)
     run.parameters()
@@ -55,13 +57,25 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
         *paths, parameters, seed=run.values.get("seed"), max_gap=options.max_gap, say=say
     ) as service:
         if options.follow:
-            with stopped_by_signals() as stop:
+            with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)
         else:
             service.run()
         if options.close:
             service.close_streams()
         return service.tally
+
+
+@contextmanager
+def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
+    """Let SIGTERM and SIGINT request a stop."""
+    before = {number: signal.signal(number, stop.request) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.close()
 
 
 def tally_text(tally: Tally) -> str:

@@ -39,7 +39,8 @@ class Parameters:
     def __post_init__(self) -> None:
         usual = {name: p.default for name, p in StreamParameters.table().items() if not p.required}
         options = {"l": 3, "window": 7, **usual, **self.options}
-        object.__setattr__(self, "options", {name: options[name] for name in options if name != "seed"})
+        del options["seed"]
+        object.__setattr__(self, "options", options)
 
     @cached_property
     def settings(self) -> Settings:

@@ -1,13 +1,21 @@
-"""A stream in service: take what has arrived, publish what is final, resume where it was."""
+"""A stream in service: take what has arrived, publish what is final, resume where it was.
+
+A run may end before its time, stopped by a signal or killed: every step is repeated entirely or not at all.
+"""
 
 from __future__ import annotations
 
+import os
 import secrets
+import select
+import signal
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from timeveil.domain.judgement import as_dict
 from timeveil.errors import (
     BundleError,
     InputError,
@@ -20,16 +28,51 @@ from timeveil.errors import (
 )
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
-from timeveil.service.inbox import Arrival, arrivals_in, quarantine, snapshots_of
-from timeveil.service.interruption import Stop, boundary
+from timeveil.service.folders import Arrival, Sink, arrivals_in, packed, quarantine, release_of, snapshots_of
 from timeveil.service.parameters import Parameters
-from timeveil.service.sink import Sink, packed, release_of
 from timeveil.service.state_file import FileRecord, Lock, StateFile, damaged, make_state_file
 from timeveil.service.status import status_of
 
-Say = Callable[[str], None]
+CRASH_AT = "TIMEVEIL_CRASH_AT"
+"""Number of the step boundary at which to be killed; set by tests of crash safety and by nothing else."""
 USUAL_GAP = 31
 """Empty slots allowed before a file, unless the window is longer or another number is set."""
+
+
+_passed = 0
+
+
+def boundary() -> None:
+    """A point between two steps. Every step boundary of a run passes here."""
+    global _passed  # noqa: PLW0603 counts over the life of the process
+    crash_at = os.environ.get(CRASH_AT)
+    if crash_at is not None:
+        _passed += 1
+        if _passed == int(crash_at):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Stop:
+    """Whether a run was asked to stop; `wait` ends at once when it is."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._read, self._write = os.pipe()
+
+    def request(self, _number: int = 0, _frame: FrameType | None = None) -> None:
+        """Stop after the current step. May be called by a signal."""
+        if not self.requested:
+            self.requested = True
+            os.write(self._write, b".")
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, unless a stop is requested."""
+        if not self.requested:
+            select.select([self._read], [], [], seconds)
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
 
 
 @dataclass(slots=True)
@@ -47,22 +90,12 @@ class Tally:
     found_published: int = 0
     held: int = 0
     closed: bool = False
-    _announced: set[str] = field(default_factory=set, repr=False)
+    as_dict = as_dict
 
     @property
     def clean(self) -> bool:
         """Whether every file could be taken as it was and no slot is held back."""
         return not (self.quarantined or self.changed or self.held)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The numbers by name."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
-
-    def is_news(self, text: str) -> bool:
-        """Whether something has not been announced yet; it counts as announced from then on."""
-        news = text not in self._announced
-        self._announced.add(text)
-        return news
 
 
 class Service:
@@ -81,7 +114,7 @@ class Service:
         *,
         seed: int | None = None,
         max_gap: int | None = None,
-        say: Say = lambda _: None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         parameters.check()
         _refuse_public(inbox, out, state)
@@ -93,7 +126,7 @@ class Service:
         ServiceParameters.table()["max_gap"].check(self._max_gap)
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
-        self.tally = Tally()
+        self.tally, self._announced = Tally(), set[str]()
         # Before the state file is opened or made: two publishers must never work on one.
         self._lock = Lock(state)
         try:
@@ -119,6 +152,12 @@ class Service:
             self._state.close()
         finally:
             self._lock.close()
+
+    def _is_news(self, text: str) -> bool:
+        """Whether something has not been announced yet; it counts as announced from then on."""
+        news = text not in self._announced
+        self._announced.add(text)
+        return news
 
     def _opened(self, path: Path, seed: int | None) -> tuple[StateFile, int]:
         """The state file, new or existing, and the seed in it."""
@@ -191,7 +230,7 @@ class Service:
         """Say what an operator should know before it is too late, each thing once."""
         status = status_of(self._state)
         self.tally.held = status.slots_held
-        for warning in filter(self.tally.is_news, status.warnings):
+        for warning in filter(self._is_news, status.warnings):
             self._say(f"warning: {warning}")
 
     def _pass(self, stop: Stop) -> bool:
@@ -207,20 +246,20 @@ class Service:
 
     def _deal_with(self, arrival: Arrival) -> bool:
         """Take, skip or quarantine one file; False if the files after it must wait."""
-        record = FileRecord(arrival.name, arrival.size, arrival.changed_at, "")
+        record = FileRecord(*arrival.look, sha256="")
         if not arrival.is_named_in_unicode:
             error = InputError(
                 "the name of the file is not UTF-8", hint="rename it and put it back", code="bad-encoding"
             )
-            return self._put_aside(arrival, replace(record, name=arrival.printable), error)
+            return self._put_aside(arrival, record._replace(name=arrival.printable), error)
         earlier = self._state.file(arrival.name)
         # A bad file was moved away; one of the same name is a new attempt.
         if earlier is not None and earlier.outcome != "bad":
-            untouched = (earlier.size, earlier.changed_at) == (arrival.size, arrival.changed_at)
+            untouched = earlier[:3] == arrival.look
             if untouched or earlier.outcome != "copy" or arrival.holds(earlier.sha256):
                 return self._skip(arrival, earlier, untouched=untouched)
         try:
-            record = replace(record, sha256=arrival.digest())
+            record = record._replace(sha256=arrival.digest())
         except InputError as error:
             return self._put_aside(arrival, record, error)
         # Taking the same records twice would count people twice, whatever the file is called.
@@ -230,7 +269,7 @@ class Service:
         self.tally.copies += 1
         self._say(f"`{arrival.printable}` is identical to `{twin}`, already processed; skipped.")
         with self._state.transaction():
-            self._state.put_file(replace(record, outcome="copy"))
+            self._state.put_file(record._replace(outcome="copy"))
         return True
 
     def _skip(self, arrival: Arrival, earlier: FileRecord, *, untouched: bool) -> bool:
@@ -241,10 +280,9 @@ class Service:
             same = arrival.holds(earlier.sha256)
             outcome = "changed" if not same else "copy" if outcome == "copy" else "taken"
             note = None if same else "changed after it was taken"
-            look = replace(earlier, size=arrival.size, changed_at=arrival.changed_at)
             with self._state.transaction():
-                self._state.put_file(replace(look, outcome=outcome, note=note))
-        if outcome == "changed" and self.tally.is_news(arrival.name):
+                self._state.put_file(FileRecord(*arrival.look, earlier.sha256, earlier.rows, outcome, note))
+        if outcome == "changed" and self._is_news(arrival.name):
             self.tally.changed += 1
             self._say(
                 f"`{arrival.name}` was changed after it was taken: it is not taken again. Put new records "
@@ -268,11 +306,11 @@ class Service:
                 final.append((name, slots))
         except (InputError, RolesError, ParameterError) as error:
             # Publishers may have taken part of the file: the next use restores what was committed.
-            self._forget()
+            self._publishers.clear()
             return self._put_aside(arrival, record, error)
         # Checked after reading and before committing: what was read may be half of a file.
         if arrival.touched(record.sha256):
-            self._forget()
+            self._publishers.clear()
             self.tally.left += 1
             self._say(f"`{arrival.printable}` changed while it was read: it waits for the next look.")
             return False
@@ -282,7 +320,7 @@ class Service:
             for name, slots in final:
                 self._keep(name, slots)
             self._keep_latest(name for name, _ in final)
-            self._state.put_file(replace(record, rows=rows))
+            self._state.put_file(record._replace(rows=rows))
             boundary()
         boundary()
         self.tally.taken += 1
@@ -292,14 +330,10 @@ class Service:
     def _put_aside(self, arrival: Arrival, record: FileRecord, error: TimeveilError) -> bool:
         """Quarantine a bad file and carry on; but if the very first fails, the command may be wrong."""
         if not isinstance(error, InputError) and not self._state.outcomes().get("taken"):
-            raise type(error)(
-                f"`{arrival.printable}`: {error.message}",
-                hint=error.template,
-                code=error.code,
-                facts=error.facts,
-            )
+            message = f"`{arrival.printable}`: {error.message}"
+            raise type(error)(message, hint=error.template, code=error.code, facts=error.facts)
         with self._state.transaction():
-            self._state.put_file(replace(record, outcome="bad", note=error.code))
+            self._state.put_file(record._replace(outcome="bad", note=error.code))
         boundary()
         # After the record, so that a crash in between leaves a file that is known to be bad.
         target = quarantine(arrival, record.sha256, error)
@@ -307,10 +341,6 @@ class Service:
         self.tally.quarantined += 1
         self._say(f"`{arrival.printable}` was moved to `{target.parent.name}`: {error.message}")
         return True
-
-    def _forget(self) -> None:
-        """Drop what is in memory and was not committed."""
-        self._publishers.clear()
 
     def _publisher(self, name: str) -> StreamPublisher:
         """The publisher of a stream as it was last committed, or a new one."""

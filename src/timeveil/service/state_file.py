@@ -16,14 +16,13 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from timeveil.errors import BundleError, TimeveilError, raising, spell
-from timeveil.reading.files import sync_folder, write_error
+from timeveil.reading.files import sync_folder, translate_os_errors
 
 APPLICATION = 0x74765354
 VERSION = 3
@@ -46,8 +45,7 @@ create table outbox (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(NamedTuple):
     """A file of the inbox as it was when it was dealt with; `outcome` is taken, copy, changed or bad."""
 
     name: str
@@ -59,8 +57,7 @@ class FileRecord:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamRecord:
+class StreamRecord(NamedTuple):
     """A stream as it was last committed. `facts` are private numbers for the operator."""
 
     id: int
@@ -70,8 +67,7 @@ class StreamRecord:
     last_published: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """A final slot on its way to its folder."""
 
     stream: int
@@ -118,7 +114,7 @@ class StateFile:
 
     def _identity(self) -> tuple[int, int]:
         """Which file it is. Under two names it would have two locks and two write-ahead logs."""
-        with os_errors(self.path.name):
+        with translate_os_errors(self.path.name):
             stat = self.path.stat()
         if stat.st_nlink > 1:
             raise BundleError(
@@ -160,25 +156,17 @@ class StateFile:
         return None if row is None else self._json(row[0])
 
     def set_meta(self, key: str, value: Any) -> None:
-        """Keep a plain value."""
-        self._run("insert or replace into meta values (?, ?)", key, json.dumps(value))
+        self._rows("insert or replace into meta values (?, ?)", key, json.dumps(value))
 
     def note_error(self, error: TimeveilError | None) -> None:
         """Keep the last error for the operator; as well as a disk in trouble allows."""
         note = None
         if error is not None:
-            note = {
-                "at": now(),
-                "code": error.code,
-                "message": error.message,
-                "hint": spell(error.template, "command"),
-            }
-        try:
-            with self.transaction():
-                self.set_meta("last_error", note)
+            hint = spell(error.template, "command")
+            note = {"at": now(), "code": error.code, "message": error.message, "hint": hint}
         # The error that is being noted matters more than a failure to note it.
-        except BundleError:
-            return
+        with suppress(BundleError), self.transaction():
+            self.set_meta("last_error", note)
 
     def state(self, name: str) -> bytes | None:
         """The publisher's state of a stream."""
@@ -188,18 +176,15 @@ class StateFile:
     def streams(self) -> list[StreamRecord]:
         """Every stream, by name."""
         rows = self._rows("select id, name, facts, published, last_published from streams order by name")
-        return [
-            StreamRecord(number, name, self._json(facts), *counts) for number, name, facts, *counts in rows
-        ]
+        records = map(StreamRecord._make, rows)
+        return [record._replace(facts=self._json(record.facts)) for record in records]
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; its number."""
-        self._run(
+        self._rows(
             "insert into streams (name, state, facts) values (?, ?, ?) on conflict (name) "
             "do update set state = excluded.state, facts = excluded.facts",
-            name,
-            state,
-            json.dumps(facts),
+            *(name, state, json.dumps(facts)),
         )
         return int(self._row("select id from streams where name = ?", name)[0])
 
@@ -220,10 +205,10 @@ class StateFile:
 
     def put_file(self, record: FileRecord) -> None:
         """Keep what became of a file."""
-        self._run(
+        self._rows(
             "insert or replace into files (name, size, changed_at, sha256, rows, outcome, note) "
             "values (?, ?, ?, ?, ?, ?, ?)",
-            *astuple(record),
+            *record,
         )
 
     def outcomes(self) -> dict[str, int]:
@@ -232,13 +217,9 @@ class StateFile:
 
     def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
         """Keep a slot that is final and must be published."""
-        self._run(
+        self._rows(
             "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)",
-            stream,
-            slot,
-            json.dumps(label),
-            json.dumps(manifest),
-            tables,
+            *(stream, slot, json.dumps(label), json.dumps(manifest), tables),
         )
 
     def pending(self, least_values: int = 0) -> Pending | None:
@@ -250,8 +231,8 @@ class StateFile:
         )
         if row is None:
             return None
-        stream, name, slot, label, manifest, tables = row
-        return Pending(stream, name, slot, self._json(label), self._json(manifest), tables)
+        pending = Pending(*row)
+        return pending._replace(label=self._json(row[3]), manifest=self._json(row[4]))
 
     def pending_by_stream(self) -> dict[int, int]:
         """How many slots of each stream are final and not yet known to be in their folder."""
@@ -259,26 +240,20 @@ class StateFile:
 
     def mark_published(self, pending: Pending) -> None:
         """Note that a slot is in its folder."""
-        self._run("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
-        self._run(
+        self._rows("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
+        self._rows(
             "update streams set published = published + 1, last_published = ? where id = ?",
-            str(pending.label),
-            pending.stream,
+            *(str(pending.label), pending.stream),
         )
 
-    def _run(self, command: str, *values: Any) -> None:
+    def _rows(self, command: str, *values: Any) -> list[Any]:
         with sqlite_errors(self.path.name):
-            self._base.execute(command, values)
+            return self._base.execute(command, values).fetchall()
 
     def _row(self, query: str, *values: Any) -> Any:
-        with sqlite_errors(self.path.name):
-            return self._base.execute(query, values).fetchone()
+        return next(iter(self._rows(query, *values)), None)
 
-    def _rows(self, query: str) -> list[Any]:
-        with sqlite_errors(self.path.name):
-            return self._base.execute(query).fetchall()
-
-    def _json(self, text: str) -> Any:
+    def _json(self, text: Any) -> Any:
         with raising(damaged(self.path.name), on=ValueError):
             return json.loads(text)
 
@@ -288,7 +263,7 @@ def make_state_file(path: Path, parameters: dict[str, Any], seed: int) -> None:
     hidden = path.with_name(f".{path.name}.partial")
     if path.with_name(f"{path.name}-wal").exists():  # what is left of a state file whose main part is gone
         raise damaged(path.name)
-    with os_errors(path.name):
+    with translate_os_errors(path.name):
         hidden.unlink(missing_ok=True)
         os.close(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with sqlite_errors(path.name):
@@ -305,7 +280,7 @@ def make_state_file(path: Path, parameters: dict[str, Any], seed: int) -> None:
             base.execute(f"pragma application_id = {APPLICATION}")
         finally:
             base.close()
-    with os_errors(path.name):
+    with translate_os_errors(path.name):
         # The name appears when the file is complete; then the folder is synced, so that the name lasts.
         hidden.rename(path)
         sync_folder(path.absolute().parent)
@@ -327,7 +302,7 @@ class Lock:
     def __init__(self, state: Path) -> None:
         state = state.resolve()
         path = state.with_name(f"{state.name}.lock")
-        with os_errors(path.name):
+        with translate_os_errors(path.name):
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -346,15 +321,6 @@ class Lock:
 
 
 _OTHER_FIRST = "stop the other one first, or use another {state} file for this stream"
-
-
-@contextmanager
-def os_errors(name: str) -> Iterator[None]:
-    """Turn errors of the operating system, which name files and no data, into ours."""
-    try:
-        yield
-    except OSError as cause:
-        raise write_error(name, cause.errno) from None
 
 
 def sqlite_errors(name: str) -> raising:

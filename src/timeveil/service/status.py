@@ -119,18 +119,13 @@ def status_of(file: StateFile) -> Status:
 
 def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
     facts = record.facts
+    same = ("slots_in_window", "last_slot", "rows_read", "withheld", "moved", "late", "values")
     return StreamStatus(
         folder=stream_folder(record.name) if several else "",
         slots_published=record.published,
-        slots_in_window=facts["slots_in_window"],
         lag=facts["slots_in_window"] + waiting,
-        last_slot=facts["last_slot"],
         last_published=record.last_published,
-        rows_read=facts["rows_read"],
         rows_published=facts["published"],
         rows_waiting=facts["waiting"],
-        withheld=facts["withheld"],
-        moved=facts["moved"],
-        late=facts["late"],
-        values=facts["values"],
+        **{name: facts[name] for name in same},
     )

@@ -19,17 +19,17 @@ from timeveil.errors import InputError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
 from timeveil.models.stream.evidence import Evidence
-from timeveil.models.stream.judges.alternatives import (
-    Snapshots,
+from timeveil.models.stream.judges.measure import (
+    Publication,
+    StreamLoss,
     Windows,
     bucket_numbers,
     estimates,
+    information_loss,
     merged,
-    publication,
     relative_errors,
     suppress_only,
 )
-from timeveil.models.stream.judges.measure import StreamLoss, information_loss
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):
@@ -54,11 +54,11 @@ def pair():
     return oracle.build(oracle.Case(stream(), l=3, window=4))
 
 
-def snapshots(*slots: str) -> Snapshots:
+def snapshots(*slots: str) -> tuple[np.ndarray, np.ndarray]:
     """Slots as words whose letters are values."""
     value = np.array([ord(letter) - 97 for slot in slots for letter in slot], np.int64)
     slot = np.repeat(np.arange(len(slots)), [len(word) for word in slots])
-    return Snapshots(slot, value, len(slots), 26)
+    return slot, value
 
 
 def test_numbers_of_a_stream_by_hand():
@@ -112,7 +112,7 @@ def test_somebody_who_comes_twice_stands_once_in_a_slot():
 def test_buckets_of_the_alternatives_are_l_diverse(slots, promise, seed):
     slot = np.repeat(np.arange(len(slots)), [len(values) for values in slots]).astype(np.int64)
     value, rng = np.array([v for values in slots for v in values], np.int64), np.random.default_rng(seed)
-    kept = suppress_only(Snapshots(slot, value, len(slots), 6), promise, rng)
+    kept = suppress_only(slot, value, promise, rng)
     slot, value = slot[kept], value[kept]
     bucket = bucket_numbers(slot, value, promise, rng)
     for number in set(bucket.tolist()):
@@ -234,11 +234,11 @@ def test_a_ledger_that_goes_back_is_refused(pair):
 @settings(max_examples=some(100), deadline=None)
 @given(st.lists(st.text("abcd", max_size=8), min_size=1, max_size=5), st.integers(2, 4))
 def test_suppressing_alone_keeps_the_most_that_is_eligible(slots, promise):
-    given_ = snapshots(*slots)
-    kept = suppress_only(given_, promise, np.random.default_rng(1))
+    slot, value = snapshots(*slots)
+    kept = suppress_only(slot, value, promise, np.random.default_rng(1))
     for place, word in enumerate(slots):
         level = oracle.level(Counter(word), promise)
-        left = Counter(given_.value[(given_.slot == place) & kept].tolist())
+        left = Counter(value[(slot == place) & kept].tolist())
         assert left == Counter({ord(v) - 97: min(c, level) for v, c in Counter(word).items() if level})
 
 
@@ -255,7 +255,7 @@ def test_suppressing_alone_keeps_the_most_that_is_eligible(slots, promise):
     ],
 )
 def test_merges_are_as_short_as_they_can_be(slots, spans):
-    begins, ends = merged(snapshots(*slots), 2)
+    begins, ends = merged(*snapshots(*slots), 2)
     assert list(zip(begins.tolist(), ends.tolist(), strict=True)) == spans
 
 
@@ -269,7 +269,7 @@ def test_windows_are_estimated_as_answer_would(pair):
     zips = ledger.original.table["zip"].dictionary_encode().combine_chunks()
     group = place * 1000 + journeys.bucket[there]
     quasi = (zips.indices.to_numpy()[there],)
-    ours = publication(place, place + 1, group, journeys.value.codes[there], quasi)
+    ours = Publication(place, place + 1, group, journeys.value.codes[there], quasi)
     chance = np.random.default_rng(2)
     number = 30
     windows = Windows(
@@ -295,7 +295,7 @@ def test_small_counts_are_judged_by_the_sanity_bound():
     """One record where there is none is an error of 1, not of infinity."""
     nothing = np.zeros(0, np.int64)
     one = np.array([0])
-    empty, single = publication(*[nothing] * 4, ()), publication(one, one + 1, one - 1, one, ())
+    empty, single = Publication(*[nothing] * 4, ()), Publication(one, one + 1, one - 1, one, ())
     windows = Windows(1, np.array([0]), np.array([-1]), np.array([-1]), np.array([-1]))
     assert relative_errors(empty, single, windows, 1).tolist() == [1.0]
     assert pa.types.is_int64(pa.array(windows.first).type)

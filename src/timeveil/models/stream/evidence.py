@@ -284,14 +284,26 @@ def least_packet_sizes(slot: Integers, value: Integers, promise: int) -> Integer
     return np.asarray(np.minimum(promise, size // most)[index], dtype=np.int64)
 
 
+def ineligible_slots(slot: Integers, value: Integers, l: int) -> int:
+    """The number of slots in which a value is held by more than 1 in l records."""
+    _, size, most = commonest(slot, value)
+    return int((most * l > size).sum())
+
+
 def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Integers]:
     """The index of each record's group; the size of each group; how many hold its commonest value."""
-    _, index = np.unique(group, return_inverse=True)
-    index, size = index.ravel(), np.bincount(index.ravel())
+    index, _ = number_of_each(group)
+    size = np.bincount(index)
     owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
     most = np.ones(len(size), dtype=np.int64)
     np.maximum.at(most, owner, often)
     return index, size, most
+
+
+def number_of_each(numbers: Integers) -> tuple[Integers, int]:
+    """Numbers as codes in their order, and how many different ones there are."""
+    values, codes = np.unique(numbers, return_inverse=True)
+    return codes.ravel(), len(values)
 
 
 def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:

@@ -1,4 +1,14 @@
-"""What a stream release lost against the original, compared with publishing without moving records."""
+"""What a stream release lost against the original, compared with publishing without moving records.
+
+Without moving, a publisher withholds more, or merges snapshots. Both are computed from the original values
+alone, each with the least that keeps its slots l-eligible: no value held by more than 1 in l records. Both
+are then put into buckets, as many per slot as the release has for as many records, so that moving is
+compared, not bucketing.
+
+A window is a random stretch of consecutive slots. It asks for the sensitive value of a random record, for one
+of its quasi-identifiers, for both, or for neither, each in a quarter of the cases. Every way of publishing
+answers as `answer` would: exactly where values are published exactly, and through the buckets where not.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +19,13 @@ from typing import Any
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, fold
+from timeveil.evidence.codes import Integers, distinct_pairs, fold
 from timeveil.evidence.published import mismatch
 from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import Evidence, commonest, least_packet_sizes
-from timeveil.models.stream.judges.alternatives import (
-    Publication,
-    Snapshots,
-    Windows,
-    bucket_numbers,
-    draw_windows,
-    merged,
-    once_each,
-    publication,
-    relative_errors,
-    suppress_only,
-)
+from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_each
 
 LENGTHS = (1, 5, 20)
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,10 @@ class StreamLoss:
 
     @property
     def suppressed_share(self) -> float:
-        """Share of all records that were withheld."""
         return self.suppressed / max(self.rows + self.suppressed, 1)
 
     @property
     def moved_share(self) -> float:
-        """Share of all records that were moved."""
         return self.moved / max(self.rows + self.suppressed, 1)
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,11 +114,12 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:
     ways = _Ways(evidence, rng)
     distance = journeys.distance[journeys.published]
     moved = distance[distance > 0]
-    counts = np.bincount(ways.snapshots.value, minlength=1)
+    slot, value = ways.truth.begin, ways.truth.value
+    counts = np.bincount(value, minlength=1)
     return StreamLoss(
         rows=len(distance),
-        slots=len(np.unique(ways.snapshots.slot)),
-        slots_not_eligible=ways.snapshots.ineligible(evidence.l),
+        slots=len(np.unique(slot)),
+        slots_not_eligible=ineligible_slots(slot, value, evidence.l),
         suppressed=len(journeys.slot) - len(distance),
         moved=len(moved),
         mean_distance=float(moved.mean()) if len(moved) else 0.0,
@@ -142,21 +140,19 @@ class _Ways:
         journeys, l = evidence.linked, evidence.l
         self._value, self._exact = journeys.value.codes, not evidence.bucketed
         names = evidence.private.original.roles.quasi_columns
-        self._quasi = tuple(evidence.original(name).codes for name in names)
+        self._quasi = [evidence.original(name).codes for name in names]
         rows = np.flatnonzero(journeys.complete)
         first = int(journeys.origin[rows].min()) if len(rows) else 0
         slot, value = journeys.origin[rows] - first, self._value[rows]
         self.slots = int(slot.max(initial=-1)) + 1
-        self.snapshots = Snapshots(slot, value, self.slots, journeys.value.size)
         self.truth = self._publication(rows, slot, slot + 1, None)
         # Nothing moves: each person once in a slot, and no value too often.
-        once = once_each(slot, journeys.person[rows], rng)
-        single = Snapshots(slot[once], value[once], self.slots, self.snapshots.values)
-        stay = np.flatnonzero(once)[suppress_only(single, l, rng)]
+        once = np.flatnonzero(random_ranks(rng, slot, journeys.person[rows]) == 0)
+        stay = once[suppress_only(slot[once], value[once], l, rng)]
         bucket = bucket_numbers(slot[stay], value[stay], l, rng)
         self.suppressing = self._publication(rows[stay], slot[stay], slot[stay] + 1, bucket)
         # Nothing is withheld: neighbouring slots are merged.
-        begins, ends = merged(self.snapshots, l)
+        begins, ends = merged(slot, value, l)
         self.merging: Publication | None = None
         self.merge_width = float((ends - begins).mean()) if len(begins) else 0.0
         if len(begins):
@@ -164,10 +160,8 @@ class _Ways:
             bucket = bucket_numbers(merge, value, l, rng)
             self.merging = self._publication(rows, begins[merge], ends[merge], bucket)
         published = np.flatnonzero(journeys.published)
-        slot, columns = journeys.slot[published] - first, []
-        for numbers in (slot, journeys.bucket[published]):
-            values, codes = np.unique(numbers, return_inverse=True)
-            columns.append((codes.ravel(), len(values)))
+        slot = journeys.slot[published] - first
+        columns = [number_of_each(slot), number_of_each(journeys.bucket[published])]
         self.release = self._publication(published, slot, slot + 1, fold(columns, len(published))[0])
 
     def errors(self, length: int, number: int, rng: np.random.Generator) -> WindowError:
@@ -187,7 +181,175 @@ class _Ways:
         self, rows: Integers, begin: Integers, end: Integers, bucket: Integers | None
     ) -> Publication:
         group = np.full(len(rows), -1) if self._exact or bucket is None else bucket
-        return publication(begin, end, group, self._value[rows], tuple(codes[rows] for codes in self._quasi))
+        return Publication(begin, end, group, self._value[rows], [codes[rows] for codes in self._quasi])
+
+
+def random_ranks(rng: np.random.Generator, *columns: Integers, groups: int | None = None) -> Integers:
+    """The rank of each record among those that are equal in the first `groups` columns, else in all.
+
+    Records are ranked by the other columns, and where they are equal in all of them at random.
+    """
+    order = np.lexsort((rng.random(len(columns[0])), *reversed(columns)))
+    first, position = np.arange(len(order)) == 0, np.arange(len(order))
+    for column in columns[:groups]:
+        first[1:] |= np.diff(column[order]) != 0
+    ranks = np.empty(len(order), dtype=np.int64)
+    # Less the position of the latest record that is the first of its group.
+    ranks[order] = position - np.maximum.accumulate(np.where(first, position, 0))
+    return ranks
+
+
+def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Generator) -> Mask:
+    """The records that stay if every slot withholds as few as it can, drawn at random.
+
+    The fewest are withheld by keeping at most L records of each value, with the largest L such that at least
+    l * L are kept (Wang et al. 2010, §III).
+    """
+    index, slots = number_of_each(slot)
+    owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
+    counts = np.split(often, np.searchsorted(owner, np.arange(1, slots)))
+    limit = np.array([largest_level(part, l) for part in counts], np.int64)
+    return random_ranks(rng, slot, value) < limit[index]
+
+
+def largest_level(often: Integers, l: int) -> int:
+    """The most records of one value that an l-eligible selection can hold, by bisection.
+
+    >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
+    (2, 0)
+    """
+    # A level L needs l * L records, and no level above the commonest value changes anything.
+    low, high = 0, min(int(often.sum()) // l, int(often.max(initial=0)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(often, middle).sum() >= l * middle:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
+    """The bucket of each record; `group` is its slot or merge, which must be l-eligible.
+
+    n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so that
+    a bucket holds a value at most once and has at least l records. Which record of a value goes where is
+    drawn at random.
+
+    >>> rng = np.random.default_rng(0)
+    >>> bucket_numbers(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, rng)
+    array([1, 0, 0, 1, 2, 2])
+    """
+    index, _ = number_of_each(group)
+    number = np.bincount(index) // l
+    # Dealt out in turn: the records of a value are neighbours, so they go to different buckets.
+    turn = random_ranks(rng, group, value, groups=1) % number[index]
+    return np.asarray((np.cumsum(number) - number)[index] + turn)
+
+
+def merged(slot: Integers, value: Integers, l: int) -> tuple[Integers, Integers]:
+    """Merge slots with those that follow until they are l-eligible: where each merge begins and ends.
+
+    What remains at the end joins the merge before, or those before that. If not even all slots together are
+    eligible, there is no merge.
+    """
+    slots, values = int(slot.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
+    owner, kind, often = distinct_pairs(slot, value, values)
+    begins = np.searchsorted(owner, np.arange(slots + 1))
+    total, borders = np.zeros(values, dtype=np.int64), [0]
+
+    def is_eligible() -> bool:
+        return bool(total.max(initial=0) * l <= total.sum())
+
+    for number in range(slots):
+        entries = slice(begins[number], begins[number + 1])
+        total[kind[entries]] += often[entries]
+        if is_eligible():
+            borders.append(number + 1)
+            total[:] = 0
+    if borders[-1] < slots:
+        # Take back merges from the end until what remains is eligible together with them.
+        while len(borders) > 1 and not is_eligible():
+            entries = slice(begins[borders[-2]], begins[borders[-1]])
+            np.add.at(total, kind[entries], often[entries])
+            borders.pop()
+        borders = [*borders, slots] if is_eligible() else []
+    return np.array(borders[:-1], np.int64), np.array(borders[1:], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Slots [first, first + length); `value`, and `quasi` of `column`, are asked for; -1 for nothing."""
+
+    length: int
+    first: Integers
+    value: Integers
+    column: Integers
+    quasi: Integers
+
+
+class Publication:
+    """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
+
+    `group` is the bucket that publishes its values, or -1 where each record shows its own.
+    """
+
+    def __init__(
+        self, begin: Integers, end: Integers, group: Integers, value: Integers, quasi: Sequence[Integers]
+    ) -> None:
+        order = np.lexsort((group, begin))
+        self.begin, self.end, self.group = begin[order], end[order], group[order]
+        self.value, self.quasi = value[order], [codes[order] for codes in quasi]
+
+
+def draw_windows(
+    truth: Publication, slots: int, length: int, number: int, rng: np.random.Generator
+) -> Windows:
+    """Random windows of one length over slots 0 to `slots` - 1."""
+    span, columns = min(length, slots), len(truth.quasi)
+    first = rng.integers(0, slots - span + 1, number)
+    record, question = rng.integers(0, len(truth.value), number), rng.integers(0, 4, number)
+    column = rng.integers(0, columns, number) if columns else np.full(number, -1)
+    column = np.where(question >= 2, column, -1)
+    codes = np.full(number, -1)
+    for index, values in enumerate(truth.quasi):
+        codes = np.where(column == index, values[record], codes)
+    value = np.where(question % 2 == 1, truth.value[record], -1)
+    return Windows(span, first, value, column, codes)
+
+
+def estimates(published: Publication, windows: Windows) -> Floats:
+    """The estimate of each window count; records shown over several slots are spread evenly."""
+    widest = int((published.end - published.begin).max(initial=1))
+    # Records that can overlap a window are one range, as none is shown over more than `widest` slots.
+    low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
+    high = np.searchsorted(published.begin, windows.first + windows.length, side="left")
+    near = [slice(*ends) for ends in zip(low, high, strict=True)]
+    return np.array([_estimate(published, windows, case, part) for case, part in enumerate(near)])
+
+
+def _estimate(published: Publication, windows: Windows, case: int, near: slice) -> float:
+    begin, end = published.begin[near], published.end[near]
+    first, last = windows.first[case], windows.first[case] + windows.length
+    weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
+    column, value = windows.column[case], windows.value[case]
+    fits = weight * (published.quasi[column][near] == windows.quasi[case]) if column >= 0 else weight
+    if value < 0:
+        return float(fits.sum())
+    group, holds = published.group[near], published.value[near] == value
+    if not len(group) or group[0] < 0:
+        return float(fits[holds].sum())
+    # The range holds whole slots, and with them whole buckets: shares can be counted inside it.
+    bucket = group - group.min()
+    share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
+    return float((fits * share[bucket]).sum())
+
+
+def relative_errors(truth: Publication, published: Publication, windows: Windows, slots: int) -> Floats:
+    """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
+    true = estimates(truth, windows)
+    least = max(1.0, _LEAST_SHARE * len(truth.value) * windows.length / max(slots, 1))
+    return np.abs(estimates(published, windows) - true) / np.maximum(true, least)
 
 
 def information_loss(evidence: Evidence) -> float:
@@ -256,10 +418,9 @@ def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
     >>> least_leaving(np.zeros(4, np.int64), np.array([0, 0, 1, 2]), 3, 2)
     4
     """
-    index, size, most = commonest(slot, value)
-    packet = np.ones(len(size), dtype=np.int64)
-    packet[index] = least_packet_sizes(slot, value, promise)
+    _, size, most = commonest(slot, value)
     # `packet` is q, `lack` is e of the bound above.
+    packet = np.minimum(promise, size // most)
     lack = np.maximum(l * most - size, 0)
     least = np.maximum(np.ceil(lack * packet / (l - packet)), packet)
     return int(least[lack > 0].sum())

@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,19 +73,37 @@ def dump(content: Loaded) -> bytes:
         **(_packets(stream) if isinstance(stream, PacketStream) else {}),
         **(_window(stream) if isinstance(stream, WindowStream) else {}),
     }
-    body = _framed(json.dumps(numbers).encode())
-    if content.rows is not None:
-        for table in _tables(content, content.rows):
-            sink = io.BytesIO()
-            with pa.ipc.new_stream(sink, table.schema) as writer:
-                writer.write_table(table)
-            body += _framed(sink.getvalue())
+    tables = [] if content.rows is None else _tables(content, content.rows)
+    body = framed([json.dumps(numbers).encode(), *map(arrow_bytes, tables)])
     # The digest covers all that follows it, so that a damaged state is refused before it is parsed.
     return MAGIC + hashlib.sha256(body).digest() + body
 
 
-def _framed(part: bytes) -> bytes:
-    return len(part).to_bytes(8, "big") + part
+def framed(parts: Iterable[bytes]) -> bytes:
+    """Parts one after another, each after its length.
+
+    >>> frames(framed([b"one", b""]))
+    [b'one', b'']
+    """
+    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+def frames(body: bytes) -> list[bytes]:
+    """The parts again."""
+    parts = []
+    while body:
+        end = 8 + int.from_bytes(body[:8], "big")
+        parts.append(body[8:end])
+        body = body[end:]
+    return parts
+
+
+def arrow_bytes(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def _window(stream: WindowStream) -> dict[str, Any]:
@@ -142,7 +160,7 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
     if magic not in (MAGIC, VERSION_1) or hashlib.sha256(body).digest() != digest or not body:
         raise damaged
     with raising(damaged, on=_BROKEN):
-        text, *tables = _parts(body)
+        text, *tables = frames(body)
         numbers = json.loads(text)
         used, stored = settings.remembered(), numbers["parameters"]
         differ = [name for name in used if used[name] != stored.get(name)]
@@ -157,13 +175,6 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
         code="state-mismatch",
         facts={"differ": differ},
     )
-
-
-def _parts(body: bytes) -> Iterator[bytes]:
-    while body:
-        end = 8 + int.from_bytes(body[:8], "big")
-        yield body[8:end]
-        body = body[end:]
 
 
 def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes], *, in_order: bool) -> Loaded:

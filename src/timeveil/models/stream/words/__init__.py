@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.models.stream.evidence import Evidence, least_packet_sizes
-from timeveil.models.stream.judges.alternatives import Snapshots
+from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
 from timeveil.models.stream.parameters import StreamParameters
 from timeveil.page.facts import ReleaseFacts
@@ -45,7 +44,7 @@ class Facts(ReleaseFacts):
         complete, values = journeys.complete, journeys.value
         distinct, slot = np.unique(journeys.origin[complete], return_inverse=True)
         codes = values.codes[complete]
-        ineligible = Snapshots(slot, codes, len(distinct), values.size).ineligible(self.l)
+        ineligible = ineligible_slots(slot, codes, self.l)
         numbers = {"slots_with_records": len(distinct), "slots_not_eligible": ineligible}
         if self.true_slot is not None:
             weaker = least_packet_sizes(slot, codes, self.true_slot) < self.true_slot

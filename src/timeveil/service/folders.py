@@ -1,23 +1,37 @@
-"""The inbox: a folder of snapshot files, each taken once, in the order of their names."""
+"""The two folders of a service: snapshot files come in by the inbox, slots go out to folders of their own.
+
+Each file of the inbox is taken once, in the order of the names. A slot's folder appears complete, once, and
+never changes. Writing a slot again is harmless as long as it is the same slot: after a crash nobody knows
+whether the last folder was written, so it is compared with what was to be written.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
-from timeveil.folder.opening import digest
+from timeveil.folder import damage, open_release, write
+from timeveil.folder.manifest import read_manifest
+from timeveil.folder.opening import SLOTS, digest, folder_name, stream_folder
+from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading import read
+from timeveil.reading.files import sync_folder, translate_os_errors
 from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
-from timeveil.service.state_file import os_errors
+from timeveil.service.state_file import Pending
 
 QUARANTINE = "quarantine"
 LONGEST_NAME = 200
@@ -35,18 +49,21 @@ class Arrival:
 
     @property
     def name(self) -> str:
-        """Its name in the inbox."""
         return self.path.name
 
     @property
+    def look(self) -> tuple[str, int, int]:
+        """What can be seen of it without reading it."""
+        return self.name, self.size, self.changed_at
+
+    @property
     def printable(self) -> str:
-        """Its name, fit to be printed."""
         return "".join(letter if letter.isprintable() else "?" for letter in self.name)
 
     @property
     def is_named_in_unicode(self) -> bool:
         """Whether the bytes of its name are UTF-8."""
-        return not any("\ud800" <= letter <= "\udfff" for letter in self.path.name)
+        return not any("\ud800" <= letter <= "\udfff" for letter in self.name)
 
     def digest(self) -> str:
         """SHA-256 of its content."""
@@ -82,14 +99,11 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
         code="folder-missing",
     )
     with raising(error, on=OSError), os.scandir(inbox) as entries:
-        names = {entry.name for entry in entries if not _unfinished(entry.name)}
+        names = {entry.name for entry in entries if not entry.name.startswith(".")}
+    names = {name for name in names if not name.lower().endswith(UNFINISHED)}
     snapshots = sorted(name for name in names if name.lower().endswith(SNAPSHOTS))
     ignored = sum((inbox / name).is_file() for name in names.difference(snapshots))
     return (arrival for name in snapshots if (arrival := _look(inbox / name)) is not None), ignored
-
-
-def _unfinished(name: str) -> bool:
-    return name.startswith(".") or name.lower().endswith(UNFINISHED)
 
 
 def _look(path: Path) -> Arrival | None:
@@ -111,24 +125,22 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
     line = f"sha256: {sha256}\n" if sha256 else ""
     sha256 = sha256 or hashlib.sha256(os.fsencode(arrival.name)).hexdigest()
     folder = arrival.path.parent / QUARANTINE
-    with os_errors(QUARANTINE):
+    with translate_os_errors(QUARANTINE):
         folder.mkdir(mode=0o700, exist_ok=True)
         target = folder / _short(arrival, sha256)
         if target.exists():
             target = folder / f"{sha256[:16]}-{target.name}"
         hidden = folder / f".{target.name}.partial"
         hidden.unlink(missing_ok=True)
-        with open(hidden, "x", encoding="utf-8", opener=_private) as file:
+        # Only its owner may read it: what is wrong with private data is private.
+        with open(
+            hidden, "x", encoding="utf-8", opener=lambda name, mode: os.open(name, mode, 0o600)
+        ) as file:
             hint = spell(error.template, "command")
             file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
         hidden.rename(folder / f"{target.name}.reason.txt")
         arrival.path.rename(target)
     return target
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read: what is wrong with private data is private."""
-    return os.open(path, flags, 0o600)
 
 
 def _short(arrival: Arrival, sha256: str) -> str:
@@ -182,3 +194,75 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
         )
     names: pa.DictionaryArray = column.cast(pa.string()).combine_chunks().dictionary_encode()
     return names
+
+
+class Sink:
+    """The folder `out`: `slots/<slot>/`, or with several streams `<stream>/slots/<slot>/`."""
+
+    def __init__(self, out: Path, form: Any, *, several: bool) -> None:
+        self.out, self._form, self._several = out, form, several
+
+    def publish(self, pending: Pending, release: Release) -> bool:
+        """Write a slot's folder; False if the same folder exists already."""
+        stream = self.out / stream_folder(pending.name) if self._several else self.out
+        folder = stream / SLOTS / folder_name(pending.label)
+        with translate_os_errors(self.out.name):
+            for parent in (self.out, stream, folder.parent):
+                if not parent.exists():
+                    parent.mkdir()
+                    sync_folder(parent.parent)
+            # What is left of an earlier attempt.
+            for partial in folder.parent.glob(f".{folder.name}.partial-*"):
+                shutil.rmtree(partial)
+        if not folder.exists():
+            write(release, folder, format=self._form)
+            return True
+        if not self._is_same(folder, release):
+            raise BundleError(
+                f"the folder `{folder.relative_to(self.out)}` exists already and holds something else",
+                hint="slots are never replaced: find out who wrote it, and move it away if it is not this "
+                "stream's",
+                code="slot-differs",
+            )
+        return False
+
+    def _is_same(self, folder: Path, release: Release) -> bool:
+        """Whether a folder holds what is to be written, by writing that next to it and comparing."""
+        with translate_os_errors(folder.name):
+            scratch = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
+            scratch.mkdir(mode=0o700)
+            try:
+                intended = write(release, scratch / "intended", format=self._form)
+                return not _is_damaged(folder) and _content(folder) == _content(intended)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _is_damaged(folder: Path) -> bool:
+    try:
+        return bool(damage(folder))
+    except BundleError:
+        return True
+
+
+def _content(folder: Path) -> tuple[Any, dict[str, pa.Table]]:
+    """The manifest and the tables of a folder, however the files are laid out."""
+    manifest, _ = read_manifest(folder)
+    tables = manifest["tables"]
+    manifest["tables"] = {name: {**entry, "sha256": None} for name, entry in tables.items()}
+    return manifest, open_release(folder, check=False).tables
+
+
+def packed(tables: Mapping[str, pa.Table]) -> bytes:
+    """Tables as bytes: for each its name, then itself as an Arrow stream."""
+    return framed(part for name, table in tables.items() for part in (name.encode(), arrow_bytes(table)))
+
+
+def release_of(pending: Pending) -> Release:
+    """A stored slot as a release."""
+    parts = frames(pending.tables)
+    tables = {
+        name.decode(): pa.ipc.open_stream(table).read_all()
+        for name, table in zip(parts[::2], parts[1::2], strict=True)
+    }
+    return Release(guarantee_from(pending.manifest["guarantee"]), pending.manifest, tables)
