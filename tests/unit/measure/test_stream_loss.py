@@ -20,16 +20,13 @@ from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.measure import (
-    Publication,
     StreamLoss,
-    Windows,
     bucket_numbers,
-    estimates,
     information_loss,
     merged,
-    relative_errors,
     suppress_only,
 )
+from timeveil.models.stream.judges.query import Publication, Windows, estimates, relative_errors
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):

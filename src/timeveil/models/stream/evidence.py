@@ -179,6 +179,13 @@ class Evidence:
         """A column of the table `data`."""
         return encode(column_of(self.release.parts["data"], name))
 
+    @property
+    def released_values(self) -> tuple[Coded, Integers | None]:
+        """The published sensitive values, and how often each is if not once."""
+        if self.bucketed:
+            return self.buckets.value, self.buckets.often
+        return self.released(self.sensitive_column), None
+
     @cached_property
     def released_slot(self) -> Integers:
         """The slot of each published row."""

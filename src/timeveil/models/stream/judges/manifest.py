@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
@@ -107,6 +108,18 @@ MANIFEST = Record(
 )
 
 
+def expect_none(findings: Findings, code: str, /, **numbers: Any) -> bool:
+    """Expect the first of the numbers, a count or a mask of what is wrong, to be 0."""
+    first, wrong = next(iter(numbers.items()))
+    count = int(np.count_nonzero(wrong)) if isinstance(wrong, np.ndarray) else wrong
+    return findings.expect(code, not count, **{**numbers, first: count})
+
+
+def reach(parameters: Mapping[str, Any]) -> int:
+    """A record is published fewer than this many slots late."""
+    return int(parameters["window"] + parameters.get("jitter", 0))
+
+
 def check_shape(release: Release, findings: Findings) -> bool:
     """Expect a manifest with every section of a stream, and nothing else."""
     if not check_closed(release, MANIFEST, findings):
@@ -198,13 +211,16 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     release, manifest = evidence.release, evidence.release.manifest
     time, parameters = manifest["time"], manifest["parameters"]
     definition, slot = time.get("slot_definition"), time.get("slot")
-    findings.expect("guarantee", dict(manifest["guarantee"]) == release.guarantee.as_dict())
-    findings.expect("guarantee:l", parameters["l"] == evidence.l)
-    findings.expect("slot:definition", (None if definition is None else definition.get("name")) == slot)
-    findings.expect("slot:title", definition is None or has_catalogue_title(definition, time))
-    findings.expect("slot:parameter", parameters["slot"] == slot)
-    findings.expect("manifest:clock", _is_clock(time))
-    findings.expect("parameters:cost", _is_cost(parameters))
+    for code, holds in {
+        "guarantee": dict(manifest["guarantee"]) == release.guarantee.as_dict(),
+        "guarantee:l": parameters["l"] == evidence.l,
+        "slot:definition": (None if definition is None else definition.get("name")) == slot,
+        "slot:title": definition is None or has_catalogue_title(definition, time),
+        "slot:parameter": parameters["slot"] == slot,
+        "manifest:clock": _is_clock(time),
+        "parameters:cost": _is_cost(parameters),
+    }.items():
+        findings.expect(code, holds)
     _check_packet_statements(evidence.true_slot, parameters, findings)
 
 
@@ -221,10 +237,10 @@ def _is_clock(time: Mapping[str, Any]) -> bool:
 
 def _is_cost(parameters: Mapping[str, Any]) -> bool:
     """A name; or a cost from 0 for each distance that a record may move, rising and never slowing down."""
-    costs, window, jitter = (parameters[name] for name in ("move_cost", "window", "jitter"))
+    costs = parameters["move_cost"]
     if isinstance(costs, str):
         return True
-    if len(costs) != max(window, window - 1 + jitter) + 1 or costs[0] != 0:
+    if len(costs) != max(parameters["window"] + 1, reach(parameters)) or costs[0] != 0:
         return False
     steps = [after - before for before, after in pairwise(costs)]
     grain = 1e-9 * costs[-1]  # costs are rounded when they are written

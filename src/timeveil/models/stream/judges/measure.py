@@ -4,10 +4,6 @@ Without moving, a publisher withholds more, or merges snapshots. Both are comput
 alone, each with the least that keeps its slots l-eligible: no value held by more than 1 in l records. Both
 are then put into buckets, as many per slot as the release has for as many records, so that moving is
 compared, not bucketing.
-
-A window is a random stretch of consecutive slots. It asks for the sensitive value of a random record, for one
-of its quasi-identifiers, for both, or for neither, each in a quarter of the cases. Every way of publishing
-answers as `answer` would: exactly where values are published exactly, and through the buckets where not.
 """
 
 from __future__ import annotations
@@ -23,9 +19,9 @@ from timeveil.evidence.codes import Integers, distinct_pairs, fold
 from timeveil.evidence.published import mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_each
+from timeveil.models.stream.judges.query import Publication, Windows, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
-_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,81 +273,6 @@ def merged(slot: Integers, value: Integers, l: int) -> tuple[Integers, Integers]
     return np.array(borders[:-1], np.int64), np.array(borders[1:], np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Slots [first, first + length); `value`, and `quasi` of `column`, are asked for; -1 for nothing."""
-
-    length: int
-    first: Integers
-    value: Integers
-    column: Integers
-    quasi: Integers
-
-
-class Publication:
-    """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
-
-    `group` is the bucket that publishes its values, or -1 where each record shows its own.
-    """
-
-    def __init__(
-        self, begin: Integers, end: Integers, group: Integers, value: Integers, quasi: Sequence[Integers]
-    ) -> None:
-        order = np.lexsort((group, begin))
-        self.begin, self.end, self.group = begin[order], end[order], group[order]
-        self.value, self.quasi = value[order], [codes[order] for codes in quasi]
-
-
-def draw_windows(
-    truth: Publication, slots: int, length: int, number: int, rng: np.random.Generator
-) -> Windows:
-    """Random windows of one length over slots 0 to `slots` - 1."""
-    span, columns = min(length, slots), len(truth.quasi)
-    first = rng.integers(0, slots - span + 1, number)
-    record, question = rng.integers(0, len(truth.value), number), rng.integers(0, 4, number)
-    column = rng.integers(0, columns, number) if columns else np.full(number, -1)
-    column = np.where(question >= 2, column, -1)
-    codes = np.full(number, -1)
-    for index, values in enumerate(truth.quasi):
-        codes = np.where(column == index, values[record], codes)
-    value = np.where(question % 2 == 1, truth.value[record], -1)
-    return Windows(span, first, value, column, codes)
-
-
-def estimates(published: Publication, windows: Windows) -> Floats:
-    """The estimate of each window count; records shown over several slots are spread evenly."""
-    widest = int((published.end - published.begin).max(initial=1))
-    # Records that can overlap a window are one range, as none is shown over more than `widest` slots.
-    low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
-    high = np.searchsorted(published.begin, windows.first + windows.length, side="left")
-    near = [slice(*ends) for ends in zip(low, high, strict=True)]
-    return np.array([_estimate(published, windows, case, part) for case, part in enumerate(near)])
-
-
-def _estimate(published: Publication, windows: Windows, case: int, near: slice) -> float:
-    begin, end = published.begin[near], published.end[near]
-    first, last = windows.first[case], windows.first[case] + windows.length
-    weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
-    column, value = windows.column[case], windows.value[case]
-    fits = weight * (published.quasi[column][near] == windows.quasi[case]) if column >= 0 else weight
-    if value < 0:
-        return float(fits.sum())
-    group, holds = published.group[near], published.value[near] == value
-    if not len(group) or group[0] < 0:
-        return float(fits[holds].sum())
-    # The range holds whole slots, and with them whole buckets: shares can be counted inside it.
-    bucket = group - group.min()
-    share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
-    return float((fits * share[bucket]).sum())
-
-
-def relative_errors(truth: Publication, published: Publication, windows: Windows, slots: int) -> Floats:
-    """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
-    true = estimates(truth, windows)
-    least = max(1.0, _LEAST_SHARE * len(truth.value) * windows.length / max(slots, 1))
-    return np.abs(estimates(published, windows) - true) / np.maximum(true, least)
-
-
 def information_loss(evidence: Evidence) -> float:
     """Costs of moves plus costs of withholding (Wang et al. 2010, eq. 1); incomplete rows cost nothing.
 
@@ -364,10 +285,10 @@ def information_loss(evidence: Evidence) -> float:
         raise mismatch("the ledger places a record before its slot")
     costs = move_costs(parameters["move_cost"], max(parameters["window"], int(distance.max(initial=0))))
     stated, usual = evidence.private.facts.get("withhold_cost"), costs[parameters["window"]]
-    per_value = np.full(journeys.value.size, float(stated) if isinstance(stated, int | float) else usual)
-    if isinstance(stated, Mapping):
-        named = [stated.get(str(value), stated.get(value)) for value in journeys.value.values.to_pylist()]
-        per_value = np.array([usual if cost is None else float(cost) for cost in named])
+    usual = float(stated) if isinstance(stated, int | float) else usual
+    named = stated if isinstance(stated, Mapping) else {}
+    values = journeys.value.values.to_pylist()
+    per_value = np.array([float(named.get(str(value), usual)) for value in values])
     withheld = ~journeys.published & journeys.complete
     return float(costs[distance].sum() + per_value[journeys.value.codes[withheld]].sum())
 

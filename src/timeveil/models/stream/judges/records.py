@@ -24,12 +24,12 @@ from timeveil.models.stream.evidence import (
     BUCKET,
     NO_PACKET,
     Evidence,
-    Mask,
-    commonest,
+    ineligible_slots,
     least_packet_sizes,
+    number_of_each,
     whole_numbers,
 )
-from timeveil.models.stream.judges.manifest import PACKET_PARAMETERS
+from timeveil.models.stream.judges.manifest import PACKET_PARAMETERS, expect_none, reach
 
 
 def check_records(evidence: Evidence, findings: Findings) -> None:
@@ -43,15 +43,9 @@ def check_records(evidence: Evidence, findings: Findings) -> None:
         return
     _check_origins(evidence, findings)
     _check_moves(evidence, findings)
-    _check_people(evidence, findings)
-    _check_eligible(evidence, findings)
     _check_packets(evidence, findings)
     try:
-        _check_slots(evidence, findings)
-        _check_conservation(evidence, findings)
-        _check_rows(evidence, findings)
-        if evidence.bucketed:
-            _check_bucket_values(evidence, findings)
+        _check_published(evidence, findings)
     except InputError as error:
         findings.expect("row-values:type", False, fault=error.message)
 
@@ -92,49 +86,36 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
 def _check_origins(evidence: Evidence, findings: Findings) -> None:
     findings.check("the ledger lists the slot of every complete record, and no other record is published")
     journeys, manifest = evidence.journeys, evidence.release.manifest
-    _expect_none("origin", journeys.complete & (journeys.noted != journeys.origin), findings)
-    _expect_none("incomplete-rows", journeys.published & ~journeys.complete, findings)
+    expect_none(findings, "origin", records=journeys.complete & (journeys.noted != journeys.origin))
+    expect_none(findings, "incomplete-rows", records=journeys.published & ~journeys.complete)
     findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
-    origin, counts = journeys.origin[journeys.complete], manifest["counts"]
+    origin, (counts, parameters) = (
+        journeys.origin[journeys.complete],
+        (manifest["counts"], manifest["parameters"]),
+    )
     labels = [None, None]
     if len(origin):
-        ends = [int(origin.min()), int(origin.max()) + manifest["parameters"].get("jitter", 0)]
+        ends = [int(origin.min()), int(origin.max()) + reach(parameters) - parameters["window"]]
         labels = journeys.line.labels(ends).to_pylist()
     findings.expect("slot:ends", labels == [counts["first_slot"], counts["last_slot"]])
 
 
 def _check_moves(evidence: Evidence, findings: Findings) -> None:
-    distance, parameters = evidence.journeys.distance, evidence.release.manifest["parameters"]
+    """Records moved forward and not too far; nobody is twice in a slot, and no value too often."""
+    journeys, published, l = evidence.journeys, evidence.journeys.published, evidence.l
     findings.check("no record was published before its slot")
-    _expect_none("moved-back", distance < 0, findings)
+    expect_none(findings, "moved-back", records=journeys.distance < 0)
     # A ledger is that of a whole table, in which no record comes late, whatever `late` says.
-    reach = parameters["window"] + parameters.get("jitter", 0)
-    findings.check(f"no record was published {reach} or more slots after its own")
-    _expect_none("moved-too-far", distance >= reach, findings, reach=reach)
-
-
-def _expect_none(code: str, wrong: Mask, findings: Findings, **numbers: int) -> None:
-    count = int(wrong.sum())
-    findings.expect(code, not count, records=count, **numbers)
-
-
-def _check_people(evidence: Evidence, findings: Findings) -> None:
-    if evidence.private.original.roles.respondent is None:
-        return
-    findings.check("no person is twice in a published slot")
-    journeys = evidence.journeys
-    pairs = np.stack([journeys.slot, journeys.person])[:, journeys.published]
-    repeated = pairs.shape[1] - np.unique(pairs, axis=1).shape[1]
-    findings.expect("person-twice", not repeated, records=repeated)
-
-
-def _check_eligible(evidence: Evidence, findings: Findings) -> None:
-    l, journeys = evidence.l, evidence.journeys
+    furthest = reach(evidence.release.manifest["parameters"])
+    findings.check(f"no record was published {furthest} or more slots after its own")
+    expect_none(findings, "moved-too-far", records=journeys.distance >= furthest, reach=furthest)
+    if evidence.private.original.roles.respondent is not None:
+        findings.check("no person is twice in a published slot")
+        pairs = np.stack([journeys.slot, journeys.person])[:, published]
+        expect_none(findings, "person-twice", records=pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
     findings.check(f"in no slot is a value held by more than 1 in {l} of the original records")
-    published = journeys.published
-    _, size, most = commonest(journeys.slot[published], journeys.value.codes[published])
-    over = int((most * l > size).sum())
-    findings.expect("not-eligible", not over, slots=over, l=l)
+    over = ineligible_slots(journeys.slot[published], journeys.value.codes[published], l)
+    expect_none(findings, "not-eligible", slots=over, l=l)
 
 
 def _check_packets(evidence: Evidence, findings: Findings) -> None:
@@ -147,10 +128,10 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     if packet is None:
         findings.expect("packet:missing", False)
         return
-    _expect_none("packet", complete != (packet != NO_PACKET), findings)
+    expect_none(findings, "packet", records=complete != (packet != NO_PACKET))
     rows = np.flatnonzero(complete & (packet != NO_PACKET))
-    _, index = np.unique(packet[rows], return_inverse=True)
-    group, size = index.ravel(), np.bincount(index.ravel())
+    group, packets = number_of_each(packet[rows])
+    size = np.bincount(group)
     for code, fate, column in (
         ("packet-origin", "belong to one slot", journeys.origin),
         ("packet-fate", "are published in one slot, or all withheld", journeys.slot),
@@ -158,14 +139,12 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     ):
         findings.check(f"all records of a packet {fate}")
         # Compare each record with one of its packet.
-        example = np.zeros(len(size), dtype=np.int64)
+        example = np.zeros(packets, dtype=np.int64)
         example[group] = column[rows]
-        apart = len(np.unique(group[column[rows] != example[group]]))
-        findings.expect(code, not apart, packets=apart)
+        expect_none(findings, code, packets=len(np.unique(group[column[rows] != example[group]])))
     findings.check("all records of a packet have different values")
     owner, _, _ = distinct_pairs(group, journeys.value.codes[rows], journeys.value.size)
-    repeated = int((np.bincount(owner, minlength=len(size)) < size).sum())
-    findings.expect("packet-values", not repeated, packets=repeated)
+    expect_none(findings, "packet-values", packets=np.bincount(owner, minlength=packets) < size)
     findings.check(
         f"every packet has {promise} records or more, or as many as its slot's commonest value allows"
     )
@@ -174,71 +153,52 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)
     small = np.unique(group[size[group] < least[rows]])
     smallest = int(size[small].min(initial=promise))
-    findings.expect("packet-size", not len(small), packets=len(small), smallest=smallest)
+    expect_none(findings, "packet-size", packets=len(small), smallest=smallest)
 
 
-def _check_slots(evidence: Evidence, findings: Findings) -> None:
-    findings.check("every slot has as many records as the ledger places there")
-    placed = evidence.journeys.slot[evidence.journeys.published]
-    left, right, slots = _numbers(placed, evidence.released_slot)
-    unequal = int((np.bincount(left, minlength=slots) != np.bincount(right, minlength=slots)).sum())
-    findings.expect("slot-records", not unequal, slots=unequal)
-
-
-def _check_conservation(evidence: Evidence, findings: Findings) -> None:
-    """Per value over all slots, published and withheld records are the original ones."""
-    findings.check("per value, the published and the withheld records are the original ones")
-    if evidence.bucketed:
-        released, weight = evidence.buckets.value, evidence.buckets.often
-    else:
-        released = evidence.released(evidence.sensitive_column)
-        weight = np.ones(len(released.codes), dtype=np.int64)
-    original, released = align(evidence.journeys.value, released)
-    withheld = original.codes[~evidence.journeys.published]
-    published = np.bincount(released.codes, weights=weight, minlength=original.size).astype(np.int64)
-    expected = np.bincount(original.codes, minlength=original.size)
-    expected -= np.bincount(withheld, minlength=original.size)
-    unequal = int((published != expected).sum())
-    findings.expect("conservation", not unequal, values=unequal)
-
-
-def _check_rows(evidence: Evidence, findings: Findings) -> None:
-    findings.check("the published rows are the original records that were not withheld, one for one")
+def _check_published(evidence: Evidence, findings: Findings) -> None:
+    """The published rows and values are those of the records that the ledger places there."""
     journeys, published = evidence.journeys, evidence.journeys.published
-    columns = [_numbers(journeys.slot[published], evidence.released_slot)]
+    slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
+    findings.check("every slot has as many records as the ledger places there")
+    slots = _numbers(slot, evidence.released_slot)
+    expect_none(findings, "slot-records", slots=_differences(*slots) != 0)
+    findings.check("per value, the published and the withheld records are the original ones")
+    values, weight = evidence.released_values
+    expected, released = align(original, values)
+    unequal = _differences(expected.codes, released.codes, expected.size, weight) != 0
+    expect_none(findings, "conservation", values=unequal)
+    findings.check("the published rows are the original records that were not withheld, one for one")
+    columns = [slots]
     if evidence.bucketed:
         released_bucket = whole_numbers(column_of(evidence.release.parts["data"], BUCKET))
         columns.append(_numbers(journeys.bucket[published], released_bucket))
     for name in evidence.columns("quasi", "keep", "sensitive"):
-        original, released = align(_only(evidence.original(name), published), evidence.released(name))
-        columns.append((original.codes, released.codes, original.size))
-    left, right, count = fold_both(columns)
-    difference = np.bincount(left, minlength=count) - np.bincount(right, minlength=count)
+        column = evidence.original(name)
+        before, after = align(Coded(column.codes[published], column.values), evidence.released(name))
+        columns.append((before.codes, after.codes, before.size))
+    difference = _differences(*fold_both(columns))
     surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
     findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
-
-
-def _check_bucket_values(evidence: Evidence, findings: Findings) -> None:
-    findings.check("the values of every bucket are those of its records")
-    journeys, buckets, published = evidence.journeys, evidence.buckets, evidence.journeys.published
-    original, released = align(_only(journeys.value, published), buckets.value)
-    left, right, keys = fold_both(
-        [
-            _numbers(journeys.slot[published], buckets.slot[buckets.owner]),
+    if evidence.bucketed:
+        findings.check("the values of every bucket are those of its records")
+        buckets = evidence.buckets
+        columns = [
+            _numbers(slot, buckets.slot[buckets.owner]),
             _numbers(journeys.bucket[published], buckets.number[buckets.owner]),
-            (original.codes, released.codes, original.size),
+            (expected.codes, released.codes, expected.size),
         ]
-    )
-    often = np.bincount(right, weights=buckets.often, minlength=keys).astype(np.int64)
-    unequal = int((np.bincount(left, minlength=keys) != often).sum())
-    findings.expect("bucket-values", not unequal, values=unequal)
+        unequal = _differences(*fold_both(columns), buckets.often) != 0
+        expect_none(findings, "bucket-values", values=unequal)
 
 
-def _only(coded: Coded, mask: Mask) -> Coded:
-    return Coded(coded.codes[mask], coded.values)
+def _differences(left: Integers, right: Integers, codes: int, weight: Integers | None = None) -> Integers:
+    """Per code how many more there are on the left than on the right, where each has a weight."""
+    right_counts = np.bincount(right, weights=weight, minlength=codes).astype(np.int64)
+    return np.bincount(left, minlength=codes) - right_counts
 
 
 def _numbers(left: Integers, right: Integers) -> tuple[Integers, Integers, int]:
     """Two columns of numbers as codes under one numbering."""
-    values, codes = np.unique(np.concatenate([left, right]), return_inverse=True)
-    return codes.ravel()[: len(left)], codes.ravel()[len(left) :], len(values)
+    codes, count = number_of_each(np.concatenate([left, right]))
+    return codes[: len(left)], codes[len(left) :], count

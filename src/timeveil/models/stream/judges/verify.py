@@ -17,7 +17,7 @@ from timeveil.evidence.checks import SHARED, Findings, check_row_order
 from timeveil.evidence.codes import Coded, Integers, column_of, distinct_pairs, encode, encode_values
 from timeveil.evidence.published import classes_of
 from timeveil.models.stream.evidence import BUCKET, COUNT, SLOT, Buckets, Evidence
-from timeveil.models.stream.judges.manifest import check_shape, check_statements, check_tables
+from timeveil.models.stream.judges.manifest import check_shape, check_statements, check_tables, expect_none
 from timeveil.models.stream.judges.records import check_records
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
@@ -142,11 +142,10 @@ def _check_slots(evidence: Evidence, findings: Findings) -> None:
     for table in evidence.release.parts:
         numbers = line.numbers(evidence.slot_runs(table))
         slots = numbers[numbers != NOWHERE]
-        unknown = len(numbers) - len(slots)
-        if findings.expect("slot", not unknown, slots=unknown, table=table):
+        if expect_none(findings, "slot", slots=numbers == NOWHERE, table=table):
             findings.expect("slot-order", not (np.diff(numbers) <= 0).any(), table=table)
-        outside = int(((slots < first) | (slots > last)).sum()) if stated else 0
-        findings.expect("slot:outside", not outside, slots=outside, table=table)
+        if stated:
+            expect_none(findings, "slot:outside", slots=(slots < first) | (slots > last), table=table)
         if table == "data" and not stated:
             findings.expect("slot:stated", not (len(slots) or counts["slots"]))
     # Empty slots count.
@@ -172,15 +171,14 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     _check_row_count(int(buckets.rows.sum()), counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
-    apart, number = int((in_data != buckets.listed).sum()), int(buckets.listed.sum())
-    findings.expect("tables-disagree:apart", not apart, buckets=apart)
-    unequal = int((in_data & buckets.listed & (buckets.rows != buckets.size)).sum())
-    findings.expect("tables-disagree:sizes", not unequal, buckets=unequal)
+    expect_none(findings, "tables-disagree:apart", buckets=in_data != buckets.listed)
+    unequal = in_data & buckets.listed & (buckets.rows != buckets.size)
+    expect_none(findings, "tables-disagree:sizes", buckets=unequal)
+    number = int(buckets.listed.sum())
     findings.expect("counts:buckets", number == counts["buckets"], buckets=number, stated=counts["buckets"])
     findings.check("buckets are numbered from 0 within each slot")
     slot, numbers = buckets.slot[buckets.listed], buckets.number[buckets.listed]
-    wrong = int((numbers != np.arange(len(slot)) - np.searchsorted(slot, slot)).sum())
-    findings.expect("bucket", not wrong, buckets=wrong)
+    expect_none(findings, "bucket", buckets=numbers != np.arange(len(slot)) - np.searchsorted(slot, slot))
     _check_values(evidence.l, buckets, findings)
 
 
@@ -195,11 +193,10 @@ def _check_values(l: int, buckets: Buckets, findings: Findings) -> None:
     size, rows = buckets.size[buckets.listed], buckets.rows[buckets.rows > 0]
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
-    findings.expect("bucket-size", not small, buckets=small, l=l, smallest=smallest)
+    expect_none(findings, "bucket-size", buckets=small, l=l, smallest=smallest)
     findings.check(f"no value is held by more than 1 in {l} records of a bucket")
     most = _most_frequent(buckets.owner, buckets.value, buckets.often, len(buckets.size))
-    frequent = int((most * l > buckets.size).sum())
-    findings.expect("value-too-frequent:bucket", not frequent, buckets=frequent, l=l)
+    expect_none(findings, "value-too-frequent:bucket", buckets=most * l > buckets.size, l=l)
 
 
 def _check_present(value: Coded, often: Integers, findings: Findings) -> None:
@@ -231,5 +228,5 @@ def _check_unbucketed(evidence: Evidence, findings: Findings) -> None:
     _check_present(value, rows, findings)
     findings.check(f"no value is held by more than 1 in {l} records of a slot")
     total = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-    frequent = int((_most_frequent(slot.codes, value, rows, slot.size) * l > total).sum())
-    findings.expect("value-too-frequent:slot", not frequent, slots=frequent, l=l)
+    most = _most_frequent(slot.codes, value, rows, slot.size)
+    expect_none(findings, "value-too-frequent:slot", slots=most * l > total, l=l)
