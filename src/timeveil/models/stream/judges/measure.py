@@ -90,10 +90,12 @@ class StreamLoss:
 
     @property
     def suppressed_share(self) -> float:
+        """Share of all records that were withheld."""
         return self.suppressed / max(self.rows + self.suppressed, 1)
 
     @property
     def moved_share(self) -> float:
+        """Share of all records that were moved."""
         return self.moved / max(self.rows + self.suppressed, 1)
 
     def as_dict(self) -> dict[str, Any]:
