@@ -172,4 +172,4 @@ def _differences(records: Records, shapes: Matrix, unsaid: np.ndarray, questions
     fits = columns.within(bands)[:, rows]
     said = told[:, records.run[rows]]
     hits = (fits & said).sum(axis=1).astype(float)
-    return precision(Outcome(fits.sum(axis=1).astype(float), hits, hits, said.sum(axis=1).astype(float)))
+    return precision(Outcome(fits.sum(axis=1).astype(float), said.sum(axis=1).astype(float), hits))

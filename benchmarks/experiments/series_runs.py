@@ -190,9 +190,8 @@ def asked(matrix: Matrix, published: Published, questions: int) -> dict[str, flo
 def precision(found: Outcome) -> float | None:
     """Of what is told the share that is true, over questions with an answer."""
     assert found.hits is not None
-    assert found.answered is not None
-    some = found.answered > 0
-    return _short((found.hits[some] / found.answered[some]).mean()) if some.any() else None
+    some = found.guess > 0
+    return _short((found.hits[some] / found.guess[some]).mean()) if some.any() else None
 
 
 def recall(found: Outcome) -> float:

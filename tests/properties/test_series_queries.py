@@ -13,9 +13,8 @@ from tests.effort import some
 from tests.oracles import series_queries as oracle
 
 from timeveil.judging import answer
-from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
+from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges, scaling
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
-from timeveil.models.series.judges.scaling import scaling
 
 FEW = settings(max_examples=some(80), deadline=None)
 

@@ -38,7 +38,7 @@ SHARED = {
     "row-order": "{rows:row} not in the order that follows from the values",
 }
 """Sentences of the checks that every model shares."""
-_PLURALS = {"person": "people"}
+_PLURALS = {"person": "people", "series": "series"}
 
 
 @dataclass(slots=True)

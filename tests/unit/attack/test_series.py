@@ -15,9 +15,10 @@ from timeveil.errors import ParameterError
 from timeveil.judging import attack
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.series.judges.attack import SeriesAdversary
-from timeveil.models.series.judges.boxes import Boxes, ExactMatches, original_boxes, overlapping_pairs
+from timeveil.models.series.judges.boxes import Boxes, exact_matches, overlapping_pairs
 from timeveil.models.series.words.pictures import attack_picture
 from timeveil.models.series.words.results import attack_summary
+from timeveil.symbols import positions, symbols_at, z_normalised
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +164,10 @@ def test_exact_matches_are_counted_as_boxes_would_be(known, pattern):
     draw = np.random.default_rng(3)
     matrix = draw.integers(0, 3, (300, 4)) / 2
     mask = SeriesAdversary(known).known([f"t{n}" for n in range(4)], 300, draw)
-    level = 6 if pattern else None
-    exact = original_boxes(matrix, mask, 0.0, level, "mean")
-    assert isinstance(exact, ExactMatches)
-    boxes = original_boxes(matrix, mask, 1e-12, level, "mean")
-    assert isinstance(boxes, Boxes)
+    boxes, rows = Boxes.of_values(matrix, matrix, matrix, mask, 0.0), matrix[:, mask[0]]
+    if pattern:
+        position = positions(z_normalised(matrix))
+        symbols = symbols_at(position, 6).astype(np.int16)
+        boxes, rows = boxes.with_symbols(symbols, 6, position), np.hstack([rows, symbols])
     everyone = np.arange(300)
-    assert exact.counts(everyone).tolist() == boxes.counts(everyone).tolist()
+    assert exact_matches(rows)(everyone).tolist() == boxes.counts(everyone).tolist()

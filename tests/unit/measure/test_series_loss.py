@@ -16,9 +16,9 @@ from tests.oracles import series_queries as oracle
 from timeveil.errors import InputError
 from timeveil.judging import answer, measure
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.measure import SeriesLoss, summary_of, widths
+from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
-from timeveil.models.series.judges.workload import Bands, Columns, Workload
+from timeveil.models.series.judges.workload import Bands, Columns, ReleaseSummary, Workload
 from timeveil.models.series.words.results import loss_summary
 from timeveil.symbols import z_normalised
 
@@ -112,7 +112,7 @@ def test_questions_are_answered_as_by_answer(each):
     case = some(40, each=each, suppressed=2)
     release, ledger = oracle.release_of(case)
     records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, summary_of(records))
+    asked = Workload(records.matrix, ReleaseSummary.of(records))
     seen = {}
     for kind, columns in (("v", asked._values), ("d", asked._differences)):
         columns.draw = lambda *given, kind=kind, draw=columns.draw: seen.setdefault(kind, draw(*given))
@@ -129,7 +129,7 @@ def test_questions_are_answered_as_by_answer(each):
         assert ranges.truth[question] == sum(fit) > 0
         wanted = _wanted(seen["d"], question, lambda column: tuple(f"t{p}" for p in pairs[column]))
         assert differences.guess[question] == answer(release, PatternRange(wanted)).value
-    assert (differences.hits <= np.minimum(differences.truth, differences.answered)).all()
+    assert (differences.hits <= np.minimum(differences.truth, differences.guess)).all()
 
 
 def _wanted(bands, question, name):
@@ -142,7 +142,7 @@ def test_similar_and_complex_questions_are_answered_as_by_answer(monkeypatch):
     case = some(40, each=True)
     release, ledger = oracle.release_of(case)
     records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, summary_of(records))
+    asked = Workload(records.matrix, ReleaseSummary.of(records))
     monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     tolerance = np.linspace(0.01, 1.5, 40)
     found = asked.similarities(tolerance, rng)
@@ -165,7 +165,7 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
     case = replace(case, series=[[2.0] * 5] * flat + case.series[flat:])
     release, ledger = oracle.release_of(case)
     records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, summary_of(records))
+    asked = Workload(records.matrix, ReleaseSummary.of(records))
     monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     bands = asked._differences.draw(np.arange(40), 3, rng)
     monkeypatch.setattr(asked._differences, "draw", lambda *_: bands)
@@ -189,7 +189,7 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
             hits = sum(fit and run >= 0 and told[run] for fit, run in zip(fits, records.run, strict=True))
             assert found.hits[question] == hits
             assert found.truth[question] == sum(fits) > 0
-            assert found.answered[question] == records.published.rows[told].sum()
+            assert found.guess[question] == records.published.rows[told].sum()
 
 
 def test_the_paper_asks_within_1_to_10_times_the_pattern_loss(monkeypatch):

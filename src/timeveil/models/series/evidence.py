@@ -1,12 +1,13 @@
-"""Everything that judges of series read: the release, its ledger, and the link between the two.
+"""Everything that judges of series read: the release, the original, and the ledger that links the two.
 
 Each part is read when first needed, and once. Equal rows of a release follow each other; a run of them is one
-row here, with its number of rows.
+row here, with its number of rows. The original is read anew: nothing here is shared with the methods.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,25 +18,29 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Integers, encode
+from timeveil.evidence.codes import Integers, column_of, encode
 from timeveil.evidence.published import columns_of, mismatch, promised
-from timeveil.models.series.original import ABSENT, Floats, Series, has_instants, series_of
-from timeveil.symbols import reconstructed
+from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
 """Names of the published columns that every series release has."""
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-MOST_LEVELS = len(LETTERS)
+ABSENT = -1
+"""In place of a group, a cell, a run or a series: there is none."""
 SLACK = 1e-9
 """The rounding error of a z-normalised value; cells are taken to be this much wider."""
 
 _SYMBOLS = np.full(256, -1, dtype=np.int16)
 _SYMBOLS[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(MOST_LEVELS)
+_DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # beyond them decimals cannot be written as text
+_ZEROS = re.compile(r"(?<=:\d\d)\.0+")
+"""The end of a time of whole seconds; an instant's name may lack it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class Published:
     instants: tuple[str, ...]
     values: Integers
     pattern: Integers
-    center: str
+    center: Center
     own_patterns: bool
     suppressed: int
     group: Integers
@@ -75,34 +80,42 @@ class Published:
 
     def index_of(self, names: Sequence[str]) -> Integers:
         """The index of each of these instants."""
-        index = {name: number for number, name in enumerate(self.instants)}
         for name in names:
-            if name not in index:
+            if name not in self.instants:
                 raise ParameterError(
                     f"the release has no instant `{name}`",
                     hint=f"use {', '.join(self.instants[:12])}{', ...' if self.size > 12 else ''}",
                     code="column-missing",
                 )
-        return np.array([index[name] for name in names], dtype=np.int64)
+        return np.array([self.instants.index(name) for name in names], dtype=np.int64)
 
-    def cells(self) -> tuple[Floats, Floats]:
+    def cells(self, slack: float = 0.0) -> tuple[Floats, Floats]:
         """Per run and instant the z-normalised values that its symbol allows; all of them without one."""
         low = np.full((len(self.rows), self.size), -self.reach)
         high = -low
         if self.own_patterns and len(self.pattern):
             low[:, self.pattern], high[:, self.pattern] = cell_bounds(self.symbols, self.levels, self.reach)
-        return low, high
-
-    def wide_cells(self) -> tuple[Floats, Floats]:
-        """The cells with room for rounding."""
-        low, high = self.cells()
-        return low - SLACK, high + SLACK
+        return low - slack, high + slack
 
     def shapes(self) -> Floats:
         """Per run and instant the reconstructed z-normalised value; nan where no symbol was published."""
         shapes = np.full((len(self.rows), self.size), np.nan)
         shapes[:, self.pattern] = reconstructed(self.symbols, self.levels)
         return shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The series of an original, one row each.
+
+    `of_row` is the series of each input row, `ABSENT` where it belongs to none; `row` is one input row of
+    each series, where its attributes are.
+    """
+
+    matrix: Floats
+    of_row: Integers
+    row: Integers
+    instants: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +143,7 @@ class Evidence:
 
     def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
         self.release, self.ledger = release, ledger
-
-    @cached_property
-    def k(self) -> int:
-        """The promised number of series per envelope."""
-        return promised(self.release, "k")
-
-    @cached_property
-    def p(self) -> int:
-        """The promised number of series per pattern."""
-        return promised(self.release, "p")
+        self.k, self.p = promised(release, "k"), promised(release, "p")
 
     @cached_property
     def runs(self) -> Published:
@@ -185,13 +189,11 @@ class Evidence:
         if not has_instants(series, published.instants) or len(series.of_row) != self.private.table.num_rows:
             raise mismatch("the series of the ledger's original do not have the instants of the release")
         group, subgroup = (self.noted(name)[series.row] for name in (GROUP, "subgroup"))
-        numbers, run = np.unique(subgroup, return_inverse=True)
-        # ABSENT sorts first, so its number 0 becomes -1 and runs begin at 0.
-        run = run.ravel() - int(bool(len(numbers)) and numbers[0] == ABSENT)
-        inside, count = run >= 0, len(published.rows)
-        same = int(run.max(initial=-1)) + 1 == count
-        same = same and np.array_equal(np.bincount(run[inside], minlength=count), published.rows)
-        if not same or (published.group[run[inside]] != group[inside]).any():
+        inside = subgroup != ABSENT
+        run = np.full(len(subgroup), ABSENT, dtype=np.int64)
+        _, run[inside], rows = np.unique(subgroup[inside], return_inverse=True, return_counts=True)
+        same = np.array_equal(rows, published.rows)
+        if not same or not np.array_equal(published.group[run[inside]], group[inside]):
             raise mismatch(f"the ledger places {int(inside.sum()):,} series, and not as the release has them")
         return Records(series, run, published)
 
@@ -211,8 +213,6 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats
 
 # The release.
 
-_Run: TypeAlias = tuple[Integers, Integers, Floats, Floats, Symbols, Symbols]
-
 
 def _read(release: Release) -> Published:
     stated = release.manifest["series"]
@@ -226,8 +226,9 @@ def _read(release: Release) -> Published:
         len(set(stated[part])) != len(stated[part]) for part in ("instants", "values", "pattern")
     ):
         raise ValueError
-    empty = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(pattern)), np.int16)
-    parts: list[_Run] = [(empty[0], empty[0], empty[1], empty[1], empty[2], empty[2])]
+    numbers, bounds = np.zeros(0, np.int64), np.zeros((0, len(values)))
+    symbols = np.zeros((0, len(pattern)), np.int16)
+    parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, symbols, symbols)]
     parts += [_batch_runs(batch, names, len(pattern)) for batch in release.batches()]
     # Once more over all batches: a run may continue from one to the next.
     group, rows, low, high, symbols, levels = _runs(*map(np.concatenate, zip(*parts, strict=True)))
@@ -237,7 +238,7 @@ def _read(release: Release) -> Published:
         instants=instants,
         values=values[by_value],
         pattern=pattern[by_symbol],
-        center=str(stated["center"]),
+        center="median" if stated["center"] == "median" else "mean",
         own_patterns=bool(stated["own_patterns"]),
         suppressed=int(release.manifest["counts"]["suppressed"]),
         group=group,
@@ -249,31 +250,25 @@ def _read(release: Release) -> Published:
     )
 
 
-def _batch_runs(batch: pa.RecordBatch, names: Sequence[Sequence[str]], width: int) -> _Run:
+def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tuple[npt.NDArray[Any], ...]:
     if batch.column(GROUP).null_count:
         raise _damaged(f"{counted(batch.column(GROUP).null_count, 'row')} without a group", "group")
     group = np.asarray(batch.column(GROUP).cast(pa.int64())).astype(np.int64, copy=False)
-    low, high = (
-        np.array([batch.column(name).cast(pa.float64()) for name in ends], np.float64)
-        .reshape(-1, len(group))
-        .T
-        for ends in names
-    )
+    bounds = [[batch.column(name).cast(pa.float64()) for name in ends] for ends in names]
+    low, high = (np.array(ends, np.float64).reshape(-1, len(group)).T for ends in bounds)
     patterns = patterns_of(batch.column(PATTERN), batch.column(LEVEL), width)
     return _runs(group, np.ones(len(group), dtype=np.int64), low, high, *patterns)
 
 
-def _runs(*columns: Any) -> _Run:
+def _runs(group: Integers, rows: Integers, *matrices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """Equal rows that follow each other as one, by everything but the sensitive and the kept columns."""
-    group, rows, *matrices = columns
     fresh = np.ones(len(group), dtype=bool)
     fresh[1:] = group[1:] != group[:-1]
     for matrix in matrices:
         fresh[1:] |= (matrix[1:] != matrix[:-1]).any(axis=1)
     first = np.flatnonzero(fresh)
     total = np.add.reduceat(rows, first) if len(first) else rows
-    low, high, symbols, levels = (matrix[first] for matrix in matrices)
-    return group[first], total, low, high, symbols, levels
+    return group[first], total, *(matrix[first] for matrix in matrices)
 
 
 def patterns_of(text: pa.Array, level: pa.Array, width: int) -> tuple[Symbols, Symbols]:
@@ -288,23 +283,22 @@ def patterns_of(text: pa.Array, level: pa.Array, width: int) -> tuple[Symbols, S
     if not width:
         return np.zeros((len(text), 0), np.int16), np.zeros((len(text), 0), np.int16)
     coded = encode(text)
-    letters = coded.values.to_pylist()
-    if any(len(word) != width or not word.isascii() for word in letters):
-        raise _damaged(f"some patterns are not {width:,} letters from a to z or A to Z", "pattern")
-    symbols = _SYMBOLS[np.frombuffer("".join(letters).encode(), np.uint8)].reshape(len(letters), width)
+    words = coded.values.to_pylist()
+    fits = all(len(word) == width and word.isascii() for word in words)
+    symbols = _SYMBOLS[np.frombuffer("".join(words).encode(), np.uint8)] if fits else _SYMBOLS[:1]
     if (symbols < 0).any():
         raise _damaged(f"some patterns are not {width:,} letters from a to z or A to Z", "pattern")
-    symbols = symbols[coded.codes]
-    flat, listed = level, pa.types.is_list(level.type)
-    if listed:
-        flat = pc.list_flatten(level)
-        fits = not level.null_count and bool((np.asarray(pc.list_value_length(level)) == width).all())
-    if flat.null_count or (listed and not fits):
-        raise _damaged(f"some levels are not {width:,} numbers from 1 to {MOST_LEVELS}", "pattern")
-    numbers = np.asarray(flat).astype(np.int64)
+    symbols = symbols.reshape(len(words), width)[coded.codes]
+    listed = pa.types.is_list(level.type)
+    flat = pc.list_flatten(level) if listed else level
+    fits = not (level.null_count or flat.null_count)
+    if fits and listed:
+        fits = bool((np.asarray(pc.list_value_length(level)) == width).all())
+    numbers = np.asarray(flat).astype(np.int64) if fits else np.zeros(1, np.int64)
     if ((numbers < 1) | (numbers > MOST_LEVELS)).any():
         raise _damaged(f"some levels are not {width:,} numbers from 1 to {MOST_LEVELS}", "pattern")
-    levels = np.broadcast_to(numbers.astype(np.int16).reshape(len(text), -1), symbols.shape)
+    shape = len(text), width if listed else 1
+    levels = np.broadcast_to(numbers.astype(np.int16).reshape(shape), symbols.shape)
     beyond = int((symbols >= levels).any(axis=1).sum())
     if beyond:
         raise _damaged(f"{counted(beyond, 'row')} with a letter beyond the level of its instant", "pattern")
@@ -317,3 +311,90 @@ def _damaged(message: str, finding: str = "columns") -> BundleError:
         hint="run verify on the release, and ask the sender for a new copy",
         facts={"finding": finding},
     )
+
+
+# The original.
+
+
+def series_of(original: Relation, fill: str | None) -> Series:
+    """The series of an original; people dropped for a gap have none."""
+    roles = original.roles
+    error = mismatch("a column of the original does not hold numbers")
+    with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
+        if roles.series:
+            columns = [floats_of(column_of(original.data, name)) for name in roles.series]
+            matrix, of_row, instants = np.column_stack(columns), np.arange(original.rows), tuple(roles.series)
+        else:
+            matrix, of_row, instants = _pivoted(original)
+    if len(matrix) and fill in ("forward", "linear"):
+        matrix = _filled(matrix, fill)
+    complete = np.isfinite(matrix).all(axis=1)
+    if fill is None and not complete.all():
+        gaps = int((~complete).sum())
+        raise mismatch(f"{gaps:,} series of the original have gaps, and no way to fill them is stated")
+    number = np.where(complete, np.cumsum(complete) - 1, ABSENT)
+    of_row = np.where(of_row >= 0, number[of_row], ABSENT) if len(number) else np.full(len(of_row), ABSENT)
+    row = np.zeros(int(complete.sum()), dtype=np.int64)
+    row[of_row[of_row >= 0]] = np.flatnonzero(of_row >= 0)
+    return Series(matrix[complete], of_row, row, instants)
+
+
+def has_instants(series: Series, names: Sequence[str]) -> bool:
+    """Whether these are the names of the instants, in order."""
+    return [_ZEROS.sub("", name) for name in names] == list(series.instants)
+
+
+def floats_of(column: pa.ChunkedArray) -> Floats:
+    """Numbers, or texts that are numbers, as floats; nan where there is none."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    column = column.cast(kind)
+    if pa.types.is_decimal(kind) and abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
+        column = column.cast(pa.string())  # through text the float is the nearest one; directly it may not be
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, kind), column)
+    values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
+    if not pa.types.is_floating(kind):
+        large = column.filter(pa.array(np.abs(values) >= 2.0**53)).cast(pa.string()).to_pylist()
+        if any(text.strip().lstrip("+-").isdigit() and int(text) != float(text) for text in large):
+            raise mismatch("a column of the original has whole numbers that no float can hold exactly")
+    return values
+
+
+def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
+    """Long rows as a matrix: people by appearance, times in order, nan where a row is missing."""
+    roles = original.roles
+    person = encode(column_of(original.data, str(roles.respondent)))
+    time = encode(column_of(original.data, str(roles.time)))
+    value = floats_of(column_of(original.data, str(roles.value)))
+    valid = np.flatnonzero(time.values.is_valid())
+    order = valid[np.asarray(pc.sort_indices(time.values.take(pa.array(valid)))).astype(np.int64)]
+    rank = np.full(time.size, ABSENT, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    instant = rank[time.codes]
+    named = np.asarray(person.values.is_valid())[person.codes] & (instant >= 0)
+    cell = person.codes[named] * max(len(order), 1) + instant[named]
+    if len(np.unique(cell)) != len(cell):
+        raise mismatch("a person of the original has two values at one time")
+    matrix = np.full(person.size * len(order), np.nan)
+    matrix[cell] = value[named]
+    names = time.values.take(pa.array(order)).cast(pa.string()).to_pylist()
+    of_row = np.where(named, person.codes, ABSENT)
+    return matrix.reshape(person.size, len(order)), of_row, tuple(_ZEROS.sub("", name) for name in names)
+
+
+def _filled(matrix: Floats, fill: str) -> Floats:
+    """Gaps take the value before (`forward`), or are on the line between their neighbours (`linear`)."""
+    valid, width = np.isfinite(matrix), matrix.shape[1]
+    columns = np.arange(width)
+    before = np.maximum.accumulate(np.where(valid, columns, -1), axis=1)
+    after = np.minimum.accumulate(np.where(valid, columns, width)[:, ::-1], axis=1)[:, ::-1]
+    # Before the first and after the last value there is one neighbour; a series without a value stays empty.
+    before, after = np.where(before < 0, after, before), np.where(after == width, before, after)
+    left, right = (
+        np.take_along_axis(matrix, np.clip(side, 0, width - 1), axis=1) for side in (before, after)
+    )
+    if fill == "forward":
+        return left
+    share = (columns - before) / np.maximum(after - before, 1)
+    return np.where(before == after, left, left * (1 - share) + right * share)

@@ -27,7 +27,7 @@ from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, encode, plain_type
 from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
-from timeveil.models.series.original import series_of
+from timeveil.models.series.evidence import series_of
 from timeveil.reading.columns import is_list
 
 Bits = npt.NDArray[np.uint64]

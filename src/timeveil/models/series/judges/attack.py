@@ -16,7 +16,7 @@ finest level.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -29,10 +29,9 @@ from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import QUANTILES, Posterior, Risk
-from timeveil.models.series.evidence import Evidence, Mask, Published, Records
-from timeveil.models.series.judges.boxes import Pairs, original_boxes, release_boxes
-from timeveil.models.series.original import floats_of
-from timeveil.symbols import unit_shapes
+from timeveil.models.series.evidence import Evidence, Mask, Records, floats_of
+from timeveil.models.series.judges.boxes import Boxes, Counts, Pairs, exact_matches
+from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
 _BUDGET = 20_000_000
@@ -191,16 +190,20 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         adversary = replace(adversary, values="all")
     if adversary.tolerance == 0 and mask.all():
         adversary = replace(adversary, pattern=True)
-    level = evidence.release.manifest["parameters"]["max_level"] if adversary.pattern else None
-    before = original_boxes(matrix, mask, adversary.tolerance, level, published.center)
-    after = release_boxes(published, matrix, mask, adversary.tolerance, pattern=adversary.pattern)
-    targets = _targets(len(matrix), (before.counts, after.counts), adversary, rng)
+    before, after = _candidates(evidence, adversary, mask)
+    targets = _targets(len(matrix), (before, after.counts), adversary, rng)
     pairs = after.fits(targets)
     if adversary.pattern and not published.own_patterns:
         pairs = _nearest(records, targets, pairs)
-    tally = _Tally(evidence, targets)
+    rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
+    names = columns_of(evidence.release, "sensitive")
+    columns = {name: _SensitiveColumn(evidence, name, targets) for name in names}
     for person, run in pairs:
-        tally.add(person, run)
+        people, begins = _by_person(person)
+        rows[people] = np.add.reduceat(published.rows[run], begins)
+        right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
+        for column in columns.values():
+            column.add(people, begins, person, run)
     weight = np.ones(len(targets))
     return SeriesBreach(
         adversary,
@@ -208,19 +211,34 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         evidence.p,
         people=len(targets),
         everyone=len(matrix),
-        before=Risk(before.counts(targets), weight),
-        after=Risk(np.where(tally.right, tally.rows, 0), weight),
-        told={name: Posterior(column.chance, weight) for name, column in tally.columns.items()},
-        homogeneous={name: column.homogeneous for name, column in tally.columns.items()},
+        before=Risk(before(targets), weight),
+        after=Risk(np.where(right, rows, 0), weight),
+        told={name: Posterior(c.matching / np.maximum(rows, 1), weight) for name, c in columns.items()},
+        homogeneous={name: float(c.single.mean()) if len(targets) else 0.0 for name, c in columns.items()},
         own_patterns=published.own_patterns,
     )
 
 
+def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> tuple[Counts, Boxes]:
+    """How many series of the original fit each person, and the rows of the release as boxes."""
+    matrix, published, tolerance = evidence.records.matrix, evidence.published, adversary.tolerance
+    values = published.values
+    before = Boxes.of_values(matrix, matrix, matrix, mask, tolerance)
+    after = Boxes.of_values(published.low, published.high, matrix[:, values], mask[:, values], tolerance)
+    exact = matrix[:, mask[0]] if len(matrix) and tolerance == 0 and (mask == mask[:1]).all() else None
+    if adversary.pattern:
+        position = positions(z_normalised(matrix, published.center))
+        level = evidence.release.manifest["parameters"]["max_level"]
+        symbols = symbols_at(position, level).astype(np.int16)
+        before = before.with_symbols(symbols, level, position)
+        exact = None if exact is None else np.hstack([exact, symbols])
+        if published.own_patterns:
+            after = after.with_symbols(published.symbols, published.levels, position[:, published.pattern])
+    return before.counts if exact is None else exact_matches(exact), after
+
+
 def _targets(
-    people: int,
-    counts: Iterable[Callable[[Integers], Integers]],
-    adversary: SeriesAdversary,
-    rng: np.random.Generator,
+    people: int, counts: Iterable[Counts], adversary: SeriesAdversary, rng: np.random.Generator
 ) -> Integers:
     """Everyone, or a random sample of the requested size or of what can be afforded."""
     most = people if adversary.sample is None else min(adversary.sample, people)
@@ -252,68 +270,36 @@ def _nearest(records: Records, targets: Integers, pairs: Pairs) -> Pairs:
         yield person[near], run[near]
 
 
-class _Tally:
-    """How many rows fit each person, whether the right one is among them, and their sensitive values."""
-
-    def __init__(self, evidence: Evidence, targets: Integers) -> None:
-        published, records = evidence.published, evidence.records
-        self._run_rows, self._cell = published.rows, _cell_of_run(published)
-        self._own_cell = evidence.noted("subgroup")[records.series.row][targets]
-        self.rows = np.zeros(len(targets), dtype=np.int64)
-        self.right = np.zeros(len(targets), dtype=bool)
-        names = columns_of(evidence.release, "sensitive")
-        self.columns = {name: _SensitiveColumn(evidence, name, targets) for name in names}
-
-    def add(self, person: Integers, run: Integers) -> None:
-        """Note which runs of rows fit some people; all runs of a person come at once."""
-        people, begins = _by_person(person)
-        rows = np.add.reduceat(self._run_rows[run], begins)
-        self.rows[people] = rows
-        self.right[people] = np.logical_or.reduceat(self._cell[run] == self._own_cell[person], begins)
-        for column in self.columns.values():
-            column.add(people, begins, person, run, rows)
-
-
 class _SensitiveColumn:
-    """What the rows that fit show of one sensitive column."""
+    """What the rows that fit each person show of one sensitive column.
+
+    `matching` is how many of them have the person's true value, `single` whether all have the same value.
+    """
 
     def __init__(self, evidence: Evidence, name: str, targets: Integers) -> None:
-        release, published = evidence.release, evidence.published
+        release, rows = evidence.release, evidence.published.rows
         original = column_of(evidence.private.original.data, name).take(pa.array(evidence.series.row))
         released = column_of(release.parts["data"], name)
         if name in release.manifest["series"]["perturbed"]:
             released = _unperturbed(released, original)
         before, after = align(encode(original), encode(released))
         self._true, self._size = before.codes[targets], max(before.size, 1)
-        runs = len(published.rows)
-        run, value, count = distinct_pairs(
-            np.repeat(np.arange(runs), published.rows), after.codes, self._size
-        )
+        run, value, count = distinct_pairs(np.repeat(np.arange(len(rows)), rows), after.codes, self._size)
         # An entry more, which a search past the last key reads.
-        self._keys, self._counts = run * self._size + value, np.append(count, 0)
-        self._least = np.full(runs, self._size, dtype=np.int64)
-        self._most = np.full(runs, -1, dtype=np.int64)
+        self._keys, self._counts = np.append(run * self._size + value, -1), np.append(count, 0)
+        self._least, self._most = np.full((2, len(rows)), [[self._size], [-1]])
         np.minimum.at(self._least, run, value)
         np.maximum.at(self._most, run, value)
-        self.chance = np.zeros(len(targets))
-        self._single = np.zeros(len(targets), dtype=bool)
+        self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
 
-    def add(
-        self, people: Integers, begins: Integers, person: Integers, run: Integers, rows: Integers
-    ) -> None:
-        """Note the values in the runs that fit some people."""
-        # How often the true value of each person is in each run that fits.
+    def add(self, people: Integers, begins: Integers, person: Integers, run: Integers) -> None:
+        """Note the values in the runs that fit some people; all runs of a person come at once."""
         key = run * self._size + self._true[person]
-        entry = np.searchsorted(self._keys, key)
-        count = np.where(np.append(self._keys, -1)[entry] == key, self._counts[entry], 0)
-        self.chance[people] = np.add.reduceat(count, begins) / rows
+        entry = np.searchsorted(self._keys[:-1], key)
+        count = np.where(self._keys[entry] == key, self._counts[entry], 0)
+        self.matching[people] = np.add.reduceat(count, begins)
         least = np.minimum.reduceat(self._least[run], begins)
-        self._single[people] = least == np.maximum.reduceat(self._most[run], begins)
-
-    @property
-    def homogeneous(self) -> float:
-        """Share of people for whom all rows that fit have the same value."""
-        return float(self._single.mean()) if len(self._single) else 0.0
+        self.single[people] = least == np.maximum.reduceat(self._most[run], begins)
 
 
 def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -329,16 +315,6 @@ def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.Chu
     before = np.maximum(after - 1, 0)
     nearer = np.abs(values - numbers[before]) <= np.abs(numbers[after] - values)
     return original.take(pa.array(order[np.where(nearer, before, after)]))
-
-
-def _cell_of_run(published: Published) -> Integers:
-    """Cells numbered as they are published, which is how a ledger numbers its subgroups."""
-    if not len(published.rows):
-        return np.zeros(0, dtype=np.int64)
-    fresh = published.group[1:] != published.group[:-1]
-    for part in (published.symbols, published.levels):
-        fresh |= (part[1:] != part[:-1]).any(axis=1)
-    return np.concatenate([[1], 1 + np.cumsum(fresh)])
 
 
 def _bad(message: str, hint: str) -> ParameterError:

@@ -8,17 +8,17 @@ they differ most, and each half goes on with only those boxes that meet any of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import Mask, Published
-from timeveil.models.series.original import Floats
-from timeveil.symbols import positions, symbols_at, z_normalised
+from timeveil.models.series.evidence import Floats, Mask, Symbols
 
 Pairs = Iterator[tuple[Integers, Integers]]
+Counts = Callable[[Integers], Integers]
+"""How many rows fit each of some people."""
 _PAIRS_AT_ONCE = 100_000
 _DENSE_SIDES = 4
 
@@ -32,6 +32,19 @@ class Boxes:
     known_low: Floats
     known_high: Floats
     mask: Mask
+
+    @classmethod
+    def of_values(cls, low: Floats, high: Floats, values: Floats, mask: Mask, tolerance: float) -> Boxes:
+        """Envelopes, of which the values of each person are known to within a tolerance."""
+        return cls(low, high, values - tolerance, values + tolerance, mask)
+
+    def with_symbols(self, symbols: Symbols, levels: Symbols | int, position: Floats) -> Boxes:
+        """The same with the symbols, of which the position of each person is known."""
+        # The highest position below a border: a value on it belongs to the next symbol.
+        ends = symbols / levels, np.nextafter((symbols + 1) / levels, 0.0)
+        added = (*ends, position, position, np.ones(position.shape, dtype=bool))
+        sides = (self.low, self.high, self.known_low, self.known_high, self.mask)
+        return Boxes(*(np.hstack(pair) for pair in zip(sides, added, strict=True)))
 
     def fits(self, people: Integers) -> Pairs:
         """Which boxes fit which of these people, by their index in the list."""
@@ -47,70 +60,14 @@ class Boxes:
         return counts
 
 
-@dataclass(frozen=True, slots=True)
-class ExactMatches:
-    """People of whom the same sides are known exactly; those who agree in all of them share a `number`."""
-
-    number: Integers
-
-    def counts(self, people: Integers) -> Integers:
-        """How many people fit each of these."""
-        return np.asarray(np.bincount(self.number)[self.number[people]])
-
-
-def original_boxes(
-    matrix: Floats, mask: Mask, tolerance: float, level: int | None, center: str
-) -> Boxes | ExactMatches:
-    """The series of everyone: the values, and the symbols at a level if patterns count."""
-    exact = tolerance == 0 and len(matrix) > 0 and bool((mask == mask[:1]).all())
-    if level is None:
-        if exact:
-            return _exact_matches(matrix[:, mask[0]])
-        return Boxes(matrix, matrix, matrix - tolerance, matrix + tolerance, mask)
-    position = positions(z_normalised(matrix, "median" if center == "median" else "mean"))
-    symbols = symbols_at(position, level).astype(np.float64)
-    if exact:
-        return _exact_matches(np.hstack([matrix[:, mask[0]], symbols]))
-    return Boxes(
-        np.hstack([matrix, symbols / level]),
-        np.hstack([matrix, _below((symbols + 1) / level)]),
-        np.hstack([matrix - tolerance, position]),
-        np.hstack([matrix + tolerance, position]),
-        np.hstack([mask, np.ones_like(mask)]),
-    )
-
-
-def _exact_matches(rows: Floats) -> ExactMatches:
+def exact_matches(rows: Floats) -> Counts:
+    """How many rows equal that of each person: where all is known exactly, nothing has to be searched."""
     number: Integers = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        codes = np.unique(column, return_inverse=True)[1].ravel()
+        codes = np.unique(column, return_inverse=True)[1]
         # Renumbered after each column, so that numbers never grow beyond the number of rows.
-        number = np.unique(number * (codes.max() + 1) + codes, return_inverse=True)[1].ravel()
-    return ExactMatches(number)
-
-
-def release_boxes(
-    published: Published, matrix: Floats, mask: Mask, tolerance: float, *, pattern: bool
-) -> Boxes:
-    """Published rows: the envelopes, and the symbols if patterns count and are those of each series."""
-    values, mask = matrix[:, published.values], mask[:, published.values]
-    if not (pattern and published.own_patterns):
-        return Boxes(published.low, published.high, values - tolerance, values + tolerance, mask)
-    z = z_normalised(matrix, "median" if published.center == "median" else "mean")
-    position = positions(z[:, published.pattern])
-    symbols, levels = published.symbols.astype(np.float64), published.levels.astype(np.float64)
-    return Boxes(
-        np.hstack([published.low, symbols / levels]),
-        np.hstack([published.high, _below((symbols + 1) / levels)]),
-        np.hstack([values - tolerance, position]),
-        np.hstack([values + tolerance, position]),
-        np.hstack([mask, np.ones(position.shape, dtype=bool)]),
-    )
-
-
-def _below(border: Floats) -> Floats:
-    """The highest position below a border; a value on it belongs to the next symbol."""
-    return np.nextafter(border, 0.0)
+        number = np.unique(number * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return lambda people: np.bincount(number)[number[people]]
 
 
 def overlapping_pairs(low: Floats, high: Floats, known_low: Floats, known_high: Floats, mask: Mask) -> Pairs:

@@ -13,21 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.wording import counted
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import MOST_LEVELS, Evidence, Mask, Symbols
-from timeveil.models.series.original import ABSENT, Floats, has_instants
-
-if TYPE_CHECKING:
-    from timeveil.models.series.judges.verify import Cells
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, has_instants
+from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9
 """A z-normalised value this near to a border may be on either side of it."""
@@ -51,14 +47,29 @@ SENTENCES: Mapping[str, str] = {
     "ledger-groups": "the {subgroups:subgroup} of the ledger are not the {cells:cell} of the release, "
     "each with its group and rows",
     "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
-    "outside-envelope": "{series} not within the envelope of its group",
-    "pattern-not-own": "{series} under a pattern that is not its own",
-    "person-twice:groups": "{series} in more than one group or subgroup",
-    "person-twice:series": "{series} of a person who has one already",
+    "outside-envelope": "{series:series} not within the envelope of its group",
+    "pattern-not-own": "{series:series} under a pattern that is not its own",
+    "person-twice:groups": "{series:series} in more than one group or subgroup",
+    "person-twice:series": "{series:series} of a person who has one already",
     "row-values": "{surplus:published row} not in the original, {missing} original series not in the release",
     "row-values:type": "column `{name}` cannot be compared with the original's",
     "suppressed": "{suppressed} series suppressed; the manifest states {stated}",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a release: the rows of one group with one pattern at one level, which look the same.
+
+    Cells are numbered from 0 in order of appearance. `of_row` is the cell of each row; the other arrays have
+    an entry per cell.
+    """
+
+    of_row: Integers
+    group: Integers
+    rows: Integers
+    symbols: Symbols
+    levels: Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Assigned:
 
 def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> None:
     """Judge the release against the series that it was made from."""
-    if not (_check_roles(evidence, findings) and _check_ledger(evidence, findings)):
+    if not _check_ledger(evidence, findings):
         return
     try:
         series = evidence.series
@@ -86,7 +97,6 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
     if not findings.expect("columns:instants", has_instants(series, stated["instants"])):
         return
     assigned = _assign(evidence, cells, findings)
-    _check_suppressed(evidence, assigned, findings)
     _check_envelopes(evidence, assigned, findings)
     if assigned.matched:
         if stated["own_patterns"]:
@@ -94,7 +104,7 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
         _check_values(evidence, cells, assigned, findings)
 
 
-def _check_roles(evidence: Evidence, findings: Findings) -> bool:
+def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     findings.check(
         "the published columns are those of the original, and no respondent, time or value is among them"
     )
@@ -103,16 +113,14 @@ def _check_roles(evidence: Evidence, findings: Findings) -> bool:
     published = [column["name"] for column in release.manifest["columns"]]
     for role in ("respondent", "time", "value"):
         findings.expect("columns:private", getattr(roles, role) not in published, role=role)
-    for role, names in {"sensitive": roles.sensitive, "keep": roles.keep}.items():
-        findings.expect("columns:role", columns_of(release, role) == list(names), role=role)
+    for role in ("sensitive", "keep"):
+        findings.expect("columns:role", columns_of(release, role) == list(getattr(roles, role)), role=role)
     has_series = roles.series or (roles.respondent and roles.time and roles.value)
     findings.expect("ledger:model", ledger.model == "series" and has_series)
-    return len(findings.violations) == before
-
-
-def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
+    if len(findings.violations) > before:
+        return False
     findings.check("the ledger lists every original row, in order")
-    ledger, columns = evidence.private, {"row", "group", "subgroup"}
+    columns = {"row", "group", "subgroup"}
     if not findings.expect("ledger:columns", columns <= set(ledger.entries.schema.names)):
         return False
     rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
@@ -124,55 +132,38 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
 def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> Assigned:
     """Group and cell of every series; subgroups of a ledger are numbered as cells are published."""
     findings.check("every series is in one group and one subgroup, or suppressed")
-    series = evidence.series
-    group, subgroup = evidence.noted("group"), evidence.noted("subgroup")
-    inside = series.of_row != ABSENT
-    dropped = int((~inside & (group != ABSENT)).sum())
+    series, original = evidence.series, evidence.private.original
+    inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)
+    columns = [evidence.noted(name) for name in ("group", "subgroup")]
+    dropped = int((~inside & (columns[0] != ABSENT)).sum())
     findings.expect("incomplete-rows", not dropped, rows=dropped)
     # All input rows of a series have one group and one subgroup, or neither.
-    split = (group[series.row] == ABSENT) != (subgroup[series.row] == ABSENT)
-    for numbers in (group, subgroup):
+    for numbers in columns:
         differs = numbers[inside] != numbers[series.row][series.of_row[inside]]
         np.logical_or.at(split, series.of_row[inside], differs)
-    findings.expect("person-twice:groups", not split.any(), series=_series(split.sum()))
-    _check_people(evidence, findings)
-    cell, matched = _cells(group[series.row], subgroup[series.row], cells, findings)
-    return Assigned(group[series.row], cell, matched)
-
-
-def _check_people(evidence: Evidence, findings: Findings) -> None:
-    """In wide form nobody has two rows."""
-    original = evidence.private.original
+    group, subgroup = (numbers[series.row] for numbers in columns)
+    split |= (group == ABSENT) != (subgroup == ABSENT)
+    findings.expect("person-twice:groups", not split.any(), series=split.sum())
     if original.roles.series and original.roles.respondent is not None:
         findings.check("nobody has two series")
         people = encode(column_of(original.data, original.roles.respondent))
         repeated = len(people.codes) - people.size
-        findings.expect("person-twice:series", not repeated, series=_series(repeated))
-
-
-def _cells(group: Integers, subgroup: Integers, cells: Cells, findings: Findings) -> tuple[Integers, bool]:
-    """The published cell of every series, and whether subgroups and cells are the same."""
+        findings.expect("person-twice:series", not repeated, series=repeated)
     findings.check("the groups and subgroups of the ledger are the groups and cells of the release")
-    inside = subgroup != ABSENT
-    numbers, number = np.unique(subgroup[inside], return_inverse=True)
+    published = subgroup != ABSENT
+    numbers, number, rows = np.unique(subgroup[published], return_inverse=True, return_counts=True)
     cell = np.full(len(subgroup), ABSENT, dtype=np.int64)
-    matched = np.array_equal(numbers, np.arange(1, len(cells.rows) + 1))
+    matched = np.array_equal(numbers, np.arange(1, len(cells.rows) + 1)) and np.array_equal(rows, cells.rows)
     if matched:
-        rows = np.bincount(number.ravel(), minlength=len(numbers))
-        cell[inside] = number.ravel()
-        matched = bool((cells.group[cell[inside]] == group[inside]).all() and (rows == cells.rows).all())
+        cell[published] = number
+        matched = np.array_equal(cells.group[number], group[published])
     findings.expect("ledger-groups", matched, subgroups=len(numbers), cells=len(cells.rows))
-    return cell, matched
-
-
-def _check_suppressed(evidence: Evidence, assigned: Assigned, findings: Findings) -> None:
     findings.check("as many series are suppressed as stated, and the others are the published rows")
-    counts, suppressed = evidence.release.manifest["counts"], int((assigned.group == ABSENT).sum())
-    released = len(assigned.group) - suppressed
-    findings.expect(
-        "suppressed", suppressed == counts["suppressed"], suppressed=suppressed, stated=counts["suppressed"]
-    )
+    counts, suppressed = evidence.release.manifest["counts"], int((group == ABSENT).sum())
+    stated, released = counts["suppressed"], len(group) - suppressed
+    findings.expect("suppressed", suppressed == stated, suppressed=suppressed, stated=stated)
     findings.expect("conservation", released == counts["rows"], series=released, rows=counts["rows"])
+    return Assigned(group, cell, matched)
 
 
 def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings) -> None:
@@ -190,8 +181,7 @@ def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings)
         return
     index = np.searchsorted(groups, assigned.group[member])
     low, high = runs.low[example][index], runs.high[example][index]
-    outside = np.zeros(len(member), dtype=bool)
-    wide = np.zeros(len(begins), dtype=bool)
+    outside, wide = np.zeros(len(member), dtype=bool), np.zeros(len(begins), dtype=bool)
     for column, instant in enumerate(runs.values):
         values, lower, upper = matrix[member, instant], low[:, column], high[:, column]
         outside |= (values < lower) | (values > upper)
@@ -199,26 +189,20 @@ def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings)
         lower, upper = lower[begins], upper[begins]
         wide |= ~is_nearest_below(lower, least, digits) & (lower <= least)
         wide |= ~is_nearest_below(-upper, -most, digits) & (upper >= most)
-    findings.expect("outside-envelope", not outside.any(), series=_series(outside.sum()))
-    findings.expect("envelope-wide", not wide.any(), groups=int(wide.sum()))
+    findings.expect("outside-envelope", not outside.any(), series=outside.sum())
+    findings.expect("envelope-wide", not wide.any(), groups=wide.sum())
 
 
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
-    inside = np.flatnonzero(assigned.cell != ABSENT)
-    matrix, cell = evidence.series.matrix, assigned.cell
-    wrong = 0
+    inside, wrong, runs = np.flatnonzero(assigned.cell != ABSENT), 0, evidence.runs
     for start in range(0, len(inside), _BLOCK):
         block = inside[start : start + _BLOCK]
-        z = _normalised(matrix[block], evidence.runs.center)[:, evidence.runs.pattern]
-        wrong += int((~_within(z, cells.symbols[cell[block]], cells.levels[cell[block]])).sum())
-    findings.expect("pattern-not-own", not wrong, series=_series(wrong))
-
-
-def _within(z: Floats, symbols: Symbols, levels: Symbols) -> Mask:
-    """Which series have every symbol as their own."""
-    below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
-    return np.asarray(~(below | above).any(axis=1))
+        z = _normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern]
+        symbols, levels = cells.symbols[assigned.cell[block]], cells.levels[assigned.cell[block]]
+        below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
+        wrong += int((below | above).any(axis=1).sum())
+    findings.expect("pattern-not-own", not wrong, series=wrong)
 
 
 def _normalised(matrix: Floats, center: str) -> Floats:
@@ -238,17 +222,11 @@ def _normalised(matrix: Floats, center: str) -> Floats:
     return np.where(flat, 0.0, z)
 
 
-def _borders() -> Floats:
-    """Per level the lower border of every symbol, then the upper of the last; infinite at the ends."""
-    normal = NormalDist()
-    table = np.full((MOST_LEVELS + 1, MOST_LEVELS + 1), np.inf)
-    for level in range(1, MOST_LEVELS + 1):
-        table[level, 0] = -np.inf
-        table[level, 1:level] = [normal.inv_cdf(step / level) for step in range(1, level)]
-    return table
-
-
-_BORDERS = _borders()
+# Per level the lower border of every symbol, then the upper of the last; infinite at the ends.
+_BORDERS = np.full((MOST_LEVELS + 1, MOST_LEVELS + 1), np.inf)
+_BORDERS[:, 0] = -np.inf
+for _level in range(2, MOST_LEVELS + 1):
+    _BORDERS[_level, 1:_level] = [NormalDist().inv_cdf(step / _level) for step in range(1, _level)]
 
 
 def _check_values(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
@@ -256,7 +234,6 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Assigned, findings
     release, original = evidence.release, evidence.private.original
     inside = np.flatnonzero(assigned.cell != ABSENT)
     row, cell = evidence.series.row[inside], assigned.cell[inside]
-    perturbed = set(release.manifest["series"]["perturbed"])
     unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
     changed: dict[str, Sides] = {}
     for name in columns_of(release, "sensitive", "keep"):
@@ -268,7 +245,7 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Assigned, findings
             findings.expect("row-values:type", False, name=name)
             return
         sides = (before.codes, after.codes, max(before.size, 1))
-        if name in perturbed:
+        if name in release.manifest["series"]["perturbed"]:
             changed[name] = sides
         else:
             unchanged.append(sides)
@@ -354,7 +331,3 @@ def _each(bounds: Floats, function: Callable[[float], Any], kind: type) -> npt.N
     different, index = np.unique(bounds, return_inverse=True)
     answers: npt.NDArray[Any] = np.array([function(bound) for bound in different.tolist()], dtype=kind)
     return answers[index.reshape(bounds.shape)]
-
-
-def _series(count: int) -> str:
-    return counted(int(count), "series", "series")

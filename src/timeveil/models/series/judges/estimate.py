@@ -4,7 +4,20 @@ Where a pattern is that of each series, an instant without a published envelope 
 is where the symbol and the envelopes of the other instants leave room for it. An instant without a symbol
 still has an envelope: its symbol is the one whose values overlap the envelope most.
 
+A value is centre + deviation * z. Of some instants the value is known to be in [low, high] and z in
+[below, above]; so, for each,
+
+    low <= centre + deviation * above      and      centre + deviation * below <= high,
+
+with a deviation of at least 0, and at most half of the span of all values: a linear program in two
+variables (§6.2), solved exactly. For a given deviation the highest centre is the least of some straight
+lines, so that the highest value is a concave function of the deviation alone. Its top is found between two of
+its lines, each step replacing one of them. The crossing of the two lines is never below the top: stopped at
+any step, the answer holds.
+
 Where we depart from the print
+    The constraints are multiplied by the deviation, which the print divides by.
+    The cell of an instant is on both sides, which implies the bounds of Lemma 1.
     A z-normalised value is within sqrt(n - 1) of 0, not sqrt(n); about the median within one more.
     Each instant has a level, and its cell bounds it where that is finite.
     That deviations from a mean add up to 0 narrows ranges further.
@@ -13,11 +26,8 @@ Where we depart from the print
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,15 +35,15 @@ import pyarrow as pa
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import LETTERS, Evidence, Published, Symbols, cell_bounds
-from timeveil.models.series.judges.scaling import WIDER, Scaling, scaling
-from timeveil.models.series.original import Floats
-from timeveil.symbols import positions, z_normalised
+from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Symbols, cell_bounds
+from timeveil.models.series.judges.features import Range, ends
+from timeveil.symbols import LETTERS, positions, z_normalised
 
-Range: TypeAlias = tuple[float | None, float | None]
-"""The two ends of a range, both included; None leaves a side open."""
 _BLOCK = 1 << 18
-_ROUNDS = 2
+_ROUNDS, _STEPS = 2, 200
+_TINY = 1e-11
+_WIDER = 1e-9
+"""Bounds are widened by this share of their spread: rounding must not exclude the truth."""
 
 
 def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
@@ -44,13 +54,14 @@ def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
     """
     published = _estimable(release)
     missing = without_values(published)
-    low, high = estimated_ranges(published, missing, domain)
-    columns = {}
-    for column, instant in enumerate(missing):
-        name = published.instants[instant]
-        columns[f"{name}_lo"] = np.repeat(low[:, column], published.rows)
-        columns[f"{name}_hi"] = np.repeat(high[:, column], published.rows)
-    return pa.table(columns)
+    bounds = estimated_ranges(published, missing, domain)
+    return pa.table(
+        {
+            f"{published.instants[instant]}_{end}": np.repeat(bound[:, column], published.rows)
+            for column, instant in enumerate(missing)
+            for end, bound in zip(("lo", "hi"), bounds, strict=True)
+        }
+    )
 
 
 def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Table:
@@ -62,8 +73,7 @@ def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Tabl
     published = _estimable(release)
     missing = without_symbols(published)
     symbols, levels = estimated_symbols(published, missing, domain)
-    letters = np.array(list(LETTERS))
-    columns: dict[str, object] = {}
+    letters, columns = np.array(list(LETTERS)), dict[str, pa.Array]()
     for column, instant in enumerate(missing):
         name, symbol = published.instants[instant], np.repeat(symbols[:, column], published.rows)
         columns[f"{name}_symbol"] = pa.array(letters[symbol], pa.string())
@@ -85,16 +95,19 @@ def estimated_ranges(
     published: Published, instants: Integers, domain: Range = (None, None)
 ) -> tuple[Floats, Floats]:
     """Per run and instant the lowest and highest value that fits what was published."""
-    low, high = (np.empty((len(published.rows), len(instants))) for _ in range(2))
-    for block in _blocks(published, domain):
-        low[block.rows], high[block.rows] = block.low[:, instants], block.high[:, instants]
+    low, high = np.empty((2, len(published.rows), len(instants)))
+    for rows, _, lowest, highest in _blocks(published, domain):
+        low[rows], high[rows] = lowest[:, instants], highest[:, instants]
     return low, high
 
 
 def estimated_symbols(
     published: Published, instants: Integers, domain: Range = (None, None)
 ) -> tuple[Symbols, Symbols]:
-    """Per run and instant the symbol whose values overlap the envelope most, and per run its level."""
+    """Per run and instant the symbol whose values overlap the envelope most, and per run its level.
+
+    The level is that of the run; the median of its levels where each instant has one.
+    """
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
     if neither:
         raise ParameterError(
@@ -102,19 +115,16 @@ def estimated_symbols(
             hint="ask about other instants",
             code="not-published",
         )
-    levels = row_levels(published)
+    levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
+    if published.levels.shape[1]:
+        levels = np.median(published.levels, axis=1).astype(np.int16)
     symbols = np.zeros((len(published.rows), len(instants)), dtype=np.int16)
-    if not len(instants):
-        return symbols, levels
-    columns = np.searchsorted(published.values, instants)
-    extent = extent_of(published)
-    for block in _blocks(published, domain):
-        middles = (np.maximum(block.low, extent[0]) + np.minimum(block.high, extent[1])) / 2
-        z = z_normalised(middles, "median" if published.center == "median" else "mean")[:, instants]
-        low, high = published.low[block.rows][:, columns], published.high[block.rows][:, columns]
-        symbols[block.rows] = _most_overlap(
-            block.scale, levels[block.rows], (low, high), positions(z), published.reach
-        )
+    columns, extent = np.searchsorted(published.values, instants), extent_of(published)
+    for rows, scale, lowest, highest in _blocks(published, domain) if len(instants) else ():
+        middles = (np.maximum(lowest, extent[0]) + np.minimum(highest, extent[1])) / 2
+        position = positions(z_normalised(middles, published.center)[:, instants])
+        envelope = published.low[rows][:, columns], published.high[rows][:, columns]
+        symbols[rows] = _most_overlap(scale, levels[rows], envelope, position, published.reach)
     return symbols, levels
 
 
@@ -125,12 +135,25 @@ def extent_of(published: Published) -> tuple[float, float]:
     return float(published.low.min()), float(published.high.max())
 
 
-def row_levels(published: Published) -> Symbols:
-    """The level of each run; the median of its levels where each instant has one."""
-    if not published.levels.shape[1]:
-        return np.ones(len(published.rows), dtype=np.int16)
-    middle: Symbols = np.median(published.levels, axis=1).astype(np.int16)
-    return middle
+def _estimable(release: Release) -> Published:
+    if release.manifest.get("model") != "series":
+        raise ParameterError(
+            "only a release of series has ranges and patterns to estimate",
+            hint="give a release made by anonymize_series",
+        )
+    published = Evidence(release).published
+    refuse_borrowed(published)
+    return published
+
+
+def refuse_borrowed(published: Published) -> None:
+    """Nothing follows from a pattern that need not be that of each series."""
+    if not published.own_patterns:
+        raise ParameterError(
+            "patterns of this release need not be those of each series, so nothing follows from them",
+            hint="ask for a release made with the method adaptive or kapra",
+            code="not-published",
+        )
 
 
 def _most_overlap(
@@ -153,29 +176,18 @@ def _most_overlap(
     return chosen
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Some runs, what is known of their scaling, and of their value at each instant."""
-
-    rows: slice
-    scale: Scaling
-    low: Floats
-    high: Floats
-
-
-def _blocks(published: Published, domain: Range) -> Iterator[_Block]:
-    """Every run, as many at a time as fit well in memory."""
+def _blocks(published: Published, domain: Range) -> Iterator[tuple[slice, Scaling, Floats, Floats]]:
+    """Every run, as many at a time as fit well in memory: its scaling, and its value at each instant."""
     floor, ceiling = ends("the domain", domain)
     below, above = published.cells()
     step = max(_BLOCK // max(published.size, 1), 1)
     for start in range(0, len(published.rows), step):
         rows = slice(start, start + step)
         # At instants without an envelope only the domain bounds the value.
-        shape = below[rows].shape
-        low, high = np.full(shape, floor), np.full(shape, ceiling)
+        low, high = np.full_like(below[rows], floor), np.full_like(below[rows], ceiling)
         low[:, published.values] = np.maximum(published.low[rows], floor)
         high[:, published.values] = np.minimum(published.high[rows], ceiling)
-        yield _Block(rows, *_narrowed(low, high, below[rows], above[rows], published.center))
+        yield rows, *_narrowed(low, high, below[rows], above[rows], published.center)
 
 
 def _narrowed(
@@ -220,7 +232,7 @@ def _balanced(
     with np.errstate(invalid="ignore"):
         under = np.fmax(low - most, np.fmin(shortest[:, None] * below, longest[:, None] * below))
         over = np.fmin(high - least, np.fmax(shortest[:, None] * above, longest[:, None] * above))
-        room = WIDER * scale.unit[:, None] + 1e-12 * np.abs(scale.shift)[:, None]
+        room = _WIDER * scale.unit[:, None] + 1e-12 * np.abs(scale.shift)[:, None]
         highest, lowest = most - _others(under) + room, least - _others(over) - room
     possible = scale.possible[:, None]
     return (np.where(possible, np.fmax(low, lowest), low), np.where(possible, np.fmin(high, highest), high))
@@ -237,53 +249,149 @@ def _others(part: Floats) -> Floats:
     return np.where(elsewhere > 0, np.nan, sums)
 
 
-def _estimable(release: Release) -> Published:
-    if release.manifest.get("model") != "series":
-        raise ParameterError(
-            "only a release of series has ranges and patterns to estimate",
-            hint="give a release made by anonymize_series",
-        )
-    published = Evidence(release).published
-    refuse_borrowed(published)
-    return published
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """What is known of each series, on one scale: value = `shift` + `unit` * scaled value.
 
-
-def refuse_borrowed(published: Published) -> None:
-    """Nothing follows from a pattern that need not be that of each series."""
-    if not published.own_patterns:
-        raise ParameterError(
-            "patterns of this release need not be those of each series, so nothing follows from them",
-            hint="ask for a release made with the method adaptive or kapra",
-            code="not-published",
-        )
-
-
-def ends(name: str, span: object) -> tuple[float, float]:
-    """The two ends of a range, an open side at infinity.
-
-    >>> ends("a", (None, 3))
-    (-inf, 3.0)
+    The deviation is between `least` and `most`; where `possible` is false, the release contradicts itself.
     """
-    if not isinstance(span, tuple | list) or len(span) != 2:
-        raise ParameterError(
-            f"the range for {name} is not a pair", hint="give (lo, hi), None for an open side"
-        )
-    low, high = (
-        open_side if bound is None else number(f"an end of the range for {name}", bound)
-        for bound, open_side in zip(span, (-math.inf, math.inf), strict=True)
-    )
-    if low > high:
-        raise ParameterError(f"the range for {name} ends before it starts", hint="give the lower end first")
-    return low, high
+
+    low: Floats
+    high: Floats
+    below: Floats
+    above: Floats
+    shift: Floats
+    unit: Floats
+    least: Floats
+    most: Floats
+    possible: Mask
+
+    def between(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
+        """The lowest and highest value of each series where z is in [below, above]."""
+        highest = _highest(self.high, self.below, above, self.least, self.most)
+        lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
+        return self._wider(lowest, -1.0), self._wider(highest, 1.0)
+
+    def _wider(self, scaled: Floats, side: float) -> Floats:
+        """A bound on the scale of the values, with room for rounding."""
+        bound = self.shift + self.unit * scaled
+        room = _WIDER * self.unit + 1e-12 * np.abs(self.shift) + 1e-11 * np.abs(bound)
+        return np.where(self.possible, bound + side * room, side * np.inf)
 
 
-def number(name: str, value: object) -> float:
-    """A number that is not NaN.
+def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:
+    """The scaling of series: one row per series, one column per instant; bounds may be infinite.
 
-    >>> number("tolerance", 1)
-    1.0
+    All values of a series are within a stretch of length `span`.
+
+    >>> sides = [np.array([row]) for row in ([0.0, 9.0], [1.0, 10.0], [-1.0, 1.0], [-1.0, 1.0])]
+    >>> known = scaling(*sides, span=np.array([np.inf]))
+    >>> [np.round(bound, 6).tolist() for bound in known.between(np.array([0.0]), np.array([0.0]))]
+    [[4.5], [5.5]]
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
-        raise ParameterError(f"{name} is not a number but {actual}", hint="give a number")
-    return float(value)
+    bounds = np.concatenate([low, high], axis=1)
+    finite = np.isfinite(bounds)
+    number = np.maximum(finite.sum(axis=1), 1)
+    shift = np.where(finite, bounds / number[:, None], 0.0).sum(axis=1)
+    unit = np.where(finite, np.abs(bounds - shift[:, None]), 0.0).max(axis=1, initial=0.0)
+    unit = np.where(unit > 0, unit, np.maximum(np.abs(shift), 1.0))
+    # On this scale bounds are of size 1, so that one tolerance fits all series.
+    low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
+    low, high = low - _TINY, high + _TINY
+    least, possible = _newton(low, high, below, above, np.zeros(len(low)), 1)
+    most, _ = _newton(low, high, below, above, _beyond(low, high, below, above), -1)
+    most = np.maximum(np.minimum(most, span / 2 / unit + _TINY), least)
+    return Scaling(low, high, below, above, shift, unit, least, most, possible)
+
+
+def _gap(low: Floats, high: Floats, below: Floats, above: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    """The room left for the centre at a deviation, and how it changes with the deviation."""
+    rows = np.arange(len(low))
+    tops, floors = high - deviation[:, None] * below, low - deviation[:, None] * above
+    top, floor = tops.argmin(axis=1), floors.argmax(axis=1)
+    gap: Floats = tops[rows, top] - floors[rows, floor]
+    slope: Floats = above[rows, floor] - below[rows, top]
+    return gap, slope
+
+
+def _newton(
+    low: Floats, high: Floats, below: Floats, above: Floats, deviation: Floats, way: int
+) -> tuple[Floats, Mask]:
+    """The first deviation from these, up or down (`way`), with room for a centre, and if there is one."""
+    deviation = deviation.copy()
+    waiting, possible = np.flatnonzero(np.isfinite(deviation)), np.ones(len(low), dtype=bool)
+    for _ in range(_STEPS):
+        gap, slope = _gap(*(part[waiting] for part in (low, high, below, above, deviation)))
+        # Too little room: going on gives more, unless the slope says that it does not.
+        short = gap < -_TINY
+        possible[waiting[short & (slope * way <= 0)]] = False
+        go_on = short & (slope * way > 0) & ((way > 0) | (deviation[waiting] > 0))
+        waiting, gap, slope = waiting[go_on], gap[go_on], slope[go_on]
+        if not len(waiting):
+            break
+        deviation[waiting] = np.maximum(deviation[waiting] - gap / slope, 0.0)
+    return deviation, possible
+
+
+def _beyond(low: Floats, high: Floats, below: Floats, above: Floats) -> Floats:
+    """A deviation at or above the largest that leaves room for a centre; infinite if any does."""
+    rows = np.arange(len(low))
+    steepest_top = np.where(np.isfinite(high), below, -np.inf)
+    steepest_floor = np.where(np.isfinite(low), above, np.inf)
+    top, floor = steepest_top.argmax(axis=1), steepest_floor.argmin(axis=1)
+    slope = steepest_floor[rows, floor] - steepest_top[rows, top]
+    bounded = slope < -_TINY
+    deviation = np.full(len(low), np.inf)
+    first = high[rows, top][bounded] - low[rows, floor][bounded]
+    deviation[bounded] = np.maximum(first / -slope[bounded], 0.0)
+    return deviation
+
+
+def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Floats) -> Floats:
+    """The top of min_j (high_j + deviation * (above - below_j)), which is concave, between two deviations."""
+    slopes = above[:, None] - below
+    left, left_slope = _line(high, slopes, least)
+    endless = ~np.isfinite(most)
+    right, right_slope = _line(high, slopes, np.where(endless, 0.0, most))
+    last, last_slope = _last_line(high, slopes)
+    right, right_slope = np.where(endless, last, right), np.where(endless, last_slope, right_slope)
+    with np.errstate(invalid="ignore"):
+        best = np.where(left_slope <= 0, left + left_slope * least, right + right_slope * most)
+    # A deviation without limit: the value levels off, or grows without end.
+    best = np.where((left_slope > 0) & endless & (right_slope == 0), right, best)
+    best = np.where((left_slope > 0) & endless & (right_slope > 0), np.inf, best)
+    best = np.where(np.isfinite(left), best, np.inf)
+    at_work = np.flatnonzero((left_slope > 0) & (right_slope < 0) & np.isfinite(left))
+    for _ in range(_STEPS):
+        if not len(at_work):
+            break
+        a, b, s, t = left[at_work], right[at_work], left_slope[at_work], right_slope[at_work]
+        # Cutting planes: the lowest line at the crossing replaces the left or the right one.
+        crossing = (b - a) / (s - t)
+        best[at_work] = a + s * crossing
+        height, slope = _line(high[at_work], slopes[at_work], crossing)
+        go_on = height + slope * crossing < best[at_work] - _TINY
+        rising = go_on & (slope > 0)
+        falling = go_on & (slope <= 0)
+        left[at_work[rising]], left_slope[at_work[rising]] = height[rising], slope[rising]
+        right[at_work[falling]], right_slope[at_work[falling]] = height[falling], slope[falling]
+        level = falling & (slope == 0)
+        best[at_work[level]] = height[level]
+        at_work = at_work[go_on & ~level]
+    return best
+
+
+def _line(high: Floats, slopes: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    """The lowest line at a deviation: its value at 0 and its slope."""
+    rows = np.arange(len(high))
+    lowest = (high + deviation[:, None] * slopes).argmin(axis=1)
+    return high[rows, lowest], slopes[rows, lowest]
+
+
+def _last_line(high: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """The lowest line beyond every crossing."""
+    rows = np.arange(len(high))
+    steepness = np.where(np.isfinite(high), slopes, np.inf)
+    flattest = steepness.min(axis=1, keepdims=True)
+    lowest = np.where(steepness == flattest, high, np.inf).argmin(axis=1)
+    return high[rows, lowest], steepness[rows, lowest]

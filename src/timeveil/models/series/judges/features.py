@@ -1,4 +1,4 @@
-"""The features of a shape that questions can name (Shou et al. 2013, Definition 1).
+"""What questions can name: ranges, and the features of a shape (Shou et al. 2013, Definition 1).
 
 A pattern is a vector of features, each a number computed from the z-normalised values of a series:
 
@@ -9,56 +9,119 @@ A pattern is a vector of features, each a number computed from the z-normalised 
 | `slope` | the slope of the straight line through the series, per instant | `"slope"` |
 | `peak-to-trough` | the highest value less the lowest | `"peak-to-trough"` |
 
-`FEATURES` has them; a further one is an entry with the same functions. Bounds are by interval arithmetic: for
+`FEATURES` has them; a further one is a class with the same methods. Bounds are by interval arithmetic: for
 any values within their bounds, the feature is within its bounds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
 from itertools import pairwise
-from typing import Any
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from timeveil.errors import ParameterError
-from timeveil.models.series.original import Floats
+from timeveil.models.series.evidence import Floats
 
-Weights = Callable[[tuple[str, ...], Any], Floats]
+Names: TypeAlias = tuple[str, ...]
+"""The instants of a series."""
+Range: TypeAlias = tuple[float | None, float | None]
+"""The two ends of a range, both included; None leaves a side open."""
 TINY = 1e-12
 ROUNDING = 1e-9
 """The rounding error of a distance; its bounds are taken to be this much wider."""
 
 
-@dataclass(frozen=True, slots=True)
 class Feature:
-    """One way to describe a shape.
+    """One number that describes a shape, asked for by its own name."""
 
-    `keys` describes the features by the names of the instants, `has` tests for one. `value` computes one per
-    row of z-normalised values, `bounds` what it can be when each value is between two others. `angle`
-    compares shapes by all features together; None where there is only one.
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def keys(self, _instants: Names) -> str:
+        """What can be asked for, in words."""
+        return f'"{self.name}"'
+
+    def has(self, _instants: Names, key: Hashable) -> bool:
+        """Whether this can be asked for."""
+        return key == self.name
+
+    def weights(self, instants: Names, key: Any) -> Floats:
+        """The weight of each z-normalised value in the feature, where that is a sum."""
+        raise NotImplementedError
+
+    def value(self, instants: Names, key: Any, z: Floats) -> Floats:
+        """The feature of each row of z-normalised values."""
+        weights = self.weights(instants, key)
+        used = np.flatnonzero(weights)
+        sums: Floats = z[:, used] @ weights[used]
+        return sums
+
+    def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """What the feature can be when each value is between two others."""
+        return linear_bounds(self.weights(instants, key), low, high)
+
+
+class Slope(Feature):
+    """The slope of the straight line through a series."""
+
+    def weights(self, instants: Names, _key: Any) -> Floats:
+        """Least squares: the instants are one step apart."""
+        steps = np.arange(len(instants), dtype=np.float64) - (len(instants) - 1) / 2
+        weights: Floats = steps / max(float(steps @ steps), 1e-300)
+        return weights
+
+
+class PeakToTrough(Feature):
+    """The highest value less the lowest."""
+
+    def value(self, _instants: Names, _key: Any, z: Floats) -> Floats:
+        spread: Floats = z.max(axis=1) - z.min(axis=1)
+        return spread
+
+    def bounds(self, _instants: Names, _key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Two of n values of deviation 1 are at most sqrt(2n) apart."""
+        most = math.sqrt(2 * low.shape[1]) * (1 + 1e-9)
+        least = np.maximum(low.max(axis=1) - high.min(axis=1), 0.0)
+        return least, np.minimum(high.max(axis=1) - low.min(axis=1), most)
+
+
+class Differences(Feature):
+    """Differences of two instants; together they compare shapes.
+
+    Two shapes are as far apart as their feature vectors point: 1 less the cosine between them. Centred values
+    have the angles of the vectors of all differences (eq. 3).
     """
 
-    keys: Callable[[tuple[str, ...]], str]
-    has: Callable[[tuple[str, ...], Hashable], bool]
-    value: Callable[[tuple[str, ...], Any, Floats], Floats]
-    bounds: Callable[[tuple[str, ...], Any, Floats, Floats], tuple[Floats, Floats]]
-    angle: Angle | None = None
+    def keys(self, instants: Names) -> str:
+        return f"pairs of two different instants, such as `{instants[0]}` and `{instants[-1]}`"
 
+    def has(self, instants: Names, key: Hashable) -> bool:
+        pair = isinstance(key, tuple) and len(key) == 2 and key[0] != key[1]
+        return pair and all(name in instants for name in key)  # type: ignore[attr-defined]  # a pair is iterable
 
-@dataclass(frozen=True, slots=True)
-class Angle:
-    """How far apart the feature vectors of two shapes point: 1 less the cosine between them.
+    def weights(self, instants: Names, key: Any) -> Floats:
+        """The first less the second."""
+        weights = np.zeros(len(instants))
+        weights[instants.index(key[0])], weights[instants.index(key[1])] = 1.0, -1.0
+        return weights
 
-    `vector` gives the features of each row, `back` turns weights on the features into weights on the
-    values, `lengths` bounds the length of the vector when each value is between two others.
-    """
+    def vector(self, z: Floats) -> Floats:
+        """The features of each row."""
+        centred: Floats = z - z.mean(axis=1, keepdims=True)
+        return centred
 
-    vector: Callable[[Floats], Floats]
-    back: Callable[[Floats], Floats]
-    lengths: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    def back(self, weights: Floats) -> Floats:
+        """Weights on the features as weights on the values."""
+        return weights
+
+    def lengths(self, low: Floats, _high: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the length of the vector: squares of z-normalised values add up to their number."""
+        length = np.full(len(low), math.sqrt(low.shape[1]))
+        return length, length
 
     def directions(self, z: Floats) -> Floats:
         """The feature vector of each row brought to length 1; 0 where it has no length."""
@@ -77,8 +140,7 @@ class Angle:
     def distance_bounds(self, low: Floats, high: Floats, like: Floats) -> tuple[Floats, Floats]:
         """What the distance from one direction can be, each value being between its bounds."""
         may_be_flat, flat = ((low <= 0) & (high >= 0)).all(axis=1), low.shape[1] < 2
-        straight = bool(like.any())
-        if not straight:
+        if not like.any():
             return np.where(may_be_flat, 0.0, 1.0), np.full(len(low), 0.0 if flat else 1.0)
         # The cosine is a linear function of the values over the length of their vector.
         least, most = linear_bounds(self.back(like), low, high)
@@ -94,43 +156,36 @@ class Angle:
         return nearest - ROUNDING, furthest + ROUNDING
 
 
-def _is_pair(instants: tuple[str, ...], key: Hashable) -> bool:
-    return (
-        isinstance(key, tuple)
-        and len(key) == 2
-        and all(name in instants for name in key)
-        and key[0] != key[1]
-    )
+class Adjacent(Differences):
+    """Differences of instants that follow each other: rises and falls."""
+
+    def keys(self, instants: Names) -> str:
+        return f"pairs of instants that follow each other, such as `{instants[0]}` and `{instants[1]}`"
+
+    def has(self, instants: Names, key: Hashable) -> bool:
+        return isinstance(key, tuple) and key in pairwise(instants)
+
+    def vector(self, z: Floats) -> Floats:
+        steps: Floats = z[:, :-1] - z[:, 1:]
+        return steps
+
+    def back(self, weights: Floats) -> Floats:
+        back: Floats = np.append(weights, 0.0) - np.append(0.0, weights)
+        return back
+
+    def lengths(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        down, up = low[:, :-1] - high[:, 1:], high[:, :-1] - low[:, 1:]
+        least = np.maximum(np.maximum(down, -up), 0.0)
+        most = np.maximum(np.abs(down), np.abs(up))
+        return np.sqrt(np.square(least).sum(axis=1)), np.sqrt(np.square(most).sum(axis=1))
 
 
-def _follows(instants: tuple[str, ...], key: Hashable) -> bool:
-    return isinstance(key, tuple) and key in pairwise(instants)
-
-
-def _pair_weights(instants: tuple[str, ...], key: tuple[str, str]) -> Floats:
-    weights = np.zeros(len(instants))
-    weights[instants.index(key[0])], weights[instants.index(key[1])] = 1.0, -1.0
-    return weights
-
-
-def _slope_weights(instants: tuple[str, ...], _key: object) -> Floats:
-    """Least squares: the instants are one step apart."""
-    steps = np.arange(len(instants), dtype=np.float64) - (len(instants) - 1) / 2
-    weights: Floats = steps / max(float(steps @ steps), 1e-300)
-    return weights
-
-
-def _linear(weights: Weights) -> dict[str, Any]:
-    def value(instants: tuple[str, ...], key: Any, z: Floats) -> Floats:
-        weight = weights(instants, key)
-        used = np.flatnonzero(weight)
-        sums: Floats = z[:, used] @ weight[used]
-        return sums
-
-    def bounds(instants: tuple[str, ...], key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        return linear_bounds(weights(instants, key), low, high)
-
-    return {"value": value, "bounds": bounds}
+FEATURES: dict[str, Feature] = {
+    "differences": Differences("differences"),
+    "adjacent": Adjacent("adjacent"),
+    "slope": Slope("slope"),
+    "peak-to-trough": PeakToTrough("peak-to-trough"),
+}
 
 
 def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -150,89 +205,45 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     return np.maximum(least_sum, -most), np.minimum(most_sum, most)
 
 
-def _spread(_instants: tuple[str, ...], _key: object, z: Floats) -> Floats:
-    spread: Floats = z.max(axis=1) - z.min(axis=1)
-    return spread
-
-
-def _spread_bounds(
-    _instants: tuple[str, ...], _key: object, low: Floats, high: Floats
-) -> tuple[Floats, Floats]:
-    """Two of n values of deviation 1 are at most sqrt(2n) apart."""
-    most = math.sqrt(2 * low.shape[1]) * (1 + 1e-9)
-    least = np.maximum(low.max(axis=1) - high.min(axis=1), 0.0)
-    return least, np.minimum(high.max(axis=1) - low.min(axis=1), most)
-
-
-def _centred(z: Floats) -> Floats:
-    """The centred values: their angles are those of the vectors of all differences (eq. 3)."""
-    centred: Floats = z - z.mean(axis=1, keepdims=True)
-    return centred
-
-
-def _lengths(low: Floats, _high: Floats) -> tuple[Floats, Floats]:
-    """The squares of z-normalised values about their mean add up to their number."""
-    length = np.full(len(low), math.sqrt(low.shape[1]))
-    return length, length
-
-
-def _steps(z: Floats) -> Floats:
-    stepped: Floats = z[:, :-1] - z[:, 1:]
-    return stepped
-
-
-def _from_steps(weights: Floats) -> Floats:
-    back: Floats = np.append(weights, 0.0) - np.append(0.0, weights)
-    return back
-
-
-def _step_lengths(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    down, up = low[:, :-1] - high[:, 1:], high[:, :-1] - low[:, 1:]
-    least = np.maximum(np.maximum(down, -up), 0.0)
-    most = np.maximum(np.abs(down), np.abs(up))
-    return np.sqrt(np.square(least).sum(axis=1)), np.sqrt(np.square(most).sum(axis=1))
-
-
-def _pairs_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of two different instants, such as `{instants[0]}` and `{instants[-1]}`"
-
-
-def _steps_of(instants: tuple[str, ...]) -> str:
-    return f"pairs of instants that follow each other, such as `{instants[0]}` and `{instants[1]}`"
-
-
-def _single(name: str) -> dict[str, Any]:
-    return {"keys": lambda _: f'"{name}"', "has": lambda _, key: key == name}
-
-
-_DIFFERENCES = Angle(_centred, back=lambda weights: weights, lengths=_lengths)
-_STEPS = Angle(_steps, back=_from_steps, lengths=_step_lengths)
-
-FEATURES: dict[str, Feature] = {
-    "differences": Feature(keys=_pairs_of, has=_is_pair, angle=_DIFFERENCES, **_linear(_pair_weights)),
-    "adjacent": Feature(keys=_steps_of, has=_follows, angle=_STEPS, **_linear(_pair_weights)),
-    "slope": Feature(**_single("slope"), **_linear(_slope_weights)),
-    "peak-to-trough": Feature(**_single("peak-to-trough"), value=_spread, bounds=_spread_bounds),
-}
-
-
-def feature_label(key: Hashable) -> str:
-    """A feature in words.
-
-    >>> feature_label(("h08", "h20")), feature_label("slope")
-    ('`h08` less `h20`', '`slope`')
-    """
-    return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
-
-
 def feature(name: str) -> Feature:
     """The features of a name.
 
-    >>> feature("slope").angle is None
-    True
+    >>> feature("slope").keys(("a", "b"))
+    '"slope"'
     """
     if name not in FEATURES:
         raise ParameterError(
             f"there are no features called `{name}`", hint=f"use one of {', '.join(FEATURES)}"
         )
     return FEATURES[name]
+
+
+def ends(name: str, span: object) -> tuple[float, float]:
+    """The two ends of a range, an open side at infinity.
+
+    >>> ends("a", (None, 3))
+    (-inf, 3.0)
+    """
+    if not isinstance(span, tuple | list) or len(span) != 2:
+        raise ParameterError(
+            f"the range for {name} is not a pair", hint="give (lo, hi), None for an open side"
+        )
+    low, high = (
+        open_side if bound is None else number(f"an end of the range for {name}", bound)
+        for bound, open_side in zip(span, (-math.inf, math.inf), strict=True)
+    )
+    if low > high:
+        raise ParameterError(f"the range for {name} ends before it starts", hint="give the lower end first")
+    return low, high
+
+
+def number(name: str, value: object) -> float:
+    """A number that is not NaN.
+
+    >>> number("tolerance", 1)
+    1.0
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+        actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
+        raise ParameterError(f"{name} is not a number but {actual}", hint="give a number")
+    return float(value)

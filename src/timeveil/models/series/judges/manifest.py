@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pyarrow as pa
 
 from timeveil.domain.release import Release
@@ -24,9 +21,9 @@ from timeveil.evidence.checks import (
 )
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
-from timeveil.models.series.evidence import GROUP, LEVEL, MOST_LEVELS, PATTERN
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN
+from timeveil.symbols import MOST_LEVELS
 
-ROLES = ("group", "low", "high", "pattern", "level", "sensitive", "keep")
 METHODS = {
     "adaptive": ("shape_weight", "effort"),
     "kapra": ("adoption", "exact"),
@@ -50,7 +47,7 @@ def _from_to(least: int, most: int, *kinds: type) -> Kind:
 
 
 _CENTER = one_of("mean", "median")
-
+_ROLE = one_of("group", "low", "high", "pattern", "level", "sensitive", "keep")
 MANIFEST = Record(
     {
         "format": one_of(1),
@@ -59,16 +56,13 @@ MANIFEST = Record(
         "guarantee": Record({"name": one_of("kp-anonymity"), "k": COUNT, "p": COUNT, "l": _or_null(COUNT)}),
         "series": Record(
             {
-                "instants": Each(TEXT),
-                "values": Each(TEXT),
-                "pattern": Each(TEXT),
+                **dict.fromkeys(("instants", "values", "pattern", "perturbed"), Each(TEXT)),
                 "center": _CENTER,
                 "levels": one_of("one", "each"),
                 "own_patterns": FLAG,
-                "perturbed": Each(TEXT),
             }
         ),
-        "columns": Each(Record({"name": TEXT, "role": one_of(*ROLES), "type": TEXT})),
+        "columns": Each(Record({"name": TEXT, "role": _ROLE, "type": TEXT})),
         "parameters": Record(
             {
                 "k": COUNT,
@@ -91,61 +85,36 @@ MANIFEST = Record(
     optional={"tables": TABLE},  # what `write` adds and `open_release` has checked
 )
 
-SENTENCES = {
-    "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
-    "columns:head": "the first columns are not group, bounds of each instant, pattern and level",
-    "columns:level": f"column `{LEVEL}` does not hold {{expected}} per row, as stated",
-    "columns:letters": f"column `{PATTERN}` does not hold letters",
-    "columns:numbers": "column `{name}` does not hold numbers",
-    "columns:order": "the columns are not in the stated order",
-    "columns:tail": "the other columns are not the sensitive ones and then those to keep",
-    "columns:type": "column `{name}` is not of the stated type",
-    "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the guarantee",
-    "statements:center": "the manifest states two centres",
-    "statements:instants": "the manifest has no instants, or one of them twice",
-    "statements:levels": "the manifest states {stated}, unlike its method",
-    "statements:own": "the manifest {stated} each series' own, unlike its method",
-    "statements:parameter": "the manifest states `{name}`, or leaves it out, unlike its method",
-    "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
-    "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
-    "statements:published": "`series.{name}` of the manifest is not what `{parameter}` selects",
-    "tables": "the release has {tables:table}, not `data` alone",
-}
-
 
 def check_columns(release: Release, findings: Findings) -> bool:
-    """The table has the stated columns, each with its type, and no other."""
+    """The table has the stated columns, each with its role and type, and no other."""
     findings.check("the table has exactly the columns, roles and types of the manifest")
     findings.expect("tables", set(release.parts) == {"data"}, tables=len(release.parts))
     if "data" not in release.parts:
         return False
     before, schema = len(findings.violations), schema_of(release)
-    names = [column["name"] for column in release.manifest["columns"]]
+    columns = [(column["name"], column["role"]) for column in release.manifest["columns"]]
+    names = [name for name, _ in columns]
     extra = [name for name in schema.names if name not in names]
     missing = [name for name in names if name not in schema.names]
     findings.expect("columns:extra", not extra, names=", ".join(extra))
     findings.expect("columns:missing", not missing, names=", ".join(missing))
     findings.expect("columns:order", extra or missing or schema.names == names)
-    _check_roles(release.manifest, findings)
-    if len(findings.violations) == before:
-        _check_types(release, findings)
-    return len(findings.violations) == before
-
-
-def _check_roles(manifest: Mapping[str, Any], findings: Findings) -> None:
-    """One group, a low and a high per instant of values, one pattern and one level, then the attributes."""
-    values = manifest["series"]["values"]
+    # One group, a low and a high per instant of values, one pattern and one level, then the attributes.
+    values = release.manifest["series"]["values"]
     bounds = [(f"{name}_{end}", role) for name in values for end, role in (("lo", "low"), ("hi", "high"))]
     expected = [(GROUP, "group"), *bounds, (PATTERN, "pattern"), (LEVEL, "level")]
-    columns = [(column["name"], column["role"]) for column in manifest["columns"]]
     attributes = [role for _, role in columns[len(expected) :]]
     findings.expect("columns:head", columns[: len(expected)] == expected)
     in_order = attributes == sorted(attributes, reverse=True)
     findings.expect("columns:tail", in_order and not set(attributes) - {"sensitive", "keep"})
+    if len(findings.violations) == before:
+        _check_types(release, schema, findings)
+    return len(findings.violations) == before
 
 
-def _check_types(release: Release, findings: Findings) -> None:
-    schema, each = schema_of(release), release.manifest["series"]["levels"] == "each"
+def _check_types(release: Release, schema: pa.Schema, findings: Findings) -> None:
+    each = release.manifest["series"]["levels"] == "each"
     stated = {column["name"]: stated_type(column["type"]) for column in release.manifest["columns"]}
     for name, text in stated.items():
         kind = schema.field(name).type
@@ -157,9 +126,8 @@ def _check_types(release: Release, findings: Findings) -> None:
     findings.expect("columns:group", stated[GROUP] == str(pa.int32()))
     findings.expect("columns:letters", plain_type(schema.field(PATTERN).type) == pa.string())
     level = schema.field(LEVEL).type
-    listed = pa.types.is_list(level)
     expected = "a list of whole numbers of 16 bits" if each else "a whole number of 16 bits"
-    fits = listed == each and (level.value_type if listed else level) == pa.int16()
+    fits = pa.types.is_list(level) == each and (level.value_type if each else level) == pa.int16()
     findings.expect("columns:level", fits, expected=expected)
 
 
@@ -173,16 +141,12 @@ def check_statements(release: Release, findings: Findings) -> bool:
         findings.expect("guarantee:parameter", parameters[name] == guarantee[name], name=name)
     before, instants, method = len(findings.violations), list(series["instants"]), parameters["method"]
     findings.expect("statements:instants", instants and len(set(instants)) == len(instants))
-    for name, parameter in (("values", "publish_values"), ("pattern", "publish_pattern")):
-        part, selected = list(series[name]), parameters[parameter]
+    for name in ("values", "pattern"):
+        part, selected = list(series[name]), parameters[f"publish_{name}"]
         in_order = [instant for instant in instants if instant in set(part)]
         findings.expect("statements:part", part and part == in_order, name=name)
-        findings.expect(
-            "statements:published",
-            part == list(instants if selected is None else selected),
-            name=name,
-            parameter=parameter,
-        )
+        expected = list(instants if selected is None else selected)
+        findings.expect("statements:published", part == expected, name=name)
     findings.expect("statements:center", series["center"] == parameters["center"])
     own, each = series["own_patterns"], series["levels"] == "each"
     words = "states that patterns are" if own else "does not state that patterns are"

@@ -9,9 +9,8 @@ import numpy as np
 
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.evidence import Evidence, Records
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Records
 from timeveil.models.series.judges.workload import Outcome, ReleaseSummary, Workload
-from timeveil.models.series.original import ABSENT, Floats
 from timeveil.symbols import envelopes, pattern_distance
 
 TOLERANCE = 0.1
@@ -83,17 +82,23 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
     """Compare a release with the original series in its ledger."""
     records = evidence.records
     published, released = records.published, records.released
-    losses = pattern_losses(records)
+    values, levels = records.matrix[:, published.values], published.levels
+    losses, count = pattern_losses(records), max(len(released), 1)
     pattern_loss = float(losses.mean()) if len(losses) else None
-    levels, share = published.levels, published.rows / max(len(released), 1)
+    share, has_values = published.rows / count, bool(published.low.size)
+    # The envelopes before they were rounded outward: those of the series of each group.
+    groups, number = np.unique(published.group, return_inverse=True)
+    group = np.append(number, ABSENT)[records.run]
+    exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(groups))
+    span = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
     return SeriesLoss(
         rows=len(released),
         suppressed=len(records.matrix) - len(released),
-        groups=len(np.unique(published.group)),
+        groups=len(groups),
         cells=len(published.rows),
-        value_loss=_weighed(widths(published.low, published.high), share),
-        value_loss_unrounded=_unrounded(records),
-        value_span=_span(records),
+        value_loss=float(widths(published.low, published.high) @ share) if has_values else None,
+        value_loss_unrounded=float(exact @ (np.bincount(group[group >= 0]) / count)) if has_values else None,
+        value_span=float(widths(span[0][None, :], span[1][None, :])[0]) if values.size else None,
         pattern_loss=pattern_loss,
         level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
         level_min=int(levels.min()) if levels.size else None,
@@ -130,71 +135,42 @@ def pattern_losses(records: Records) -> Floats:
     return losses
 
 
-def _weighed(numbers: Floats, share: Floats) -> float | None:
-    return float(numbers @ share) if len(numbers) else None
-
-
-def _unrounded(records: Records) -> float | None:
-    published = records.published
-    if not len(published.values) or not len(published.rows):
-        return None
-    number = np.unique(published.group, return_inverse=True)[1].ravel()
-    group = np.where(records.run >= 0, number[records.run], ABSENT)
-    exact = widths(*envelopes(records.matrix[:, published.values], group))
-    return _weighed(exact, np.bincount(group[group >= 0]) / len(records.released))
-
-
-def _span(records: Records) -> float | None:
-    values = records.matrix[:, records.published.values]
-    if not values.size:
-        return None
-    return float(widths(values.min(axis=0)[None, :], values.max(axis=0)[None, :])[0])
-
-
 def summary_of(records: Records) -> ReleaseSummary:
     """A release as a workload reads it."""
     published = records.published
-    shapes = published.shapes()[:, published.pattern]
-    return ReleaseSummary(
-        published.rows,
-        records.run,
-        published.values,
-        published.pattern,
-        published.low,
-        published.high,
-        shapes,
-    )
+    values, pattern = published.values, published.pattern
+    shapes = published.shapes()[:, pattern]
+    return ReleaseSummary(published.rows, records.run, values, pattern, published.low, published.high, shapes)
 
 
 def _query_errors(
     records: Records, pattern_loss: float | None, queries: int, seed: int, progress: Progress
 ) -> tuple[QueryError, ...]:
-    if not queries or not len(records.released):
+    published = records.published
+    if not queries or not len(published.rows):
         return ()
-    workload = Workload(records.matrix, summary_of(records), records.published.center, progress)
-    rng = np.random.default_rng(seed)
-    errors = []
-    if workload.has_values:
-        errors.append(_query_error("range", workload.ranges(queries, rng)))
-    if workload.has_shapes and pattern_loss is not None:
-        errors.append(_query_error("pattern-range", workload.pattern_ranges(queries, rng)))
+    workload = Workload(records.matrix, ReleaseSummary.of(records), published.center, progress)
+    rng, outcomes = np.random.default_rng(seed), dict[str, Outcome]()
+    if len(published.values):
+        outcomes["range"] = workload.ranges(queries, rng)
+    if len(published.pattern) > 1 and pattern_loss is not None:
+        outcomes["pattern-range"] = workload.pattern_ranges(queries, rng)
         # §7.1: tolerances of 1 to 10 times the pattern loss of the release itself.
-        tolerance = pattern_loss * rng.uniform(1.0, 10.0, queries)
-        errors.append(_query_error("similarity", workload.similarities(tolerance, rng)))
-        fixed = np.full(queries, TOLERANCE)
-        errors.append(_query_error("similarity at one tolerance", workload.similarities(fixed, rng)))
-        if workload.has_values:
-            errors.append(_query_error("complex", workload.complex(fixed, rng)))
-    return tuple(errors)
+        tolerance, fixed = pattern_loss * rng.uniform(1.0, 10.0, queries), np.full(queries, TOLERANCE)
+        outcomes["similarity"] = workload.similarities(tolerance, rng)
+        outcomes["similarity at one tolerance"] = workload.similarities(fixed, rng)
+        if len(published.values):
+            outcomes["complex"] = workload.complex(fixed, rng)
+    return tuple(_query_error(kind, outcome) for kind, outcome in outcomes.items())
 
 
 def _query_error(kind: str, outcome: Outcome) -> QueryError:
     errors = outcome.errors()
     numbers = len(errors), float(errors.mean()), float(np.median(errors))
-    if outcome.hits is None or outcome.answered is None:
+    if outcome.hits is None:
         return QueryError(kind, *numbers)
-    answered = outcome.answered > 0
+    answered = outcome.guess > 0
     recall = float((outcome.hits / np.maximum(outcome.truth, 1.0)).mean())
-    correct = outcome.hits[answered] / outcome.answered[answered]
+    correct = outcome.hits[answered] / outcome.guess[answered]
     precision = float(correct.mean()) if answered.any() else None
     return QueryError(kind, *numbers, precision, recall, float(answered.mean()))

@@ -20,19 +20,14 @@ import numpy as np
 from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import Evidence, Published
+from timeveil.models.series.evidence import SLACK, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges.estimate import (
-    Range,
-    ends,
     estimated_ranges,
     estimated_symbols,
     extent_of,
-    number,
     refuse_borrowed,
-    without_symbols,
 )
-from timeveil.models.series.judges.features import Feature, feature, feature_label
-from timeveil.models.series.original import Floats
+from timeveil.models.series.judges.features import Differences, Range, ends, feature, number
 from timeveil.symbols import reconstructed, z_normalised
 
 
@@ -106,6 +101,11 @@ class Fit:
     sure: Floats
     possible: Floats
 
+    @classmethod
+    def of(cls, *parts: Mask) -> Fit:
+        """Runs whose series all fit, or none of them."""
+        return cls(*(part.astype(float) for part in parts))
+
     def __and__(self, other: Fit) -> Fit:
         """Both conditions, taken to be independent within a run."""
         return Fit(self.share * other.share, self.sure * other.sure, self.possible * other.possible)
@@ -142,11 +142,10 @@ def _in_ranges(published: Published, query: RangeCount) -> Fit:
     low, high = envelopes_at(published, published.index_of(list(query.ranges)))
     extent = extent_of(published)
     fit = _everyone(published)
-    for column, (name, span) in enumerate(query.ranges.items()):
-        least, most = ends(f"`{name}`", span)
-        part = spread(low[:, column], high[:, column], least, most)
-        inner_low, inner_high = (np.clip(side[:, column], *extent) for side in (low, high))
-        guess = spread(inner_low, inner_high, least, most).share
+    for (name, span), lower, upper in zip(query.ranges.items(), low.T, high.T, strict=True):
+        asked = ends(f"`{name}`", span)
+        part = spread(lower, upper, *asked)
+        guess = spread(np.clip(lower, *extent), np.clip(upper, *extent), *asked).share
         fit &= Fit(np.where(part.sure > 0, 1.0, guess * part.possible), part.sure, part.possible)
     return fit
 
@@ -170,7 +169,7 @@ def spread(low: Floats, high: Floats, least: float | Floats, most: float | Float
 
 def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floats]:
     """Per run the envelope at some instants: the published one, or what can be estimated."""
-    low, high = (np.empty((len(published.rows), len(instants))) for _ in range(2))
+    low, high = np.empty((2, len(published.rows), len(instants)))
     direct = np.isin(instants, published.values)
     columns = np.searchsorted(published.values, instants[direct])
     low[:, direct], high[:, direct] = published.low[:, columns], published.high[:, columns]
@@ -185,7 +184,7 @@ def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floa
 def shapes_at(published: Published, instants: Integers) -> Floats:
     """Reconstructed z-normalised values, with estimated symbols where these instants have none."""
     z = published.shapes()
-    missing = np.intersect1d(without_symbols(published), instants)
+    missing = np.setdiff1d(instants, published.pattern)
     if len(missing):
         refuse_borrowed(published)
         neither = np.setdiff1d(missing, published.values)
@@ -197,35 +196,27 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
 
 
 def _with_features(published: Published, query: PatternRange) -> Fit:
-    asked = feature(query.features)
-    z = shapes_at(published, _instants_of(published, query, asked))
-    cells = published.wide_cells()
-    fit = _everyone(published)
+    asked, instants = feature(query.features), published.instants
+    for key in query.differences:
+        if not asked.has(instants, key):
+            raise _bad(
+                f"the features `{query.features}` of this release have no {_label(key)}",
+                f"ask for {asked.keys(instants)}",
+            )
+    # A difference needs its two instants, every other feature all of them.
+    pairs = [key for key in query.differences if isinstance(key, tuple)]
+    needed = published.index_of(sorted({str(name) for pair in pairs for name in pair}))
+    z = shapes_at(published, needed if isinstance(asked, Differences) else np.arange(published.size))
+    cells, fit = published.cells(SLACK), _everyone(published)
     for key, span in query.differences.items():
-        least, most = ends(feature_label(key), span)
-        value = asked.value(published.instants, key, z)
-        under, over = asked.bounds(published.instants, key, *cells)
-        parts = (
+        least, most = ends(_label(key), span)
+        value, (under, over) = asked.value(instants, key, z), asked.bounds(instants, key, *cells)
+        fit &= Fit.of(
             (value >= least) & (value <= most),
             (under >= least) & (over <= most),
             (under <= most) & (over >= least),
         )
-        fit &= Fit(*(part.astype(float) for part in parts))
     return _unless_borrowed(published, fit)
-
-
-def _instants_of(published: Published, query: PatternRange, asked: Feature) -> Integers:
-    """The instants that a question about features needs."""
-    for key in query.differences:
-        if not asked.has(published.instants, key):
-            raise _bad(
-                f"the features `{query.features}` of this release have no {feature_label(key)}",
-                f"ask for {asked.keys(published.instants)}",
-            )
-    if asked.angle is None:
-        return np.arange(published.size)
-    pairs = [key for key in query.differences if isinstance(key, tuple)]
-    return published.index_of(sorted({str(name) for pair in pairs for name in pair}))
 
 
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
@@ -235,20 +226,12 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
             "`tolerance` is below 0, and no shape is nearer than the same one",
             "give a number from 0, the same shape, to 2, the opposite one",
         )
-    if asked.angle is None:
+    if not isinstance(asked, Differences):
         raise _bad(
             f"shapes cannot be compared by `{query.features}`, which is a single number",
             'use {features="differences"} or {features="adjacent"}',
         )
-    like = asked.angle.directions(z_normalised(_numbers(published, query.like)))[0]
-    distance = asked.angle.distances(shapes_at(published, np.arange(published.size)), like)
-    nearest, furthest = asked.angle.distance_bounds(*published.wide_cells(), like)
-    parts = (distance <= tolerance, furthest <= tolerance, nearest <= tolerance)
-    return _unless_borrowed(published, Fit(*(part.astype(float) for part in parts)))
-
-
-def _numbers(published: Published, like: Sequence[float]) -> Floats:
-    numbers = [number("a number of `like`", item) for item in like]
+    numbers = [number("a number of `like`", item) for item in query.like]
     finite = int(np.isfinite(numbers).sum())
     if len(numbers) != published.size or finite != published.size:
         raise _bad(
@@ -256,19 +239,25 @@ def _numbers(published: Published, like: Sequence[float]) -> Floats:
             f"a series of this release has {published.size:,} instants",
             "give one number for each instant, published or not",
         )
-    return np.array([numbers])
+    like = asked.directions(z_normalised([numbers]))[0]
+    distance = asked.distances(shapes_at(published, np.arange(published.size)), like)
+    nearest, furthest = asked.distance_bounds(*published.cells(SLACK), like)
+    fit = Fit.of(distance <= tolerance, furthest <= tolerance, nearest <= tolerance)
+    return _unless_borrowed(published, fit)
+
+
+def _label(key: Hashable) -> str:
+    """A feature in words: `h08` less `h20`, or `slope`."""
+    return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
 
 
 def _everyone(published: Published) -> Fit:
-    ones = np.ones(len(published.rows))
-    return Fit(ones, ones, ones)
+    return Fit(*np.ones((3, len(published.rows))))
 
 
 def _unless_borrowed(published: Published, fit: Fit) -> Fit:
     """Nothing is sure of a shape where the pattern need not be that of each series."""
-    if published.own_patterns:
-        return fit
-    return Fit(fit.share, np.zeros(len(published.rows)), np.ones(len(published.rows)))
+    return fit if published.own_patterns else Fit(fit.share, fit.share * 0.0, np.ones(len(fit.share)))
 
 
 def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:

@@ -1,14 +1,15 @@
 """Do k series share every envelope, and p of them every pattern in it? (Shou et al. 2013, Definition 5)
 
-The table shows it: any recipient can count the rows of every group, and of every pattern in it. The ledger
-shows also that each row is one series, that envelopes hold their series and are no wider than necessary, that
-patterns are those of their series where the manifest says so, and that no value was lost, made up or changed.
+The table shows it: any recipient can count the rows of every group, and of every pattern in it. The manifest
+has a closed shape and agrees with itself and with the table (`manifest`). The ledger shows also that each row
+is one series, that envelopes hold their series and are no wider than necessary, that patterns are those of
+their series where the manifest says so, and that no value was lost, made up or changed (`definition`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,17 +20,24 @@ from timeveil.errors import BundleError
 from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape, compared_rows
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import GROUP, Evidence, Mask, Published, Symbols
-from timeveil.models.series.judges import definition, manifest
-from timeveil.models.series.original import Floats
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
+from timeveil.models.series.judges import definition
+from timeveil.models.series.judges.definition import Cells, check_definition, too_long
+from timeveil.models.series.judges.manifest import MANIFEST, check_columns, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
-
 SENTENCES: Mapping[str, str] = {
     **SHARED,
-    **manifest.SENTENCES,
     **definition.SENTENCES,
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
+    "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
+    "columns:head": "the first columns are not group, bounds of each instant, pattern and level",
+    "columns:level": f"column `{LEVEL}` does not hold {{expected}} per row, as stated",
+    "columns:letters": f"column `{PATTERN}` does not hold letters",
+    "columns:numbers": "column `{name}` does not hold numbers",
+    "columns:order": "the columns are not in the stated order",
+    "columns:tail": "the other columns are not the sensitive ones and then those to keep",
+    "columns:type": "column `{name}` is not of the stated type",
     "columns:unreadable": "{fault}",
     "counts": "the table has {count} {name}; the manifest states {stated}",
     "envelope": "{rows:row} with a missing, infinite or tiny bound, or a low above its high",
@@ -39,41 +47,36 @@ SENTENCES: Mapping[str, str] = {
     "group:ties": "{groups:group} with the envelope of another not in the order of rows",
     "group:unreadable": "{fault}",
     "group-below-k": "{below:group} with fewer than {least} rows; the smallest has {smallest}",
+    "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the guarantee",
     "pattern:level": "{rows:row} with a level above {most}, the highest stated",
     "pattern:unreadable": "{fault}",
     "rounding": "{rows:row} with a bound of more than {digits} significant digits",
     "row-count": "the table has {rows:row}; the manifest states {stated}",
+    "statements:center": "the manifest states two centres",
+    "statements:instants": "the manifest has no instants, or one of them twice",
+    "statements:levels": "the manifest states {stated}, unlike its method",
+    "statements:own": "the manifest {stated} each series' own, unlike its method",
+    "statements:parameter": "the manifest states `{name}`, or leaves it out, unlike its method",
+    "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
+    "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
+    "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
     "suppressed:stated": "the manifest states {stated} suppressed series, and p is {p}",
+    "tables": "the release has {tables:table}, not `data` alone",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
 """A message for every expectation of the judges of series."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The cells of a release: the rows of one group with one pattern at one level, which look the same.
-
-    Cells are numbered from 0 in order of appearance. `of_row` is the cell of each row; the other arrays have
-    an entry per cell.
-    """
-
-    of_row: Integers
-    group: Integers
-    rows: Integers
-    symbols: Symbols
-    levels: Symbols
 
 
 def check(evidence: Evidence) -> Verdict:
     """Every check of series, as far as each makes sense after the one before."""
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
-    if check_shape(release, manifest.MANIFEST, findings) and manifest.check_columns(release, findings):
-        consistent = manifest.check_statements(release, findings)
+    if check_shape(release, MANIFEST, findings) and check_columns(release, findings):
+        consistent = check_statements(release, findings)
         cells = _check_tables(evidence, findings)
         if ledger is not None and cells is not None and consistent:
             findings.open_ledger()
-            definition.check_definition(evidence, cells, findings)
+            check_definition(evidence, cells, findings)
     return findings.verdict()
 
 
@@ -88,11 +91,9 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
-    possible = _check_envelopes(release, runs, findings)
+    possible = _check_envelopes(release.manifest["parameters"], runs, findings)
     cells = _cells_of(runs)
-    _check_levels(release, cells, findings)
     _check_counts(evidence, runs, cells, findings)
-    _check_sizes(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
     _check_values(release, cells, findings)
     check_row_order(release, [GROUP], findings)
@@ -109,7 +110,7 @@ def _cells_of(runs: Published) -> Cells:
     return Cells(of_row, runs.group[example], rows, runs.symbols[example], runs.levels[example])
 
 
-def _check_envelopes(release: Release, runs: Published, findings: Findings) -> bool:
+def _check_envelopes(parameters: Mapping[str, Any], runs: Published, findings: Findings) -> bool:
     findings.check("every envelope has finite bounds, low <= high")
     sound = np.isfinite(runs.low) & np.isfinite(runs.high) & (runs.low <= runs.high)
     # A zero has no sign, and the smallest floats have few digits: both could carry a message.
@@ -118,41 +119,35 @@ def _check_envelopes(release: Release, runs: Published, findings: Findings) -> b
         sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
     wrong = int(runs.rows[~sound.all(axis=1)].sum())
     possible = findings.expect("envelope", not wrong, rows=wrong)
-    digits = release.manifest["parameters"]["round_outward"]
+    digits = parameters["round_outward"]
     if digits is not None and possible:
         findings.check(f"no bound has more than {digits} significant digits")
-        long = definition.too_long(runs.low, digits) | definition.too_long(runs.high, digits)
+        long = too_long(runs.low, digits) | too_long(runs.high, digits)
         rows = int(runs.rows[long.any(axis=1)].sum())
         findings.expect("rounding", not rows, rows=rows, digits=digits)
     return possible
 
 
-def _check_levels(release: Release, cells: Cells, findings: Findings) -> None:
-    most = release.manifest["parameters"]["max_level"]
+def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
+    k, p, manifest = evidence.k, evidence.p, evidence.release.manifest
+    most, counts, rows = manifest["parameters"]["max_level"], manifest["counts"], len(cells.of_row)
     findings.check(f"no level is above {most}")
     above = int(cells.rows[(cells.levels > most).any(axis=1)].sum())
     findings.expect("pattern:level", not above, rows=above, most=most)
-
-
-def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
     findings.check("row, group and cell counts are those of the manifest")
-    counts, rows = evidence.release.manifest["counts"], len(cells.of_row)
     findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
-    for name, count in (("groups", len(np.unique(runs.group))), ("cells", len(cells.rows))):
-        findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
-    findings.check(f"fewer than {evidence.p} series are stated to be suppressed")
-    stated = counts["suppressed"]
-    findings.expect("suppressed:stated", stated < evidence.p, stated=stated, p=evidence.p)
-
-
-def _check_sizes(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
     groups = np.unique(runs.group, return_inverse=True)[1].ravel()
     sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
-    findings.check(f"every envelope is shared by at least {evidence.k} rows")
-    findings.check(f"every pattern of a group is shared by at least {evidence.p} of its rows")
-    for code, rows, least in (("group-below-k", sizes, evidence.k), ("cell-below-p", cells.rows, evidence.p)):
-        below = int((rows < least).sum())
-        findings.expect(code, not below, below=below, least=least, smallest=int(rows.min(initial=least)))
+    for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
+        findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
+    findings.check(f"fewer than {p} series are stated to be suppressed")
+    stated = counts["suppressed"]
+    findings.expect("suppressed:stated", stated < p, stated=stated, p=p)
+    findings.check(f"every envelope is shared by at least {k} rows")
+    findings.check(f"every pattern of a group is shared by at least {p} of its rows")
+    for code, shared, least in (("group-below-k", sizes, k), ("cell-below-p", cells.rows, p)):
+        below = int((shared < least).sum())
+        findings.expect(code, not below, below=below, least=least, smallest=int(shared.min(initial=least)))
 
 
 def _check_groups(release: Release, runs: Published, findings: Findings) -> None:

@@ -11,24 +11,22 @@ Every question is drawn around a series of the original, so that at least one fi
 | complex | 1 or 2 ranges, and 1 or 2 differences or, every other time, a similarity |
 
 Together, the ranges of a question would select between 1 and 20 % of the series if they had nothing to do
-with each other; the paper does not say how it draws them.
-
-Values and differences are compared by their ranks among the originals, which are small integers.
+with each other; the paper does not say how it draws them. Values and differences are compared by their ranks
+among the originals, which are small integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import Mask
+from timeveil.models.series.evidence import Floats, Mask, Records
 from timeveil.models.series.judges.query import spread
-from timeveil.models.series.original import Floats
-from timeveil.symbols import unit_shapes, z_normalised
+from timeveil.symbols import Center, unit_shapes, z_normalised
 
 LEAST, MOST = 0.01, 0.2
 """Shares of the series that a question is to select."""
@@ -51,6 +49,9 @@ class Bands:
     def __getitem__(self, part: slice) -> Bands:
         return Bands(self.column[part], self.low[part], self.high[part])
 
+    def __iter__(self) -> Iterator[tuple[Integers, Floats, Floats]]:
+        return zip(self.column.T, self.low.T, self.high.T, strict=True)
+
 
 class Columns:
     """Columns of the original, one row each, ready to count in."""
@@ -59,8 +60,8 @@ class Columns:
         self.ordered = np.sort(rows, axis=1)
         kind = np.uint16 if rows.shape[1] < 2**16 else np.uint32
         self.rank = np.empty(rows.shape, dtype=kind)
-        for number, row in enumerate(rows):
-            self.rank[number] = np.searchsorted(self.ordered[number], row, side="left")
+        for rank, ordered, row in zip(self.rank, self.ordered, rows, strict=True):
+            rank[:] = np.searchsorted(ordered, row, side="left")
         self.rows = rows
 
     def draw(self, series: Integers, most: int, rng: np.random.Generator) -> Bands:
@@ -81,16 +82,14 @@ class Columns:
     def within(self, bands: Bands) -> Mask:
         """Per question and series whether it is in every range."""
         inside = np.ones((len(bands.column), self.rows.shape[1]), dtype=bool)
-        for position in range(bands.column.shape[1]):
-            column = bands.column[:, position]
+        for column, low, high in bands:
             first, last = np.empty((2, len(column)), dtype=np.int64)
             for number in np.unique(column):
                 asking = column == number
-                ordered, low, high = self.ordered[number], bands.low[asking], bands.high[asking]
-                first[asking] = np.searchsorted(ordered, low[:, position], side="left")
-                last[asking] = np.searchsorted(ordered, high[:, position], side="right")
-            kind = self.rank.dtype
+                first[asking] = np.searchsorted(self.ordered[number], low[asking], side="left")
+                last[asking] = np.searchsorted(self.ordered[number], high[asking], side="right")
             # Ranks are unsigned: those below the first wrap around to beyond the width.
+            kind = self.rank.dtype
             beyond = self.rank[column] - first.astype(kind)[:, None]
             inside &= beyond < np.maximum(last - first, 0).astype(kind)[:, None]
         return inside
@@ -112,94 +111,90 @@ class ReleaseSummary:
     high: Floats
     shape: Floats
 
+    @classmethod
+    def of(cls, records: Records) -> ReleaseSummary:
+        """A release as a workload reads it."""
+        known, shapes = records.published, records.published.shapes()[:, records.published.pattern]
+        return cls(known.rows, records.run, known.values, known.pattern, known.low, known.high, shapes)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Answers to some questions: how many series fit, the estimate, and of a set its hits and size."""
+    """Answers to some questions: how many series fit, the estimate, and of a set of rows its hits.
+
+    The estimate is the size of the set where the answer is one.
+    """
 
     truth: Floats
     guess: Floats
     hits: Floats | None = None
-    answered: Floats | None = None
 
     def errors(self) -> Floats:
         """Relative errors of the counts."""
         errors: Floats = np.abs(self.guess - self.truth) / np.maximum(self.truth, 1.0)
         return errors
 
-    @staticmethod
-    def join(parts: list[Outcome]) -> Outcome:
-        """The outcomes of several parts of the questions as one."""
-        names = ("truth", "guess") if parts[0].hits is None else ("truth", "guess", "hits", "answered")
-        return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
 
 class Workload:
     """Questions of each kind about one original and one release of it."""
 
     def __init__(
-        self, matrix: Floats, release: ReleaseSummary, center: str = "mean", progress: Progress = silent
+        self, matrix: Floats, release: ReleaseSummary, center: Center = "mean", progress: Progress = silent
     ) -> None:
         self._release, self._progress, self._number = release, progress, len(matrix)
         self._values = Columns(np.ascontiguousarray(matrix[:, release.values].T))
-        width = len(release.pattern)
-        pairs = np.stack(np.triu_indices(width, 1))
+        pairs = np.stack(np.triu_indices(len(release.pattern), 1))
         # Long series have too many differences: a fixed random choice, the same for every release.
         if pairs.shape[1] > PAIRS:
             pairs = pairs[:, np.random.default_rng(0).choice(pairs.shape[1], PAIRS, replace=False)]
-        z = z_normalised(matrix, "median" if center == "median" else "mean")[:, release.pattern].T
+        z = z_normalised(matrix, center)[:, release.pattern].T
         self._differences = Columns(np.ascontiguousarray(z[pairs[0]] - z[pairs[1]]))
         self._published_differences = release.shape.T[pairs[0]] - release.shape.T[pairs[1]]
         self._shapes = directions(matrix[:, release.pattern])
         self._published_shapes = directions(release.shape)
-        groups, first, self._group = _distinct_envelopes(release)
-        self._rows, self._groups = release.rows.astype(float), groups.astype(float)
+        # Runs of one envelope follow each other; ranges are asked once per envelope.
+        bounds, fresh = np.hstack([release.low, release.high]), np.ones(len(release.rows), dtype=bool)
+        fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
+        first, self._group = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+        self._rows = release.rows.astype(float)
+        self._groups = np.bincount(self._group, self._rows, minlength=len(first))
         self._low, self._high = release.low[first].T.copy(), release.high[first].T.copy()
-
-    @property
-    def has_values(self) -> bool:
-        """Whether there are envelopes to ask."""
-        return bool(len(self._release.values)) and self._number > 0
-
-    @property
-    def has_shapes(self) -> bool:
-        """Whether there are shapes to ask."""
-        return len(self._release.pattern) > 1 and self._number > 0
 
     def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Range counts."""
         bands = self._values.draw(self._centres(questions, rng), 3, rng)
-        out = []
-        for part in self._parts("range counts", questions):
+
+        def asked(part: slice) -> Outcome:
             truth = np.count_nonzero(self._values.within(bands[part]), axis=1)
-            out.append(Outcome(truth.astype(float), self._spread(bands[part]) @ self._groups))
-        return Outcome.join(out)
+            return Outcome(truth.astype(float), self._spread(bands[part]) @ self._groups)
+
+        return self._answered("range counts", questions, asked)
 
     def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Ranges of differences."""
         bands = self._differences.draw(self._centres(questions, rng), 3, rng)
-        parts = self._parts("pattern ranges", questions)
-        return Outcome.join(
-            [
-                self._as_sets(self._differences.within(bands[part]), self._published_within(bands[part]))
-                for part in parts
-            ]
-        )
+
+        def asked(part: slice) -> Outcome:
+            return self._as_sets(self._differences.within(bands[part]), self._published_within(bands[part]))
+
+        return self._answered("pattern ranges", questions, asked)
 
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Shapes within each tolerance of a random series."""
         centre = self._centres(len(tolerance), rng)
-        parts = self._parts("similar shapes", len(tolerance))
-        return Outcome.join([self._as_sets(*self._similar(centre[part], tolerance[part])) for part in parts])
+
+        def asked(part: slice) -> Outcome:
+            return self._as_sets(*self._similar(centre[part], tolerance[part]))
+
+        return self._answered("similar shapes", len(tolerance), asked)
 
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Ranges of values and of differences, or of values and a shape."""
-        questions = len(tolerance)
-        centre = self._centres(questions, rng)
+        centre = self._centres(len(tolerance), rng)
         values = self._values.draw(centre, 2, rng)
         shapes = self._differences.draw(centre, 2, rng)
-        out = []
-        for part in self._parts("complex questions", questions):
+
+        def asked(part: slice) -> Outcome:
             # The first half of each part asks for differences in ranges, the second for similar shapes.
             middle = part.start + (part.stop - part.start) // 2
             by_range, by_shape = slice(part.start, middle), slice(middle, part.stop)
@@ -208,36 +203,36 @@ class Workload:
             answered = np.concatenate([self._published_within(shapes[by_range]), published_near])
             truth = np.count_nonzero(fits & self._values.within(values[part]), axis=1)
             share = self._spread(values[part])[:, self._group]
-            out.append(Outcome(truth.astype(float), (share * answered) @ self._rows))
-        return Outcome.join(out)
+            return Outcome(truth.astype(float), (share * answered) @ self._rows)
+
+        return self._answered("complex questions", len(tolerance), asked)
 
     def _centres(self, questions: int, rng: np.random.Generator) -> Integers:
         return rng.integers(0, self._number, questions)
 
-    def _parts(self, asking: str, questions: int) -> Iterator[slice]:
-        """As many questions at a time as fit into fast memory."""
-        step = max(_CELLS // max(self._number, 1), 2)
+    def _answered(self, asking: str, questions: int, asked: Callable[[slice], Outcome]) -> Outcome:
+        """All questions, as many at a time as fit into fast memory."""
+        step, parts = max(_CELLS // max(self._number, 1), 2), []
         for start in range(0, questions, step):
             self._progress(asking, start / questions)
-            yield slice(start, min(start + step, questions))
+            parts.append(asked(slice(start, min(start + step, questions))))
         self._progress(asking, 1.0)
+        names = ("truth", "guess") if parts[0].hits is None else ("truth", "guess", "hits")
+        return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def _spread(self, bands: Bands) -> Floats:
         """Per question and envelope the share of its series that is expected in every range."""
         share = np.ones((len(bands.column), len(self._groups)))
-        for position in range(bands.column.shape[1]):
-            column = bands.column[:, position]
-            ends = bands.low[:, position, None], bands.high[:, position, None]
-            share *= spread(self._low[column], self._high[column], *ends).share
+        for column, low, high in bands:
+            share *= spread(self._low[column], self._high[column], low[:, None], high[:, None]).share
         return share
 
     def _published_within(self, bands: Bands) -> Mask:
         """Per question and run whether its reconstructed shape is in every range."""
-        inside = np.ones((len(bands.column), len(self._release.rows)), dtype=bool)
-        for position in range(bands.column.shape[1]):
-            difference = self._published_differences[bands.column[:, position]]
-            inside &= difference >= bands.low[:, position, None]
-            inside &= difference <= bands.high[:, position, None]
+        inside = np.ones((len(bands.column), len(self._rows)), dtype=bool)
+        for column, low, high in bands:
+            difference = self._published_differences[column]
+            inside &= (difference >= low[:, None]) & (difference <= high[:, None])
         return inside
 
     def _similar(self, centre: Integers, tolerance: Floats) -> tuple[Mask, Mask]:
@@ -251,7 +246,7 @@ class Workload:
         padded = np.concatenate([answered, np.zeros((len(answered), 1), dtype=bool)], axis=1)
         hits = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
         truth = np.count_nonzero(fits, axis=1)
-        return Outcome(truth.astype(float), guess, hits.astype(float), guess)
+        return Outcome(truth.astype(float), guess, hits.astype(float))
 
 
 def directions(shapes: Floats) -> Floats:
@@ -260,12 +255,3 @@ def directions(shapes: Floats) -> Floats:
         return np.zeros((len(shapes), 1))
     unit = unit_shapes(shapes)
     return np.hstack([unit, ~unit.any(axis=1, keepdims=True)])
-
-
-def _distinct_envelopes(release: ReleaseSummary) -> tuple[Integers, Integers, Integers]:
-    """Rows per envelope, a run of each, and the envelope of each run; runs of one follow each other."""
-    fresh = np.ones(len(release.rows), dtype=bool)
-    bounds = np.hstack([release.low, release.high])
-    fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
-    first = np.flatnonzero(fresh)
-    return np.add.reduceat(release.rows, first) if len(first) else release.rows, first, np.cumsum(fresh) - 1

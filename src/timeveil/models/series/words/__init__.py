@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Evidence, Records
+from timeveil.models.series.evidence import Evidence, Floats, Records
 from timeveil.models.series.judges.measure import measure
-from timeveil.models.series.original import Floats
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.page.facts import ReleaseFacts
 

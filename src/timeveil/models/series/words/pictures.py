@@ -17,10 +17,9 @@ import numpy as np
 
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
-from timeveil.models.series.evidence import Evidence, Published
+from timeveil.models.series.evidence import Evidence, Floats, Published
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths
-from timeveil.models.series.original import Floats
 from timeveil.page.charts import bar_chart, candidate_chart, size_chart
 from timeveil.page.markdown import Table
 from timeveil.page.svg import (
