@@ -240,7 +240,7 @@ def test_a_changed_folder_is_violated(kind: str, home: Path, tmp_path: Path, cli
     assert (said.data["model"], said.data["holds"]) == (MODELS[kind], False)
     assert [violation["code"] for violation in said.data["violations"]] == ["file-missing", "file-extra"]
     assert said.data["violations"][1]["message"] == (
-        "`Thumbs.db` does not belong to the release: Windows leaves it in folders that were opened; delete it"
+        "`Thumbs.db` does not belong to the release: Windows leaves it in folders; delete it"
     )
     assert cli(f"verify '{folder}'").out.startswith("violated: `sent to me`, ")
     ledger = home / f"{kind}.ledger"

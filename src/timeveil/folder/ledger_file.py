@@ -22,14 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Ledger
+from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import Stored, hold_beside
+from timeveil.domain.stored import hold_beside
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.manifest import MANIFEST
-from timeveil.folder.tables import blocks
+from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
-from timeveil.reading.columns import value_type
+from timeveil.reading.columns import decoded_fields
 from timeveil.reading.files import refuse_taken, sync, translate_os_errors
 
 ORIGINAL = "original."
@@ -123,48 +123,36 @@ def _not_opened(name: str, cause: Exception) -> BundleError:
     return BundleError(f"`{name}` is not a ledger, or is incomplete", hint="name the file that --ledger made")
 
 
-class Columns(Stored):
-    """Some columns of a Parquet file, without the prefix of their names."""
+class LedgerColumns(Columns):
+    """Some columns of a ledger file, without the prefix of their names."""
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int, prefix: str) -> None:
-        self.path = path
-        self.schema = schema
-        self.num_rows = rows
-        self._prefix = prefix
+    prefix = ""
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
-        names = self.schema.names if columns is None else columns
-        stored = [self._prefix + name for name in names]
+        names = self.chosen(columns).names
+        stored = [self.prefix + name for name in names]
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(columns=stored):
                 batch.validate(full=True)
                 yield batch.select(stored).rename_columns(names)
 
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        """All rows, in memory."""
-        names = self.schema.names if columns is None else columns
-        schema = pa.schema([self.schema.field(name) for name in names])
-        return pa.Table.from_batches(self.to_batches(columns), schema)
+
+class OriginalColumns(LedgerColumns):
+    """The columns of the original table."""
+
+    prefix = ORIGINAL
 
 
 def _write(ledger: Ledger, file: Any) -> None:
     entries, original = ledger.entries, ledger.original.data
-    schema = pa.schema(
-        [
-            *(pa.field(field.name, value_type(field.type)) for field in entries.schema),
-            *(pa.field(ORIGINAL + field.name, value_type(field.type)) for field in original.schema),
-        ],
-        metadata={KEY: json.dumps(_description(ledger))},
-    )
+    fields = [*decoded_fields(entries.schema), *decoded_fields(original.schema, ORIGINAL)]
+    schema = pa.schema(fields, metadata={KEY: json.dumps(_description(ledger))})
     # Both cut at the same rows, so that neither needs to be in memory as a whole.
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for left, right in zip(*pieces, strict=True):
-            columns = zip([*left.columns, *right.columns], schema, strict=True)
-            writer.write_table(
-                pa.table([column.cast(field.type) for column, field in columns], schema=schema)
-            )
+            writer.write_table(pa.table([*left.columns, *right.columns], schema.names).cast(schema))
 
 
 def _description(ledger: Ledger) -> dict[str, Any]:
@@ -185,8 +173,7 @@ def _description(ledger: Ledger) -> dict[str, Any]:
 
 def _packed(table: pa.Table) -> str:
     target = io.BytesIO()
-    decoded = pa.schema([pa.field(field.name, value_type(field.type)) for field in table.schema])
-    pq.write_table(table.cast(decoded), target)
+    pq.write_table(decode_dictionaries(table), target)
     return base64.b64encode(target.getvalue()).decode()
 
 
@@ -197,13 +184,12 @@ def _read(path: Path) -> Ledger:
     own = pa.schema([schema.field(name) for name in description["entries"]])
     names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
     bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
-    entries: Any = Columns(path, own, rows, "")
-    data: Any = Columns(path, bare, rows, ORIGINAL)
+    entries: Any = LedgerColumns(path, own, rows)
+    data: Any = OriginalColumns(path, bare, rows)
     if rows <= IN_MEMORY_ROWS:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])
-    fits = {*roles.columns, *roles.quasi_columns} <= set(bare.names) and description["model"] in FOLDERS
-    if not fits:
+    if not {*roles.columns, *roles.quasi_columns} <= set(bare.names) or description["model"] not in FOLDERS:
         raise ValueError("the ledger lacks columns of its roles, or is of an unknown model")
     stated = description["axis"]
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)

@@ -51,7 +51,8 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
     content = _content(folder)
     with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
         manifest = json.loads(str(content, "utf-8"))
-    if _depth_exceeds(manifest, DEEPEST):
+        depth = _depth(manifest)
+    if depth > DEEPEST:
         raise damaged(MANIFEST, f"has more than {DEEPEST} lists and objects inside each other")
     _check_shape(manifest)
     return dict(manifest), content
@@ -71,11 +72,7 @@ def is_spelt_our_way(manifest: Mapping[str, Any], content: bytes) -> bool:
 
 
 def columns_key(table: str) -> str:
-    """The key under which a manifest describes the columns of a table.
-
-    >>> columns_key("data"), columns_key("sensitive")
-    ('columns', 'sensitive_columns')
-    """
+    """The key under which a manifest describes the columns of a table."""
     return "columns" if table == "data" else f"{table}_columns"
 
 
@@ -122,15 +119,10 @@ def _elsewhere(folder: Path) -> str:
     return "name the folder that `write` or `--out` made"
 
 
-def _depth_exceeds(value: Any, most: int) -> bool:
-    # Level by level instead of recursively: the depth is what may be hostile.
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(most + 1):
-        inner = [item.values() if isinstance(item, dict) else item for item in level]
-        level = [item for items in inner for item in items if isinstance(item, dict | list)]
-        if not level:
-            return False
-    return True
+def _depth(value: Any) -> int:
+    """How many lists and objects are inside each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max((_depth(item) for item in inner), default=0)
 
 
 def _check_shape(manifest: Any) -> None:
@@ -202,11 +194,7 @@ def written_type(kind: pa.DataType) -> pa.DataType:
 
 
 def type_name(kind: pa.DataType) -> str:
-    """What `release.json` calls a written type.
-
-    >>> type_name(pa.float64()), type_name(pa.list_(pa.int16()))
-    ('double', 'list<int16>')
-    """
+    """What `release.json` calls a written type."""
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
@@ -216,10 +204,10 @@ def is_writable(kind: pa.DataType) -> bool:
     >>> is_writable(pa.int64()), is_writable(pa.list_(pa.int64())), is_writable(pa.list_(pa.float64()))
     (True, True, False)
     """
-    name = type_name(kind)
-    if zoned := _ZONED.fullmatch(name):
-        return _is_zone(zoned[2])
-    return name in _BY_NAME or any(form.fullmatch(name) for form in (_DECIMAL, _LIST))
+    try:
+        return bool(type_named(type_name(kind)) == kind)
+    except BundleError:
+        return False
 
 
 def type_named(name: str) -> pa.DataType:

@@ -36,7 +36,6 @@ from timeveil.models.stream.slots import NOWHERE, line_of
 
 SLOTS = "slots"
 _LONGEST_NAME = 150
-_EMPTY_NAME = "%"
 FILES = "every file exists, tables have their stated hash, and there is no other file"
 NOT_ITS_LEDGER = Violation(
     "ledger", "the ledger does not belong to this release, or the release was not made from it"
@@ -45,26 +44,15 @@ NOT_ITS_LEDGER = Violation(
 
 # Files that systems and programs leave in folders. They are refused like any other, with a word about them.
 _STRAYS: Mapping[str, str] = {
-    ".ds_store": "macOS leaves it in folders that were opened",
-    "__macosx": "macOS puts it into archives",
-    ".localized": "macOS leaves it in folders",
-    "thumbs.db": "Windows leaves it in folders that were opened",
-    "ehthumbs.db": "Windows leaves it in folders that were opened",
-    "desktop.ini": "Windows leaves it in folders",
-    ".directory": "a desktop leaves it in folders that were opened",
-    ".ipynb_checkpoints": "a notebook leaves it where it was opened",
-    ".git": "it belongs to version control",
-    ".gitkeep": "it belongs to version control",
-    "._*": "macOS leaves it on other file systems",
-    ".~lock.*": "an office program leaves it while a table is open",
-    "~$*": "an office program leaves it while a table is open",
-    ".nfs*": "a network disk leaves it while another program has a file open",
-    "*~": "an editor leaves such a copy",
-    "*.swp": "an editor leaves it while a file is open",
-    "*.bak": "it is a copy made by hand or by an editor",
-    "*.tmp": "a program left it behind",
-    "*.crdownload": "a browser left an unfinished download behind",
-    "*.part": "a browser left an unfinished download behind",
+    "macOS leaves it in folders and archives": ".ds_store .localized ._* __macosx",
+    "Windows leaves it in folders": "thumbs.db ehthumbs.db desktop.ini",
+    "a desktop or notebook leaves it where it was opened": ".directory .ipynb_checkpoints",
+    "it belongs to version control": ".git .gitkeep",
+    "an office program leaves it while a table is open": ".~lock.* ~$*",
+    "a network disk leaves it while another program has a file open": ".nfs*",
+    "an editor leaves it": "*~ *.swp *.bak",
+    "a program left it behind": "*.tmp",
+    "a browser left an unfinished download behind": "*.crdownload *.part",
 }
 
 
@@ -86,7 +74,7 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     as long as it can be read; `damage` and `verify` report what is wrong with it. The folder of a stream in
     service opens as the release of all its slots.
     """
-    path = existing_path(folder)
+    path = _valid_path(folder)
     release, violations = _open(path, files=check, strict=check)
     if violations:
         removable = all(violation.code == "file-extra" for violation in violations)
@@ -102,12 +90,12 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     spelt as timeveil spells it. Neither the words of README.txt nor the bytes of tables are judged; `verify`
     judges their cells. Of a folder of slots, each slot is checked.
     """
-    return _open(existing_path(folder), files=True)[1]
+    return _open(_valid_path(folder), files=True)[1]
 
 
 def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
     """Verify a folder: its files, and the promise of the release in them."""
-    release, violations = _open(existing_path(folder), files=True)
+    release, violations = _open(_valid_path(folder), files=True)
     try:
         evidence = gather(release, ledger)
         verdict = verify(evidence)
@@ -119,10 +107,9 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
         # A folder that cannot be read fails its check; any other error is about the call and passes on.
         if error.code != "folder-damaged":
             raise
+        scope = "recipient" if ledger is None else "with ledger"
         violations = (*violations, Violation("file-unreadable", error.message))
-        return Judgement(
-            None, Verdict("recipient" if ledger is None else "with ledger", (FILES,), violations), sound=False
-        )
+        return Judgement(None, Verdict(scope, (FILES,), violations), sound=False)
     sound = passes_in_public and not violations
     violations = (*violations, *verdict.violations)
     if sound and not verdict:
@@ -130,8 +117,7 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
     return Judgement(evidence, Verdict(verdict.scope, (FILES, *verdict.checks), violations), sound)
 
 
-def existing_path(folder: str | Path) -> Path:
-    """The path of a folder, if the system accepts it as a path."""
+def _valid_path(folder: str | Path) -> Path:
     path = Path(folder)
     error = BundleError(
         f"`{path.name[:40]}` is not a valid path",
@@ -167,17 +153,17 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
     if not files:
         return release, ()
-    violations = [
-        violation
-        for name, table in tables.items()
-        if (violation := _table_damage(table.path, manifest["tables"][name]["sha256"]))
-    ]
+    hashes = {README: None, **{entry["file"]: entry["sha256"] for entry in manifest["tables"].values()}}
+    violations = []
+    for file, stated in hashes.items():
+        if (folder / file).is_symlink() or not (folder / file).is_file():
+            violations.append(Violation("file-missing", f"the file `{file}` is missing"))
+        elif stated is not None and digest(folder / file) != stated:
+            message = f"the file `{file}` has changed since it was written"
+            violations.append(Violation("file-changed", message))
     if not is_spelt_our_way(manifest, content):
         violations.append(Violation("file-form", f"`{MANIFEST}` is not written as timeveil writes it"))
-    if (folder / README).is_symlink() or not (folder / README).is_file():
-        violations.append(Violation("file-missing", f"the file `{README}` is missing"))
-    violations += _extra(folder, {MANIFEST, README, *(table.path.name for table in tables.values())})
-    return release, tuple(violations)
+    return release, (*violations, *_extra(folder, {MANIFEST, *hashes}))
 
 
 def _open_slots(
@@ -211,14 +197,6 @@ def _name_damage(name: str, manifest: Mapping[str, Any]) -> list[Violation]:
     return [Violation("slot", "the folder does not contain exactly the slot it is named after")]
 
 
-def _table_damage(file: Path, stated: str) -> Violation | None:
-    if file.is_symlink() or not file.is_file():
-        return Violation("file-missing", f"the file `{file.name}` is missing")
-    if digest(file) != stated:
-        return Violation("file-changed", f"the file `{file.name}` has changed since it was written")
-    return None
-
-
 def _extra(folder: Path, expected: set[str]) -> list[Violation]:
     names = sorted(file.name for file in folder.iterdir() if file.name not in expected)
     return [Violation("file-extra", not_of_the_release(name)) for name in names]
@@ -227,15 +205,14 @@ def _extra(folder: Path, expected: set[str]) -> list[Violation]:
 def not_of_the_release(name: str) -> str:
     """The sentence about a file that does not belong to a release.
 
-    >>> not_of_the_release("notes.txt")
-    '`notes.txt` does not belong to the release'
     >>> not_of_the_release("desktop.ini")
     '`desktop.ini` does not belong to the release: Windows leaves it in folders; delete it'
     """
-    origins = (origin for pattern, origin in _STRAYS.items() if fnmatchcase(name.lower(), pattern))
-    origin = next(origins, None)
     sentence = f"`{name}` does not belong to the release"
-    return sentence if origin is None else f"{sentence}: {origin}; delete it"
+    for origin, patterns in _STRAYS.items():
+        if any(fnmatchcase(name.lower(), pattern) for pattern in patterns.split()):
+            return f"{sentence}: {origin}; delete it"
+    return sentence
 
 
 def folder_name(text: str | int) -> str:
@@ -257,15 +234,11 @@ def folder_name(text: str | int) -> str:
         digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
         # A percent sign at the end never comes from quoting, so no short name can equal this one.
         return f"{name[:_LONGEST_NAME]}%{digest[:32]}%"
-    return name or _EMPTY_NAME
+    return name or "%"
 
 
 def stream_folder(name: str) -> str:
-    """The folder of a stream, never named like the folder of slots.
-
-    >>> stream_folder("Anna"), stream_folder("slots")
-    ('Anna', '%73lots')
-    """
+    """The folder of a stream, never named like the folder of slots."""
     return "%73lots" if name == SLOTS else folder_name(name)
 
 
@@ -291,7 +264,7 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     totals = {key: sum(count[key] for count in counts) for key in ("rows", "slots", "buckets")}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
     manifest = {**_shared(first), "counts": {**totals, **span}}
-    parts: dict[str, Any] = {table: Deferred(partial(_concatenated, ordered, table)) for table in first.parts}
+    parts: dict[str, Any] = {name: Deferred(partial(_concatenated, ordered, name)) for name in first.parts}
     return Release(first.guarantee, manifest, parts)
 
 
@@ -315,4 +288,4 @@ def _in_time_order(name: str, releases: Sequence[Release]) -> list[Release]:
 
 
 def _concatenated(releases: Sequence[Release], table: str) -> pa.Table:
-    return pa.concat_tables([release.tables[table] for release in releases])
+    return pa.concat_tables([release.parts[table].read() for release in releases])

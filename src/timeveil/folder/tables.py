@@ -10,7 +10,7 @@ JSON array.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
+from timeveil.reading.csv_file import cells_as_text
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
@@ -74,30 +75,42 @@ def have_same_rows(
 
 def _comparable(rows: pa.Table) -> pa.Table:
     """The rows with a further column for each one that may contain NaN, which equals nothing."""
-    for name in rows.column_names:
-        if pa.types.is_floating(rows[name].type):
-            nan = pc.is_nan(rows[name])
-            position = rows.column_names.index(name)
-            rows = rows.set_column(position, name, pc.if_else(nan, pa.scalar(0, rows[name].type), rows[name]))
-            rows = rows.append_column(f"{name} is NaN", nan)
+    for position, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type):
+            nan = pc.is_nan(rows.column(position))
+            numbers = pc.if_else(nan, pa.scalar(0, field.type), rows.column(position))
+            rows = rows.set_column(position, field.name, numbers).append_column(f"{field.name} is NaN", nan)
     return rows
 
 
-class Table(Stored):
-    """A table file of a release, read a batch at a time in the types that `release.json` states."""
+class Columns(Stored):
+    """Columns of a file that has stated its schema and number of rows."""
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int, form: Format) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, rows: int) -> None:
         self.path = path
         self.schema = schema
         self.num_rows = rows
+
+    def chosen(self, columns: list[str] | None) -> pa.Schema:
+        return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """All rows, in memory."""
+        return pa.Table.from_batches(self.to_batches(columns), self.chosen(columns))
+
+
+class Table(Columns):
+    """A table file of a release, read a batch at a time in the types that `release.json` states."""
+
+    def __init__(self, path: Path, schema: pa.Schema, rows: int, form: Format) -> None:
+        super().__init__(path, schema, rows)
         self.form = form
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, a batch at a time."""
         if self.path.is_symlink() or not self.path.is_file():
             raise damaged(self.path.name, "is missing, or is a link")
-        names = self.schema.names if columns is None else columns
-        batches = self._csv(names) if self.form == "csv" else self._parquet(names)
+        batches = self._csv(columns) if self.form == "csv" else self._parquet(columns)
         error = damaged(self.path.name, "cannot be read")
         count = 0
         for batch in raising_each(batches, error, on=parquet_file.FAILURES):
@@ -107,39 +120,27 @@ class Table(Stored):
         if count != self.num_rows:
             raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
 
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        """All rows, in memory."""
-        names = self.schema.names if columns is None else columns
-        return pa.Table.from_batches(self.to_batches(columns), self._chosen(names))
-
-    def _chosen(self, names: Sequence[str]) -> pa.Schema:
-        return pa.schema([self.schema.field(name) for name in names])
-
-    def _parquet(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        for batch in parquet_file.read_batches(self.path, names, expected=self.schema.names):
+    def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        schema = self.chosen(columns)
+        for batch in parquet_file.read_batches(self.path, schema.names, expected=self.schema.names):
             batch.validate(full=True)
             if batch.num_rows:
-                yield batch.cast(self._chosen(names))
+                yield batch.cast(schema)
 
-    def _csv(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _csv(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         header = _guarded_names(self.schema)
         reader = pcsv.open_csv(
             self.path,
             parse_options=pcsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=pcsv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
+            convert_options=cells_as_text(dict.fromkeys(header, pa.string())),
         )
         if reader.schema.names != header:
             raise pa.ArrowInvalid("the header is not that of the table")
-        schema, positions = self._chosen(names), [self.schema.get_field_index(name) for name in names]
+        schema = self.chosen(columns)
         for batch in reader:
-            pairs = zip(positions, schema, strict=True)
-            cells = [_typed(batch.column(position), field.type) for position, field in pairs]
-            yield pa.RecordBatch.from_arrays(cells, schema=schema)
+            cells = pa.RecordBatch.from_arrays(batch.columns, self.schema.names)
+            typed = [_typed(cells.column(field.name), field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(typed, schema=schema)
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

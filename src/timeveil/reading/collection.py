@@ -49,20 +49,17 @@ class Collection:
 
     `matrix` has one row per series and one column per instant. `attributes` has the sensitive and kept
     columns, one row per series. `series_of_row` gives the series of each input row, -1 where that was left
-    out. `respondents` names the person of each series, if the table does.
+    out.
     """
 
     instants: tuple[str, ...]
     matrix: Floats
     attributes: pa.Table
     series_of_row: Ints
-    respondents: pa.Array | None = None
-    filled: int = 0
-    """How many missing values were filled in."""
-    dropped: int = 0
-    """How many series were left out because a value was missing."""
+    filled: int = 0  # missing values that were filled in
+    dropped: int = 0  # series that were left out because a value was missing
+    # How many people have a value at each instant, before any is filled in or left out; None if all do.
     readings: Ints | None = None
-    """How many people have a value at each instant, before any is filled in or left out; None if all do."""
 
     @property
     def size(self) -> int:
@@ -96,9 +93,8 @@ def read_series(table: Any, roles: Roles, *, zone: str | None = None, unit: str 
 def read_baskets(table: Any, roles: Roles) -> Relation:
     """Read a table of transactions; a relation that was read already is returned as it is."""
     used = table.roles if isinstance(table, Relation) else roles
-    extra = [
-        role for role in ("time", "value", "series", "quasi", "sensitive", "keep") if getattr(used, role)
-    ]
+    others = ("time", "value", "series", "quasi", "sensitive", "keep")
+    extra = [role for role in others if getattr(used, role)]
     if extra:
         raise RolesError(
             f"only the items of transactions are counted; the role {listed(extra)} does not fit",
@@ -130,14 +126,13 @@ def gather(relation: Relation) -> Baskets:
     >>> baskets.names, baskets.starts.tolist(), baskets.items.tolist()
     (('milk', 'tea'), [0, 2, 3], [0, 1, 1])
     """
-    table, roles = relation.table, relation.roles
-    item = relation.needed(roles.item, "item")
+    table, item = relation.table, relation.needed(relation.roles.item, "item")
     if not is_list(table[item].type):
         person = relation.respondent
         _refuse_nulls(table, person, item)
         who, people = _encoded(table[person])
         return _baskets(item, who, table[item], len(people), who)
-    _unique_respondents(table, roles, "transaction")
+    _refuse_repeated(table, relation.roles.respondent, "transaction")
     _refuse_nulls(table, item)
     lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -182,7 +177,7 @@ def refuse_rare(collection: Collection, k: int) -> None:
 def _wide(relation: Relation) -> tuple[Collection, Flags]:
     """One series per row, and which of its values are missing."""
     table, roles = relation.table, relation.roles
-    respondents = _unique_respondents(table, roles, "series")
+    _refuse_repeated(table, roles.respondent, "series")
     columns = {name: numbers(name, table[name]) for name in roles.series}
     refuse_unusable(columns)
     matrix = np.empty((table.num_rows, len(columns)))
@@ -191,7 +186,7 @@ def _wide(relation: Relation) -> tuple[Collection, Flags]:
         matrix[:, instant], missing[:, instant] = column
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
-    return Collection(tuple(roles.series), matrix, attributes, rows, respondents), missing
+    return Collection(tuple(roles.series), matrix, attributes, rows), missing
 
 
 def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
@@ -201,7 +196,7 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
     _refuse_nulls(table, person, time)
     column = numbers(value, table[value])
     refuse_unusable({value: column})
-    who, respondents = _encoded(table[person])
+    who, people = _encoded(table[person])
     when, times = _encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
@@ -216,13 +211,12 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
             facts={"count": repeated},
         )
     # Before the matrix is allocated: people times instants may be far more than rows.
-    _refuse_sparse(len(respondents), len(times), len(who), fill)
-    matrix = np.zeros((len(respondents), len(times)))
+    _refuse_sparse(len(people), len(times), len(who), fill)
+    matrix = np.zeros((len(people), len(times)))
     missing = np.ones(matrix.shape, dtype=bool)
     matrix.reshape(-1)[cell], missing.reshape(-1)[cell] = column
-    attributes = _attributes(table, roles, who, len(respondents))
-    instants = _instant_names(times.take(pa.array(order)))
-    return Collection(instants, matrix, attributes, who, respondents), missing
+    attributes = _attributes(table, roles, who, len(people))
+    return Collection(_instant_names(times.take(pa.array(order))), matrix, attributes, who), missing
 
 
 def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> Collection:
@@ -241,13 +235,12 @@ def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> 
     complete = np.flatnonzero(~lacking)
     number = np.full(collection.size, -1, np.int64)
     number[complete] = np.arange(len(complete))
-    attributes, respondents = collection.attributes, collection.respondents
+    attributes = collection.attributes
     return replace(
         collection,
         matrix=collection.matrix[complete],
         attributes=attributes.take(pa.array(complete)) if attributes.num_columns else attributes,
         series_of_row=number[collection.series_of_row],
-        respondents=None if respondents is None else respondents.take(pa.array(complete)),
         dropped=int(np.count_nonzero(lacking)),
         readings=readings,
     )
@@ -300,21 +293,16 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     code, values = _encoded(plain(column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     looks = [unicodedata.normalize("NFC", name).strip() for name in names]
-    similar = len(looks) - len(set(looks))
-    _refuse_items(
-        item,
-        column.null_count or looks.count(""),
-        "without a name",
-        hint="name them, or remove them before reading",
-        code="nulls",
-    )
-    _refuse_items(
-        item,
-        similar,
-        "whose name looks like another's: they differ only in surrounding blanks or in composed letters",
-        hint="write every item in one way before reading",
-        code="item-clash",
-    )
+    nameless, similar = column.null_count or looks.count(""), len(looks) - len(set(looks))
+    if nameless:
+        raise _bad_items(
+            item, nameless, "without a name", "name them, or remove them before reading", "nulls"
+        )
+    if similar:
+        fault = (
+            "whose name looks like another's: they differ only in surrounding blanks or in composed letters"
+        )
+        raise _bad_items(item, similar, fault, "write every item in one way before reading", "item-clash")
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
@@ -333,6 +321,11 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows)
 
 
+def _bad_items(item: str, count: int, fault: str, hint: str, code: ErrorCode) -> InputError:
+    message = f"column `{item}` has {counted(count, 'item')} {fault}"
+    return InputError(message, hint=hint, code=code, facts={"column": item, "count": count})
+
+
 def _instant_names(times: pa.Array) -> tuple[str, ...]:
     """Times as text, without a fraction of a second where none has one."""
     if pa.types.is_timestamp(times.type):
@@ -341,22 +334,19 @@ def _instant_names(times: pa.Array) -> tuple[str, ...]:
     return tuple(times.cast(pa.string()).to_pylist())
 
 
-def _unique_respondents(table: pa.Table, roles: Roles, what: str) -> pa.Array | None:
-    """The respondents, if they have a column, where everyone has one row."""
-    name = roles.respondent
-    if name is None:
-        return None
-    _refuse_nulls(table, name)
-    respondents = table[name].combine_chunks()
-    extra = len(respondents) - len(respondents.unique())
+def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
+    """Refuse a person who is named twice where everyone has one row."""
+    if person is None:
+        return
+    _refuse_nulls(table, person)
+    extra = table.num_rows - len(table[person].unique())
     if extra:
         raise InputError(
-            f"column `{name}` names a person again in {counted(extra, 'row')}; a person has one {what}",
+            f"column `{person}` names a person again in {counted(extra, 'row')}; a person has one {what}",
             hint="keep one row per person, or use a long table with one row per value or item",
             code="person-twice",
-            facts={"column": name, "count": extra},
+            facts={"column": person, "count": extra},
         )
-    return respondents
 
 
 def _refuse_nulls(table: pa.Table, *names: str) -> None:
@@ -364,12 +354,6 @@ def _refuse_nulls(table: pa.Table, *names: str) -> None:
         rows = FaultyRows()
         rows.add_nulls(table[name])
         rows.refuse_nulls(name, hint="fill them in, or remove those rows before reading")
-
-
-def _refuse_items(item: str, count: int, fault: str, *, hint: str, code: ErrorCode) -> None:
-    if count:
-        message = f"column `{item}` has {counted(count, 'item')} {fault}"
-        raise InputError(message, hint=hint, code=code, facts={"column": item, "count": count})
 
 
 def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> None:

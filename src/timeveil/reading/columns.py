@@ -21,12 +21,13 @@ from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising
 
 _PLAIN_EXTENSIONS = ("arrow.json", "arrow.uuid")
-_OPAQUE = (
+_BYTES = (
     pa.types.is_binary,
     pa.types.is_large_binary,
     pa.types.is_binary_view,
     pa.types.is_fixed_size_binary,
 )
+_UNPUBLISHABLE = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
@@ -86,10 +87,9 @@ def refuse_unsupported(
         kind = _innermost_type(field.type)
         if field.name == item and is_list(kind):
             kind = _innermost_type(kind.value_type)
-        opaque = any(test(kind) for test in _OPAQUE) and field.name != respondent
-        foreign = isinstance(kind, pa.BaseExtensionType)
-        span = pa.types.is_duration(kind) or pa.types.is_interval(kind)
-        if field.name != time and (pa.types.is_nested(kind) or opaque or foreign or span):
+        refused = _UNPUBLISHABLE if field.name == respondent else (*_UNPUBLISHABLE, *_BYTES)
+        is_foreign = isinstance(kind, pa.BaseExtensionType)
+        if field.name != time and (is_foreign or any(test(kind) for test in refused)):
             raise InputError(
                 f"column `{field.name}` has the type {kind}, which cannot be published",
                 hint="convert it to plain columns of text or numbers, or drop it",
@@ -111,30 +111,18 @@ def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether cells are lists.
-
-    >>> is_list(pa.large_list(pa.string())), is_list(pa.string())
-    (True, False)
-    """
+    """Whether cells are lists."""
     return any(test(kind) for test in _LISTS)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether cells are text, plain or with a dictionary.
-
-    >>> is_text(pa.dictionary(pa.int8(), pa.string())), is_text(pa.binary())
-    (True, False)
-    """
+    """Whether cells are text, plain or with a dictionary."""
     kind = value_type(kind)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """The type without its dictionary.
-
-    >>> value_type(pa.dictionary(pa.int8(), pa.string()))
-    DataType(string)
-    """
+    """The type without its dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -143,7 +131,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(value_type(column.type))
 
 
-def decoded_schema(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
+def decoded_fields(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
     """The fields of a schema without dictionaries and metadata."""
     return [pa.field(prefix + field.name, value_type(field.type)) for field in schema]
 

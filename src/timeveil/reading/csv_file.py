@@ -22,7 +22,7 @@ import pyarrow.csv as pcsv
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising, raising_each
 from timeveil.reading.columns import text_bytes
-from timeveil.reading.files import limits, refuse_columns, too_large, unreadable
+from timeveil.reading.files import UNLIMITED, limits, refuse_columns, too_large, unreadable
 
 HEADER_BYTES = 1 << 21
 BLOCK_BYTES = 1 << 21
@@ -67,9 +67,12 @@ class CsvFile:
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
-        self._is_packed = path.name.lower().endswith(".gz")
+        self._compression = "gzip" if path.name.lower().endswith(".gz") else None
         self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        head = self._head()
+        with raising(self._fault("malformed"), on=(pa.ArrowException, OSError)), self._open() as stream:
+            head = stream.read(HEADER_BYTES)
+        if b"\0" in head:
+            raise self._fault("zero bytes")
         self.names, self._is_empty = self._header(head)
         for delimiter in ";\t":
             if len(self.names) == 1 and delimiter in self.names[0]:
@@ -83,33 +86,26 @@ class CsvFile:
         yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
         if self._is_empty:
             return
-        # Counted while reading, because a gzip file may state a smaller size than it has.
-        left, has_line_breaks = self._allowance(), False
+        allowed = limits().allowance(self._path.stat().st_size) if self._compression else UNLIMITED
+        left, has_line_breaks = allowed, False
         with self._open() as stream:
             with raising(self._refusal, on=_FAILURES):
                 reader = self._reader(stream, columns)
             for batch in raising_each(reader, self._refusal, on=_FAILURES):
                 left -= batch.nbytes
                 if left < 0:
-                    raise self._unpacks_too_far()
+                    claim = f"unpacks to more than the {allowed:,} bytes allowed"
+                    raise too_large(self._path.name, claim, "unpacked")
                 has_line_breaks |= self._check_bytes(batch)
                 yield pa.Table.from_batches([batch]).select(list(columns))
         if has_line_breaks:
             self._refuse_open_quote()
 
-    def _head(self) -> str:
-        """The beginning of the file as text, with surrogates for bytes that are not UTF-8."""
-        with raising(self._fault("malformed"), on=(pa.ArrowException, OSError)), self._open() as stream:
-            head = stream.read(HEADER_BYTES)
-        if b"\0" in head:
-            raise self._fault("zero bytes")
-        self._is_cut = len(head) == HEADER_BYTES
-        return str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
-
-    def _header(self, head: str) -> tuple[tuple[str, ...], bool]:
+    def _header(self, head: bytes) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether nothing follows it."""
+        text = str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
         # Line breaks stay as written: a name in quotes may contain one.
-        lines = io.StringIO(head, newline="")
+        lines = io.StringIO(text, newline="")
         reader = csv.reader(lines, delimiter=self._delimiter)
         with raising(self._bad_header, on=csv.Error):
             names = next((row for row in reader if row), None)
@@ -118,27 +114,14 @@ class CsvFile:
         refuse_columns(self._path.name, len(names))
         remainder = lines.read()
         # The header used all that was read, so it may go on.
-        if self._is_cut and not remainder:
+        if len(head) == HEADER_BYTES and not remainder:
             raise self._fault("long header", most=HEADER_BYTES)
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
             raise self._fault("not UTF-8")
         return tuple(names), not remainder.strip("\r\n")
 
     def _open(self) -> Any:
-        return pa.input_stream(str(self._path), compression="gzip" if self._is_packed else None)
-
-    def _allowance(self) -> int:
-        """Bytes that may be read; a gzip file states at its end how many there are, modulo 4 GB."""
-        size = self._path.stat().st_size
-        if not self._is_packed:
-            return 1 << 62
-        with self._path.open("rb") as file:
-            file.seek(-min(size, 4), io.SEEK_END)
-            stated = int.from_bytes(file.read(4), "little")
-        allowed = limits().allowance(size)
-        if stated > allowed:
-            raise self._unpacks_too_far()
-        return allowed
+        return pa.input_stream(str(self._path), compression=self._compression)
 
     def _reader(self, stream: Any, columns: Sequence[str], on_ragged: Any = None) -> Any:
         # The last column is always read, as bytes: a quote that never closes hides all later rows in it.
@@ -149,13 +132,7 @@ class CsvFile:
             pcsv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=on_ragged
             ),
-            pcsv.ConvertOptions(
-                include_columns=list(types),
-                column_types=types,
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
+            cells_as_text(types, include_columns=list(types)),
         )
 
     def _check_bytes(self, batch: pa.RecordBatch) -> bool:
@@ -224,6 +201,13 @@ class CsvFile:
         message, hint, code = _FAULTS[fault]
         return InputError(message.format(name=self.name, detail=detail, most=most), hint=hint, code=code)
 
-    def _unpacks_too_far(self) -> InputError:
-        allowed = limits().allowance(self._path.stat().st_size)
-        return too_large(self._path.name, f"unpacks to more than the {allowed:,} bytes allowed", "unpacked")
+
+def cells_as_text(types: dict[str, pa.DataType], **options: Any) -> pcsv.ConvertOptions:
+    """Options by which a cell is what is written, and an empty one without quotes is null."""
+    return pcsv.ConvertOptions(
+        column_types=types,
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        **options,
+    )

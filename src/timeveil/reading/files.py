@@ -29,26 +29,18 @@ _SIZES = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
+_CHECK_DISK = "check that the disk is mounted and healthy"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is read from a file.
+    """The most that is read from a file."""
 
-    >>> Limits().allowance(10)
-    1073741824
-    """
-
-    columns: int = 100_000
-    """Columns of a table."""
-    unpacked: int = 1 << 30
-    """Bytes that any compressed file (gzip, Parquet) may unpack to."""
-    ratio: int = 100
-    """A large compressed file may unpack to more: this many times its own size."""
-    description: int = 16 << 20
-    """Bytes of `release.json`, or of the footer that describes a Parquet file."""
-    settings: int = 1 << 20
-    """Bytes of a job or calendar file."""
+    columns: int = 100_000  # of a table
+    unpacked: int = 1 << 30  # bytes that any compressed file (gzip, Parquet) may unpack to
+    ratio: int = 100  # a large compressed file may unpack to more: this many times its own size
+    description: int = 16 << 20  # bytes of `release.json`, or of the footer that describes a Parquet file
+    settings: int = 1 << 20  # bytes of a job or calendar file
 
     def allowance(self, size: int) -> int:
         """Bytes that a compressed file of this size may unpack to."""
@@ -61,11 +53,7 @@ _NAMES = tuple(field.name for field in fields(Limits))
 
 
 def limits() -> Limits:
-    """The limits in force.
-
-    >>> limits().columns
-    100000
-    """
+    """The limits in force."""
     if _IS_UNLIMITED.get():
         return Limits(**dict.fromkeys(_NAMES, UNLIMITED))
     overrides = {}
@@ -111,11 +99,8 @@ def file_size(path: Path) -> int:
     """The size of an ordinary file; devices and pipes, which may never end or answer, are refused."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(
-            f"`{path.name}` is not an ordinary file",
-            hint="write its content to a file first, and name that file",
-            code="file-unreadable",
-        )
+        hint = "write its content to a file first, and name that file"
+        raise InputError(f"`{path.name}` is not an ordinary file", hint=hint, code="file-unreadable")
     return status.st_size
 
 
@@ -128,84 +113,54 @@ def small_text(path: Path, what: str) -> str:
         return file.read(most + 1)
 
 
-def no_file(name: str, cause: Exception) -> InputError:
-    """The error for a file that could not be opened."""
-    if isinstance(cause, FileNotFoundError | ValueError):
-        return InputError(
-            f"there is no file `{name}`", hint="check the spelling of the path", code="file-missing"
-        )
-    return unreadable(name, cause)
-
-
 def unreadable(name: str, cause: Exception) -> InputError:
-    """The error for a file that the operating system did not read."""
+    """The error for a file that the operating system did not open or read."""
+    if isinstance(cause, FileNotFoundError | ValueError):
+        hint = "check the spelling of the path"
+        return InputError(f"there is no file `{name}`", hint=hint, code="file-missing")
     if getattr(cause, "errno", None) in _FORBIDDEN:
-        return InputError(
-            f"no permission to read `{name}`",
-            hint="ask its owner for permission to read it",
-            code="no-permission",
-        )
-    return InputError(
-        f"`{name}` could not be read",
-        hint="check that the disk is mounted and healthy",
-        code="file-unreadable",
-    )
+        hint = "ask its owner for permission to read it"
+        return InputError(f"no permission to read `{name}`", hint=hint, code="no-permission")
+    return InputError(f"`{name}` could not be read", hint=_CHECK_DISK, code="file-unreadable")
 
 
 def temporary_file_error(cause: Exception) -> EngineError:
     """The error for a temporary file that could not be written."""
     if getattr(cause, "errno", None) in _FULL:
-        return EngineError(
-            "the disk for temporary files is full",
-            hint="free some space, or set TMPDIR to a folder on a larger disk",
-            code="disk-full",
-        )
-    return EngineError(
-        "the folder for temporary files cannot be written",
-        hint="set TMPDIR to a folder of your own",
-        code="no-permission",
-    )
+        hint = "free some space, or set TMPDIR to a folder on a larger disk"
+        return EngineError("the disk for temporary files is full", hint=hint, code="disk-full")
+    message = "the folder for temporary files cannot be written"
+    return EngineError(message, hint="set TMPDIR to a folder of your own", code="no-permission")
 
 
 def translate_os_errors(name: str) -> raising:
     """A block in which failures to write, whose text may quote data, become errors of ours."""
-    return raising(
-        lambda cause: write_error(name, getattr(cause, "errno", None)), on=(OSError, pa.ArrowException)
-    )
+    causes = (OSError, pa.ArrowException)
+    return raising(lambda cause: write_error(name, getattr(cause, "errno", None)), on=causes)
 
 
 def write_error(name: str, number: int | None) -> BundleError:
     """The error for something that could not be written, by the operating system's number."""
     if number in _FULL:
-        return BundleError(
-            f"the disk is full: `{name}` was not written",
-            hint="free some space, or write to another disk; nothing was left behind",
-            code="disk-full",
-        )
+        hint = "free some space, or write to another disk; nothing was left behind"
+        return BundleError(f"the disk is full: `{name}` was not written", hint=hint, code="disk-full")
     if number in _FORBIDDEN:
-        return BundleError(
-            f"no permission to write `{name}`", hint="write to a folder of your own", code="no-permission"
-        )
+        hint = "write to a folder of your own"
+        return BundleError(f"no permission to write `{name}`", hint=hint, code="no-permission")
     if number in _EXISTS:
-        return _exists(name)
-    return BundleError(
-        f"`{name}` could not be written",
-        hint="check that the disk is mounted and healthy",
-        code="not-written",
-    )
+        hint = "choose another name, or remove it first"
+        return BundleError(f"`{name}` exists already", hint=hint, code="folder-exists")
+    return BundleError(f"`{name}` could not be written", hint=_CHECK_DISK, code="not-written")
 
 
 def refuse_taken(path: Path) -> None:
     """Refuse a path that exists, or whose parent folder does not."""
     refuse_unnameable(path)
     if os.path.lexists(path):
-        raise _exists(path.name)
+        raise write_error(path.name, errno.EEXIST)
     if not path.parent.is_dir():
-        raise BundleError(
-            f"there is no folder `{path.parent.name}` to write `{path.name}` into",
-            hint="make that folder first",
-            code="folder-missing",
-        )
+        message = f"there is no folder `{path.parent.name}` to write `{path.name}` into"
+        raise BundleError(message, hint="make that folder first", code="folder-missing")
 
 
 def refuse_unnameable(path: Path) -> None:
@@ -240,9 +195,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _exists(name: str) -> BundleError:
-    return BundleError(
-        f"`{name}` exists already", hint="choose another name, or remove it first", code="folder-exists"
-    )

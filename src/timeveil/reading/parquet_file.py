@@ -75,7 +75,7 @@ def read_batches(
             if batch_rows is not None:
                 allowed -= sum(_written_length(column) for column in batch.columns)
                 if allowed < 0:
-                    raise _repeats_texts(path)
+                    raise _too_large(path)
             yield batch.select(chosen.names)
 
 
@@ -132,7 +132,7 @@ def _batch_rows(file: pq.ParquetFile, path: Path, schema: pa.Schema, allowed: in
         longest = max(sizes)
     # One row may have any number of items, so lists are refused by the most that they may become.
     elif lists and items * longest > allowed:
-        raise _repeats_texts(path)
+        raise _too_large(path)
     return max(1, min(BATCH_ROWS, allowed // max(longest, 1)))
 
 
@@ -197,15 +197,10 @@ def _longest(column: pa.Array) -> int:
     """Bytes of the longest text in a column's dictionary."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _longest(column.values)
-    if not pa.types.is_dictionary(column.type):
-        return 0
-    return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
+    is_coded = pa.types.is_dictionary(column.type)
+    return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0) if is_coded else 0
 
 
-def _too_large(path: Path, claim: str) -> InputError:
+def _too_large(path: Path, claim: str = "repeats texts that would take too much") -> InputError:
     allowed = limits().allowance(file_size(path))
     return too_large(path.name, f"{claim} in memory; at most {allowed:,} bytes are allowed", "unpacked")
-
-
-def _repeats_texts(path: Path) -> InputError:
-    return _too_large(path, "repeats texts that would take too much")

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from timeveil.errors import InputError, TimeveilError, raising, raising_each
 from timeveil.reading.csv_file import CsvFile
-from timeveil.reading.files import file_size, no_file
+from timeveil.reading.files import file_size, unreadable
 from timeveil.reading.parquet_file import ParquetTable
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -59,17 +59,14 @@ def open_source(table: Any) -> Source:
 
 def _open_file(path: Path) -> Source:
     name = path.name.lower()
-    with raising(lambda cause: no_file(path.name, cause), on=(OSError, ValueError)):
+    with raising(lambda cause: unreadable(path.name, cause), on=(OSError, ValueError)):
         is_folder = path.is_dir()
         if not is_folder:
             file_size(path)
             path.open("rb").close()
     if is_folder:
-        raise InputError(
-            f"`{path.name or path}` is a folder, not a file",
-            hint="name one file in it",
-            code="file-unreadable",
-        )
+        message = f"`{path.name or path}` is a folder, not a file"
+        raise InputError(message, hint="name one file in it", code="file-unreadable")
     if name.endswith(CSV_SUFFIXES):
         return CsvFile(path)
     if name.endswith(PARQUET_SUFFIXES):
@@ -89,8 +86,6 @@ def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
         )
     if _is_from(table, "pyarrow", "Dataset"):
         return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
-    if _is_from(table, "polars", "LazyFrame"):
-        return table.collect_schema().names(), lambda columns: table.select(columns).collect()
     if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
         with raising(_foreign, on=Exception):
             table = pa.Table.from_batches([pa.record_batch(table)])
@@ -156,6 +151,5 @@ def _foreign(cause: Exception) -> Exception:
 
 
 def _is_from(table: Any, library: str, kind: str) -> bool:
-    return any(
-        base.__name__ == kind and base.__module__.split(".")[0] == library for base in type(table).__mro__
-    )
+    bases = type(table).__mro__
+    return any(base.__name__ == kind and base.__module__.split(".")[0] == library for base in bases)

@@ -30,7 +30,7 @@ from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.reading.columns import (
     FaultyRows,
     Spellings,
-    decoded_schema,
+    decoded_fields,
     plain,
     refuse_invalid_text,
     refuse_unsupported,
@@ -190,7 +190,7 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
 def _write(path: Path, tables: Iterator[pa.Table]) -> None:
     """A private Parquet file whose schema, with dictionaries decoded, is that of the first rows."""
     first = next(tables)
-    schema = pa.schema(decoded_schema(first.schema))
+    schema = pa.schema(decoded_fields(first.schema))
     with private_file(path) as file, pq.ParquetWriter(file, schema, compression="lz4") as writer:
         for rows in chain([first], tables):
             if rows.num_rows:

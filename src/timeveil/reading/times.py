@@ -72,7 +72,10 @@ class TimeColumn:
     ) -> None:
         self.column = column
         self._zone = None if zone is None else _checked_zone(zone)
-        self._unit = None if unit is None else _checked_unit(unit)
+        if unit is not None and unit not in _UNIT_SIZE:
+            hint = f"use one of {', '.join(_UNIT_SIZE)}"
+            raise ParameterError(f"`{unit}` is not a unit of relative time", hint=hint)
+        self._unit = unit
         self._slot_numbers = slot_numbers
         self._noted = FaultyRows()
         self.settled: TimeAxis | None = None
@@ -158,10 +161,8 @@ class TimeColumn:
         return TimeAxis("relative", pa.int64(), unit=self._unit)
 
     def _not_needed(self, parameter: str, content: str, reason: str) -> ParameterError:
-        return ParameterError(
-            f"column `{self.column}` has {content}, but a {parameter} is set",
-            hint=f"remove {{{parameter}}}: {reason}",
-        )
+        message = f"column `{self.column}` has {content}, but a {parameter} is set"
+        return ParameterError(message, hint=f"remove {{{parameter}}}: {reason}")
 
     def _parsed(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
         chunks, row = [], rows_before
@@ -294,14 +295,6 @@ def _checked_zone(zone: str) -> str:
     with raising(unknown, on=(zoneinfo.ZoneInfoNotFoundError, ValueError, OSError)):
         zoneinfo.ZoneInfo(zone)
     return zone
-
-
-def _checked_unit(unit: str) -> str:
-    if unit not in _UNIT_SIZE:
-        raise ParameterError(
-            f"`{unit}` is not a unit of relative time", hint=f"use one of {', '.join(_UNIT_SIZE)}"
-        )
-    return unit
 
 
 def _bounds(zone: str | None) -> tuple[int, int]:
