@@ -210,14 +210,14 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: s
 
 def load_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
-    from timeveil.reading.files import small_text, unreadable
+    from timeveil.reading.files import read_error, small_text
 
     def unreadable(cause: Exception) -> InputError:
         if isinstance(cause, UnicodeDecodeError):
             return InputError(
                 f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
             )
-        return unreadable(path.name, cause)
+        return read_error(path.name, cause)
 
     def not_toml(cause: Exception | str) -> ParameterError:
         return ParameterError(

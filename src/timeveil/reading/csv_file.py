@@ -22,7 +22,7 @@ import pyarrow.csv as pcsv
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising, raising_each
 from timeveil.reading.columns import text_bytes
-from timeveil.reading.files import UNLIMITED, limits, refuse_columns, too_large, unreadable
+from timeveil.reading.files import UNLIMITED, limits, read_error, refuse_columns, too_large
 
 HEADER_BYTES = 1 << 21
 BLOCK_BYTES = 1 << 21
@@ -170,7 +170,7 @@ class CsvFile:
 
     def _refusal(self, cause: Exception) -> InputError:
         if isinstance(cause, OSError):
-            return unreadable(self._path.name, cause)
+            return read_error(self._path.name, cause)
         if "straddling" in str(cause):
             return self._fault("long row", most=BLOCK_BYTES)
         return self._fault("not UTF-8") if "UTF8" in str(cause) else self._ragged()

@@ -113,7 +113,7 @@ def small_text(path: Path, what: str) -> str:
         return file.read(most + 1)
 
 
-def unreadable(name: str, cause: Exception) -> InputError:
+def read_error(name: str, cause: Exception) -> InputError:
     """The error for a file that the operating system did not open or read."""
     if isinstance(cause, FileNotFoundError | ValueError):
         hint = "check the spelling of the path"

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from timeveil.domain.stored import BATCH_ROWS
 from timeveil.errors import EngineError, InputError, TimeveilError, raising, raising_each
-from timeveil.reading.files import UNLIMITED, file_size, limits, refuse_columns, too_large, unreadable
+from timeveil.reading.files import UNLIMITED, file_size, limits, read_error, refuse_columns, too_large
 
 FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError)
 """What pyarrow raises on a file that is not Parquet, or whose column names are not text."""
@@ -51,7 +51,7 @@ class ParquetTable:
                 hint='let DuckDB work from disk with {engine="duckdb"}',
             )
         if isinstance(cause, OSError) and cause.errno is not None:
-            return unreadable(self._path.name, cause)
+            return read_error(self._path.name, cause)
         return InputError(
             f"`{self.name}` is not a Parquet file, or is incomplete",
             hint="copy it again, or write it again with the program that made it",

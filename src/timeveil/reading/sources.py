@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from timeveil.errors import InputError, TimeveilError, raising, raising_each
 from timeveil.reading.csv_file import CsvFile
-from timeveil.reading.files import file_size, unreadable
+from timeveil.reading.files import file_size, read_error
 from timeveil.reading.parquet_file import ParquetTable
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -59,7 +59,7 @@ def open_source(table: Any) -> Source:
 
 def _open_file(path: Path) -> Source:
     name = path.name.lower()
-    with raising(lambda cause: unreadable(path.name, cause), on=(OSError, ValueError)):
+    with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
         is_folder = path.is_dir()
         if not is_folder:
             file_size(path)
