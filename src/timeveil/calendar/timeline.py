@@ -176,8 +176,7 @@ class Timeline:
             heads, code = _runs(self._index(h, self._civil[firsts]), None)
             return firsts[heads], np.repeat(code, counts)
         if self._repeats(h):
-            clock = self._zone.civil(self._instants)
-            return _runs(self._index(h, clock), self._zone.segment(self._instants))
+            return _runs(self._index(h, self._wall_clock), self._zone.segment(self._instants))
         return _runs(self._index(h, self._civil), None)
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
@@ -229,6 +228,10 @@ class Timeline:
     @cached_property
     def _zone(self) -> Offsets:
         return clocks(self.axis, self._instants)
+
+    @cached_property
+    def _wall_clock(self) -> Ints:
+        return self._zone.civil(self._instants)
 
     @cached_property
     def _civil(self) -> Ints:

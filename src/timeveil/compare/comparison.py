@@ -12,7 +12,7 @@ from timeveil.page.svg import Picture, shortened
 from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share
 
 Part = Literal["promise", "parameter", "size", "loss", "risk"]
-Cell = float | str | None
+Cell = float | str
 BEST = "*"
 _NAMES = {
     "both": "values and pattern",
@@ -34,7 +34,7 @@ _COLOURS = {"loss": ORIGINAL, "risk": RELEASE}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One property of every release: a cell for each, None where it is unknown.
+    """One property of every release: a cell for each.
 
     `share` means that cells are shares. `ranked` means that less is better and that cells may be compared,
     because they answer the same question.
@@ -144,52 +144,34 @@ def _best_sentence(comparison: Comparison) -> str:
 
 
 def _line_name(line: Line) -> str:
-    """What a line is called."""
     return _NAMES.get(line.name, line.name.replace("_", " "))
-
-
-def _cell_text(line: Line, cell: Cell) -> str:
-    """A cell in words.
-
-    >>> _cell_text(Line("loss", "withheld", (), share=True), 0.25), _cell_text(Line("size", "rows", ()), 4000)
-    ('25 %', '4,000')
-    """
-    if cell is None:
-        return "unknown"
-    if isinstance(cell, str):
-        return shortened(cell, _LONGEST_CELL)
-    return share(cell) if line.share else f"{cell:,}"
 
 
 def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
     """The table, with as many releases side by side as fit the width."""
-    heads = ["", *(_line_name(line) for line in comparison.lines)]
-    heads.insert(3, "verified")
-    columns = [_column(comparison, place) for place in range(len(comparison.names))]
+    verdicts = [f"violated ({len(v.violations)})" if v.violations else "holds" for v in comparison.verdicts]
+    # Where there is a best, the other cells keep the width of its mark.
+    other = "  " if any(line.best for line in comparison.lines) else ""
+    rows = [[_line_name(line), *_cells(line, other)] for line in comparison.lines]
+    heads = [["", *(name + other for name in comparison.names)], ["verified", *(v + other for v in verdicts)]]
+    labels, *columns = zip(*[heads[0], *rows[:2], heads[1], *rows[2:]], strict=True)
     while columns:
-        used = max(map(len, heads))
-        fitting: list[list[str]] = []
+        used = max(map(len, labels))
+        fitting: list[tuple[str, ...]] = []
         while columns and (not fitting or used + 2 + max(map(len, columns[0])) <= width):
             used += 2 + max(map(len, columns[0]))
             fitting.append(columns.pop(0))
-        yield aligned([(head, *cells) for head, *cells in zip(heads, *fitting, strict=True)])
+        yield aligned(list(zip(labels, *fitting, strict=True)))
 
 
-def _column(comparison: Comparison, index: int) -> list[str]:
-    """All cells of one release; the best are marked, and the others keep their width."""
-    cells = [(_cell_text(line, line.cells[index]), index in line.best) for line in comparison.lines]
-    cells = [
-        (comparison.names[index], False),
-        *cells[:2],
-        (_verified(comparison.verdicts[index]), False),
-        *cells[2:],
-    ]
-    ranked = any(line.best for line in comparison.lines)
-    return [cell + (f" {BEST}" if best else "  " if ranked else "") for cell, best in cells]
-
-
-def _verified(verdict: Verdict) -> str:
-    return "holds" if verdict else f"violated ({len(verdict.violations)})"
+def _cells(line: Line, other: str) -> Iterator[str]:
+    """The cells of a line in words, the best marked."""
+    for column, cell in enumerate(line.cells):
+        if isinstance(cell, str):
+            text = shortened(cell, _LONGEST_CELL)
+        else:
+            text = share(cell) if line.share else f"{cell:,}"
+        yield text + (f" {BEST}" if column in line.best else other)
 
 
 def comparison_picture(comparison: Comparison) -> Picture:
