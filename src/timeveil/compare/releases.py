@@ -96,11 +96,10 @@ def compare(
     (('week', 'quarter'), ('withheld', 'promised'), True)
     """
     names, opened = _named(releases)
-    private = [] if ledgers is None else _ordered(ledgers, names)
+    private: Sequence[Ledger | None] = [None] * len(names) if ledgers is None else _ordered(ledgers, names)
     _refuse_twice(names, opened)
-    known: Sequence[Ledger | None] = private or [None] * len(names)
-    verdicts = tuple(map(verify, opened, known))
-    summaries = _summaries(names, opened, known, progress)
+    verdicts = tuple(map(verify, opened, private))
+    summaries = _summaries(names, opened, private, progress)
     models = tuple(summary.model for summary in summaries)
     comparable = len({(summary.model, summary.basis) for summary in summaries}) == 1
     lines = tuple(_lines(summaries, ranked=comparable and all(verdicts)))
@@ -289,21 +288,18 @@ def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
                 yield Line(part, name, cells, share=part != "size", ranked=ranked and part != "size")
 
 
-def _same_data(names: Sequence[str], ledgers: Sequence[Ledger]) -> Literal["agrees", "assumed"]:
+def _same_data(names: Sequence[str], ledgers: Sequence[Ledger | None]) -> Literal["agrees", "assumed"]:
     """Refuse ledgers of one model that hold different originals; return whether all hold the same."""
-    agreed = [
-        _agree(names[0], ledgers[0], name, ledger)
-        for name, ledger in zip(names[1:], ledgers[1:], strict=False)
-    ]
-    return "agrees" if agreed and all(agreed) else "assumed"
+    first, agreed = ledgers[0], True
+    for name, ledger in zip(names[1:], ledgers[1:], strict=True):
+        agreed &= first is not None and ledger is not None and _agree(names[0], first, name, ledger)
+    return "agrees" if agreed else "assumed"
 
 
 def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:
     """Whether two ledgers hold the same; of two kinds of table it may be unknown."""
-    types, other_types = (
-        {field.name: plain_type(field.type) for field in ledger.original.data.schema}
-        for ledger in (first, second)
-    )
+    schemas = (ledger.original.data.schema for ledger in (first, second))
+    types, other_types = ({field.name: plain_type(field.type) for field in schema} for schema in schemas)
     columns = [name for name, kind in types.items() if other_types.get(name) == kind]
     same_rows = first.original.rows == second.original.rows
     different = sum(not _same_values(first, second, name) for name in columns) if same_rows else len(columns)
@@ -311,15 +307,14 @@ def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> 
     kinds = {(ledger.model, ledger.facts.get("origin") == "release") for ledger in (first, second)}
     if not columns or len(kinds) > 1 or not different:
         return bool(columns) and not different
+    difference = (
+        f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of "
+        f"{counted(len(columns), 'shared column')}"
+    )
     if not same_rows:
         difference = (
             f"the original of `{first_name}` has {counted(first.original.rows, 'row')}, that of "
             f"`{second_name}` {second.original.rows:,}"
-        )
-    else:
-        difference = (
-            f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of "
-            f"{counted(len(columns), 'shared column')}"
         )
     raise InputError(
         f"{difference}: these are not releases of the same data",

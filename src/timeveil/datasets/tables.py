@@ -44,15 +44,8 @@ DISTRICTS = ("Altstadt", "Hafen", "Nord", "Ost", "Süd", "West")
 CASES_AGE_BANDS = ("0-14", "15-29", "30-44", "45-59", "60-74", "75+")
 CASES_AGE_SHARES = (0.14, 0.17, 0.19, 0.2, 0.17, 0.13)
 DIAGNOSES = (
-    "influenza",
-    "norovirus",
-    "salmonellosis",
-    "pertussis",
-    "hepatitis B",
-    "tuberculosis",
-    "HIV",
-    "measles",
-)
+    "influenza", "norovirus", "salmonellosis", "pertussis", "hepatitis B", "tuberculosis", "HIV", "measles",
+)  # fmt: skip
 
 FIRST_DAY = np.datetime64("2024-01-01", "s").astype(np.int64)
 DAY = 24 * 60 * 60
