@@ -11,7 +11,8 @@ from timeveil.domain.judgement import as_dict as plain_data
 from timeveil.explore.judgement import SLOTS
 from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
 from timeveil.page.svg import Picture
-from timeveil.page.wording import WIDTH, aligned, counted, joined, numbered, share, wrapped
+from timeveil.page.templates import sentences
+from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrapped
 
 SAME_RISK = 0.01
 """Risks that differ by no more than this count as the same."""
@@ -19,32 +20,6 @@ SAVED = 0.9
 """Share of the loss that can be saved, beyond which saving more is not worth it."""
 FEWEST = 3
 """A curve through fewer points has no knee."""
-_LOSSES: Mapping[tuple[str, str], str] = {
-    ("time", "window_error"): "the mean error of random counts over windows of time",
-    ("time", "withheld"): "the share of rows that were withheld",
-    ("stream", "window_error"): f"the mean error of random counts over windows of {SLOTS} slots",
-    ("stream", "withheld"): "the share of records that were withheld",
-    ("stream", "moved"): "the share of records that were published late",
-    ("series", "both"): "the mean of the losses of values and patterns",
-    ("series", "values"): "the width of envelopes, as a share of one envelope around everyone",
-    ("series", "pattern"): "the distance of published patterns from true ones: 1 less their correlation",
-    ("series", "withheld"): "the share of series that were withheld",
-    ("patterns", "count_error"): "the mean error of published counts",
-    ("patterns", "changed"): "the share of patterns with another count",
-    ("patterns", "lost"): "the share of patterns that are not published",
-}
-_GOALS = {
-    "time": "names the right person",
-    "stream": "knows a person's true value",
-    "series": "names the right row",
-    "patterns": "names a member of a group that follows from the counts",
-}
-_KNOWLEDGE = {
-    "published-slot": "the quasi-identifiers and the slot in which a record was published",
-    "true-slot": "the quasi-identifiers and the slot in which it happened",
-    "several-slots": "the quasi-identifiers and every slot in which a person was published",
-}
-_CHANCES = {"worst": "the highest chance", "mean": "the mean chance", "promised": "the highest chance"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +163,9 @@ def _scaled(numbers: list[float]) -> list[float]:
 
 def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH) -> list[str]:
     """The result as a page of text."""
-    sentences = [_measures(exploration), *_conclusions(exploration)]
     title = f"{source} -> what {_option(exploration)} costs, and what it gives"
-    return [title, "", *_setting_lines(exploration, width), "", *numbered(sentences, width)]
+    words = numbered(_sentences(exploration), width)
+    return [title, "", *_setting_lines(exploration, width), "", *words]
 
 
 def exploration_picture(exploration: Exploration) -> Picture:
@@ -205,7 +180,7 @@ def exploration_picture(exploration: Exploration) -> Picture:
             BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")), RELEASE),
         ],
     )
-    return replace(picture, description=" ".join([picture.description, *_conclusions(exploration)]))
+    return replace(picture, description=" ".join([picture.description, *_sentences(exploration)[1:]]))
 
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
@@ -246,72 +221,19 @@ def _value(setting: Setting) -> str:
     return f"{setting.value:g}" if abs(setting.value) < 1e6 else str(setting.value)
 
 
-def _conclusions(exploration: Exploration) -> list[str]:
-    """The knee with the rule that chose it, and what stays within the limits."""
-    if exploration.knee is None:
-        settings = counted(len(exploration.feasible), "setting")
-        sentence = f"No knee: {settings} gave a release, and a knee takes three."
-    elif exploration.risk_differs:
-        sentence = (
-            "if loss and risk are each put on a scale from the least to the most of all settings, it is the "
-            "closest to the least of both."
-        )
-    else:
-        sentence = (
-            "the risk is the same at every setting, and this is the smallest one that saves nine tenths of "
-            "the loss that can be saved."
-        )
-    if exploration.knee is not None:
-        sentence = f"The knee is {_option(exploration)} {_value(exploration.knee)}: {sentence}"
-    return [sentence, *([_limit_sentence(exploration)] if exploration.limited else [])]
-
-
-def _limit_sentence(exploration: Exploration) -> str:
-    """Which settings stay within the limits, and which of them is best."""
-    limits = " and ".join(f"a {name} of at most {share(limit)}" for name, limit in _limits(exploration))
-    best, option = exploration.best, _option(exploration)
-    if best is None:
-        least = [
-            f"least {name} is {share(min(getattr(setting, name) for setting in exploration.feasible))}"
-            for name, _ in _limits(exploration)
-            if exploration.feasible
-        ]
-        nearest = f" The {' and the '.join(least)}." if least else ""
-        return f"No setting stays within {limits}.{nearest}"
-    numbers = f"loss {share(best.loss)}, risk {share(best.risk)}"
-    values = [_value(setting) for setting in exploration.within]
-    if len(values) == 1:
-        return f"Only {option} {values[0]} stays within {limits}: {numbers}."
-    least_of = f"{option} {_value(best)} has the least {exploration.best_has_least}"
-    return f"{option} {joined(values)} stay within {limits}; of these, {least_of}: {numbers}."
-
-
-def _measures(exploration: Exploration) -> str:
-    bound = ", as the promise bounds it" if exploration.risk == "promised" else ""
-    outsider = f"an outsider {_knowing(exploration)}{_GOALS[exploration.model]}"
-    risk = f"{_CHANCES[exploration.risk]} that {outsider}{bound}"
-    return f"Loss is {_LOSSES[exploration.model, exploration.loss]}. Risk is {risk}."
-
-
-def _knowing(exploration: Exploration) -> str:
-    """What the outsider knows."""
-    adversary = exploration.adversary
-    match exploration.model:
-        case _ if exploration.risk == "promised":
-            return ""
-        case "time":
-            return f"who knows the quasi-identifiers and the time of {counted(adversary['visits'], 'visit')} "
-        case "stream":
-            return f"who knows {_KNOWLEDGE[adversary['knows']]} "
-        case "series":
-            values = adversary["values"]
-            parts = ["the pattern"] if adversary["pattern"] else []
-            if values:
-                number = values if isinstance(values, int) else len(values)
-                instants = "all instants" if values == "all" else counted(number, "instant")
-                parts.insert(0, f"the values of {instants}")
-            return f"who knows {' and '.join(parts)} "
-    return ""
+def _sentences(exploration: Exploration) -> list[str]:
+    """What loss and risk are, the knee with the rule that chose it, and what stays within the limits."""
+    limits = _limits(exploration)
+    return sentences(
+        "explore/sentences.j2",
+        e=exploration,
+        option=_option(exploration),
+        value=_value,
+        within=[_value(setting) for setting in exploration.within],
+        limits=limits,
+        bounds=" and ".join(f"a {measure} of at most {share(limit)}" for measure, limit in limits),
+        slots=SLOTS,
+    )
 
 
 def _setting_lines(exploration: Exploration, width: int) -> list[str]:
