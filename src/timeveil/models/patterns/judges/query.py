@@ -52,7 +52,8 @@ class RuleConfidence:
         for name in ("given", "then"):
             object.__setattr__(self, name, _item_names(name, getattr(self, name)))
         if not self.then:
-            raise _bad_query("`then` has no items, so the rule says nothing", "name one: {then=[...]}")
+            message = "`then` has no items, so the rule says nothing"
+            raise ParameterError(message, hint="name one: {then=[...]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,8 @@ class TopPatterns:
         for name, least in (("number", 1), ("longer_than", 0)):
             count = getattr(self, name)
             if isinstance(count, bool) or not isinstance(count, int) or count < least:
-                raise _bad_query(
-                    f"`{name}` must be a whole number of at least {least}", f"give {name}={least} or more"
-                )
+                message = f"`{name}` must be a whole number of at least {least}"
+                raise ParameterError(message, hint=f"give {name}={least} or more")
 
 
 PatternQuery: TypeAlias = PatternSupport | RuleConfidence
@@ -83,12 +83,8 @@ def _item_names(name: str, items: Any) -> tuple[str, ...]:
     """Items, each once, in the order they are named."""
     texts = () if items is None else items
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise _bad_query(f"`{name}` must be a list of item names", f'write {name}=["...", "..."]')
+        raise ParameterError(f"`{name}` must be a list of item names", hint=f'write {name}=["...", "..."]')
     return tuple(dict.fromkeys(texts))
-
-
-def _bad_query(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint)
 
 
 def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:
@@ -97,7 +93,7 @@ def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | 
         case TopPatterns():
             return top_patterns(evidence.patterns, query)
         case PatternSupport():
-            return _support(evidence.patterns, query.items)
+            return _support(evidence.patterns, query.items)[1]
         case RuleConfidence():
             return _confidence(evidence.patterns, query)
 
@@ -117,15 +113,24 @@ def top_patterns(patterns: Patterns, query: TopPatterns) -> pa.Table:
     )
 
 
-def _support(patterns: Patterns, items: Sequence[str]) -> Estimate:
-    """How many people have all of these items."""
-    if _exclude_each_other(patterns, items):
-        return Estimate(0.0, low=0.0, high=0.0)
-    support = _published_support(patterns, items)
-    if support is None:
-        return _unpublished(patterns, items)
-    low, high = _bounds(patterns, np.array([support]), np.array([len(items)]))
-    return Estimate(float(min(support, high[0])), low=float(low[0]), high=float(high[0]))
+def _support(patterns: Patterns, items: Sequence[str]) -> tuple[int | None, Estimate]:
+    """How many people have all of these items: as published, None if no pattern shows it, and in truth."""
+    numbers = [number for number in patterns.numbers(items) if number is not None]
+    if len({number // patterns.kinds for number in numbers}) < len(numbers):
+        return 0, Estimate(0.0, low=0.0, high=0.0)  # nobody has two symbols of one instant
+    overlap = patterns.overlap(numbers)
+    containing = overlap == len(items)
+    if containing.any():
+        support = int(patterns.support[containing].max())
+        low, high = _bounds(patterns, np.array([support]), np.array([len(items)]))
+        return support, Estimate(float(min(support, high[0])), low=float(low[0]), high=float(high[0]))
+    if patterns.method == "suppressive":
+        return None, Estimate(0.0, low=0.0, high=math.inf)
+    # Fewer people than the smallest support, and than any part of it has.
+    most = float(patterns.support[overlap == patterns.lengths].min())
+    if patterns.method in ADDING and len(items) <= (patterns.longest or len(items)):
+        most = min(most, patterns.least - 1.0)
+    return None, Estimate(most / 2, low=0.0, high=most)
 
 
 def _bounds(patterns: Patterns, support: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,44 +144,14 @@ def _bounds(patterns: Patterns, support: np.ndarray, lengths: np.ndarray) -> tup
     return support.astype(float), most.astype(float)
 
 
-def _published_support(patterns: Patterns, items: Sequence[str]) -> int | None:
-    """The support of a pattern, or of the most common one that contains it; None if none is published."""
-    numbers = [number for number in patterns.numbers(items) if number is not None]
-    if len(numbers) < len(items):
-        return None
-    containing = patterns.overlap(numbers) == len(numbers)
-    return int(patterns.support[containing].max()) if containing.any() else None
-
-
-def _unpublished(patterns: Patterns, items: Sequence[str]) -> Estimate:
-    """Fewer people than the smallest support, and than any part of it has."""
-    numbers = [number for number in patterns.numbers(items) if number is not None]
-    parts = patterns.overlap(numbers) == patterns.lengths
-    high = float(patterns.support[parts].min())
-    if patterns.method in ADDING and len(items) <= (patterns.longest or len(items)):
-        high = min(high, patterns.least - 1.0)
-    if patterns.method == "suppressive":
-        return Estimate(0.0, low=0.0, high=math.inf)
-    return Estimate(high / 2, low=0.0, high=high)
-
-
-def _exclude_each_other(patterns: Patterns, items: Sequence[str]) -> bool:
-    """Whether two items are symbols of one instant, so that nobody has them all."""
-    if not patterns.instants:
-        return False
-    instants = [number // patterns.kinds for number in patterns.numbers(items) if number is not None]
-    return len(set(instants)) < len(instants)
-
-
 def _confidence(patterns: Patterns, rule: RuleConfidence) -> Estimate:
     """The share of people with the rule among those with what it is about."""
     every = tuple(dict.fromkeys((*rule.given, *rule.then)))
-    base, joint = _support(patterns, rule.given), _support(patterns, every)
+    (with_base, base), (with_rule, joint) = _support(patterns, rule.given), _support(patterns, every)
     if joint.high == 0 or base.high == 0:
         return Estimate(0.0, low=0.0, high=0.0)
     low = joint.low / base.high
     high = min(1.0, joint.high / base.low) if base.low else 1.0
-    with_rule, with_base = _published_support(patterns, every), _published_support(patterns, rule.given)
     if with_rule is None or with_base is None:
         return Estimate(min(max(joint.value / max(base.value, 1.0), low), high), low=low, high=high)
     if patterns.method == "suppressive":

@@ -12,8 +12,6 @@ all have these counts.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +19,7 @@ import pyarrow.compute as pc
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger
 from timeveil.errors import InputError
-from timeveil.evidence.checks import Findings
+from timeveil.evidence.checks import Findings, check_shape
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, channels_of
@@ -34,7 +32,7 @@ from timeveil.models.patterns.evidence.family import (
     all_parts,
     knowledge_of,
 )
-from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
+from timeveil.models.patterns.judges.manifest import MANIFEST, check_columns, check_statements
 
 Copies = list[tuple[int, Baskets]]
 """Virtual people by the number of copies of each."""
@@ -62,7 +60,6 @@ SENTENCES = {
     "ledger-rows": "the ledger notes {noted} rows, not the {rows} of the original in order",
     "ledger-rows:people": "the transactions of the ledger are not the people of the original",
     "lost": "{lost:pattern} that at least {least} people have not published",
-    "manifest:more": "{more} more faults in the manifest",
     "min-support": "{rare:pattern} with a support below {least}",
     "min-support:k": "patterns of {least} people are published where k is {k}",
     "min-support:real": "{rare:pattern} that fewer than {least} people have without virtual ones",
@@ -101,11 +98,8 @@ def check(evidence: Evidence) -> Verdict:
     """All checks of the pattern model, as far as each makes sense after the one before."""
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
-    if (
-        check_shape(release, findings)
-        and check_columns(release, findings)
-        and check_statements(release, findings)
-    ):
+    sound = check_shape(release, MANIFEST, findings) and check_columns(release, findings)
+    if sound and check_statements(release, findings):
         family = _check_table(evidence, findings)
         if family is not None:
             _check_channels(evidence, family, findings)
@@ -165,12 +159,8 @@ def _check_parts(family: Family, findings: Findings) -> Family | None:
 
 def _patterns_with_missing_parts(family: Family) -> int:
     """Number of sets without one of those with an item less, however much is missing."""
-    missing = 0
-    for below, level in pairwise(family.levels):
-        shorter = set(map(tuple, below.tolist()))
-        for items in map(tuple, level.tolist()):
-            missing += any(items[:n] + items[n + 1 :] not in shorter for n in range(len(items)))
-    return missing
+    every = {tuple(items) for level in family.levels for items in level.tolist()}
+    return sum(any(items[:n] + items[n + 1 :] not in every for n in range(len(items))) for items in every)
 
 
 def _check_closed(family: Family, findings: Findings) -> Family | None:

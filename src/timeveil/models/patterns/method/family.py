@@ -64,20 +64,6 @@ class Family:
         return np.concatenate([[0], np.cumsum(count)[:-1]]) + 1, count
 
     @cached_property
-    def _bits_of_children(self) -> Words | None:
-        """For each node the ranks of its children as bits, where there are no more than a word has."""
-        if len(self.item_of) > WORD:
-            return None
-        first, count = self.children
-        inner = np.flatnonzero(count)
-        bits = np.zeros(len(self), np.uint64)
-        if len(inner):
-            bits[inner] = np.bitwise_or.reduceat(
-                np.uint64(1) << self.rank[1:].astype(np.uint64), first[inner] - 1
-            )
-        return bits
-
-    @cached_property
     def _keys(self) -> Ints:
         return self.parent[1:] * len(self.item_of) + self.rank[1:]
 
@@ -87,12 +73,7 @@ class Family:
 
     def child(self, node: Ints, rank: Ints) -> Ints:
         """The child of each node by its rank, which must exist."""
-        bits = self._bits_of_children
-        if bits is None:
-            return np.searchsorted(self._keys, node * len(self.item_of) + rank) + 1
-        # children are in the order of their ranks, so the smaller ones are counted
-        smaller = (np.uint64(1) << np.arange(WORD, dtype=np.uint64)) - np.uint64(1)
-        return self.children[0][node] + np.bitwise_count(bits[node] & smaller[rank])
+        return np.searchsorted(self._keys, node * len(self.item_of) + rank) + 1
 
     def node(self, items: Sequence[int]) -> int:
         """The node of a set of items, -1 if it is not in the family."""
@@ -166,37 +147,23 @@ class Family:
         )
 
 
-@dataclass(slots=True)
 class Nodes:
     """Nodes of a tree as they are discovered, in any order in which parents come first."""
 
-    rank: list[Ints]
-    support: list[Ints]
-    parent: list[Ints]
-    length: list[Ints]
-    total: int = 0
-
-    @classmethod
-    def rooted(cls, support: int) -> Nodes:
-        """The empty set alone."""
-        nodes = cls([], [], [], [])
-        nodes.add(np.array([-1]), np.array([support]), np.array([0]), 0)
-        return nodes
+    def __init__(self, support: int) -> None:
+        self.parts: list[tuple[Ints, ...]] = []
+        self.total = 0
+        self.add(np.array([-1]), np.array([support]), np.array([0]), 0)
 
     def add(self, rank: Ints, support: Ints, parent: Ints, length: int) -> Ints:
         """Add sets of one length; the numbers that they get."""
-        self.rank.append(rank)
-        self.support.append(support)
-        self.parent.append(parent)
-        self.length.append(np.full(len(rank), length))
+        self.parts.append((rank, support, parent, np.full(len(rank), length)))
         self.total += len(rank)
         return np.arange(self.total - len(rank), self.total)
 
     def family(self, item_of: Ints, kinds: int, instants: int) -> tuple[Family, Ints]:
         """The family that they are, and the number here of each of its nodes."""
-        rank, support, parent, length = map(
-            np.concatenate, (self.rank, self.support, self.parent, self.length)
-        )
+        rank, support, parent, length = map(np.concatenate, zip(*self.parts, strict=True))
         # number level by level: a child's place depends on its parent's number
         order = np.argsort(length, kind="stable")
         levels = np.searchsorted(length[order], np.arange(int(length.max()) + 2))
@@ -215,13 +182,13 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
     counts = np.bincount(rows.sets.items, minlength=len(rows.names))
     # Rarest items first keeps the bit lines short; boxes of series need items in the order of instants.
     item_of = np.arange(len(counts)) if rows.kinds > 1 else np.argsort(counts, kind="stable")
-    nodes = Nodes.rooted(rows.rows)
-    ranked = _Ranked.of(rows.sets, item_of)
+    nodes = Nodes(rows.rows)
     frequent = np.flatnonzero(counts[item_of] >= least)
     numbers = nodes.add(frequent, counts[item_of][frequent], np.zeros(len(frequent), np.int64), 1)
     if longest > 1:
-        for number, rank in zip(numbers.tolist(), frequent.tolist(), strict=True):
-            _mine_below(nodes, ranked, number, rank, least, longest, most)
+        projections = _projections(rows.sets, item_of, frequent)
+        for number, projection in zip(numbers.tolist(), projections, strict=True):
+            _mine_below(nodes, number, projection, len(item_of), least, longest, most)
     if nodes.total > most:
         raise _too_many(least, most)
     return nodes.family(item_of, rows.kinds, rows.instants)[0]
@@ -236,45 +203,32 @@ def _too_many(least: int, most: int) -> ParameterError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Rows with their items as ascending ranks: `rank` of each entry, and where the entry's row ends.
+Projection = tuple[Ints, Ints, int]
+"""The ranks that follow one in its rows, the column of the row of each, and the number of rows."""
 
-    `entries[bounds[r]:bounds[r + 1]]` are the entries of rank `r`.
-    """
 
-    rank: Ints
-    row_end: Ints
-    entries: Ints
-    bounds: Ints
-
-    @classmethod
-    def of(cls, sets: Sets, item_of: Ints) -> _Ranked:
-        rank_of = np.argsort(item_of)
-        kinds, row = len(item_of), sets.owners
-        rank = np.sort(row * kinds + rank_of[sets.items]) - row * kinds
-        narrow: NDArray[np.integer] = rank.astype(np.uint16) if kinds < 1 << 16 else rank
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=kinds))])
-        # a stable sort of short integers takes one pass per byte
-        return cls(rank, sets.bounds[1:][row], np.argsort(narrow, kind="stable"), bounds)
-
-    def after(self, rank: int) -> tuple[Ints, Ints, int]:
-        """The ranks that follow one in its rows, the column of the row of each, and the number of rows."""
-        entries = self.entries[self.bounds[rank] : self.bounds[rank + 1]]
-        lengths = self.row_end[entries] - entries - 1
-        return (
-            self.rank[ranges(entries + 1, lengths)],
-            np.repeat(np.arange(len(entries)), lengths),
-            len(entries),
-        )
+def _projections(sets: Sets, item_of: Ints, ranks: Ints) -> Iterator[Projection]:
+    """The rows of each of these ranks, with what follows it there."""
+    kinds, row = len(item_of), sets.owners
+    # entries are (row, rank), sorted; `order` has those of one rank after the other
+    rank = np.sort(row * kinds + np.argsort(item_of)[sets.items]) - row * kinds
+    narrow: NDArray[np.integer] = rank.astype(np.uint16) if kinds < 1 << 16 else rank
+    order = np.argsort(narrow, kind="stable")  # of short integers one pass per byte
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=kinds))])
+    row_end = sets.bounds[1:][row]
+    for start, stop in zip(bounds[ranks].tolist(), bounds[ranks + 1].tolist(), strict=True):
+        entries = order[start:stop]
+        lengths = row_end[entries] - entries - 1
+        columns = np.repeat(np.arange(len(entries)), lengths)
+        yield rank[ranges(entries + 1, lengths)], columns, len(entries)
 
 
 def _mine_below(
-    nodes: Nodes, ranked: _Ranked, number: int, rank: int, least: int, longest: int, most: int
+    nodes: Nodes, number: int, projection: Projection, kinds: int, least: int, longest: int, most: int
 ) -> None:
-    """All sets whose first item has this rank, from the rows that have it."""
-    later, column, rows = ranked.after(rank)
-    counts = np.bincount(later, minlength=len(ranked.bounds) - 1)
+    """All sets with the same first item, from the rows that have it."""
+    later, column, rows = projection
+    counts = np.bincount(later, minlength=kinds)
     frequent = np.flatnonzero(counts >= least)
     numbers = nodes.add(frequent, counts[frequent], np.full(len(frequent), number), 2)
     if len(frequent) < 2 or longest < 3:

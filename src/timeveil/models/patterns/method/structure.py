@@ -74,7 +74,7 @@ def completed(family: Family, most: int, *, structural: bool = True) -> Complete
     """
     if family.kinds == 1 or not structural:
         return Completed(family, np.arange(len(family)), np.zeros(len(family), np.int64))
-    nodes = Nodes.rooted(int(family.support[0]))
+    nodes = Nodes(int(family.support[0]))
     origin, since = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
     number = np.zeros(len(family), np.int64)  # of an original node, among all of its length
     empty = np.zeros((1, 0), np.int64)
