@@ -11,14 +11,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import channels as oracle
+from tests.oracles.evidence import baskets_of, family_of
 from tests.properties.test_odd_manifests import mutated
 
 import timeveil as tv
 from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.judging import verify
 from timeveil.models.patterns.evidence.boxes import channels_of
-from timeveil.models.patterns.evidence.counting import baskets_of, mined, supports, with_border
-from timeveil.models.patterns.evidence.family import all_parts, family_of, knowledge_of
+from timeveil.models.patterns.evidence.counting import mined, supports, with_border
+from timeveil.models.patterns.evidence.family import all_parts, knowledge_of
 
 FEW = settings(max_examples=20, deadline=None)
 SOME = settings(max_examples=60, deadline=None)

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.oracles import channels as oracle
+from tests.oracles.evidence import family_of
 
 import timeveil as tv
 from timeveil.judging import attack
-from timeveil.models.patterns.evidence.family import family_of
 from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
 from timeveil.models.patterns.judges.solving import bound_attack
 from timeveil.models.patterns.words.results import attack_summary, derivation

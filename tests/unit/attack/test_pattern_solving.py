@@ -8,11 +8,12 @@ import pytest
 from tests.oracles import algebra
 from tests.oracles import channels as oracle
 from tests.oracles import patterns as slow
+from tests.oracles.evidence import family_of
 from tests.properties.test_pattern_algebra import drawn, made
 
 from timeveil.judging import attack
 from timeveil.models.patterns.evidence.boxes import channels_of
-from timeveil.models.patterns.evidence.family import Family, family_of, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, knowledge_of
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.judges.solving import solve_attack
 from timeveil.models.patterns.method.family import mine_family

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.oracles import channels as oracle
+from tests.oracles.evidence import baskets_of
 
 import timeveil as tv
 from timeveil.domain.release import Release
 from timeveil.judging import measure
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import channels_of
-from timeveil.models.patterns.evidence.counting import baskets_of, mined
+from timeveil.models.patterns.evidence.counting import mined
 from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts

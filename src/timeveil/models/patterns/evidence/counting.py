@@ -80,25 +80,8 @@ class Baskets:
         return Baskets(starts, self.items[np.repeat(chosen, lengths)])
 
 
-def baskets_of(sets: Any) -> Baskets:
-    """Rows from lists of items.
-
-    >>> baskets_of([[0, 2], [], [1]]).starts.tolist()
-    [0, 2, 2, 3]
-    """
-    lengths = np.array([len(items) for items in sets], dtype=np.int64)
-    flat = np.array([item for items in sets for item in items], dtype=np.int64)
-    return Baskets(np.concatenate([[0], np.cumsum(lengths)]), flat)
-
-
 def supports(family: Family, rows: Baskets) -> Integers:
-    """The number of rows with each set of a family.
-
-    >>> from timeveil.models.patterns.evidence.family import family_of
-    >>> family = family_of([[], [0], [1], [0, 1]], [0, 0, 0, 0], size=2)
-    >>> supports(family, baskets_of([[0, 1], [0], [1], []])).tolist()
-    [4, 2, 2, 1]
-    """
+    """The number of rows with each set of a family."""
     support = np.zeros(family.number, dtype=np.int64)
     support[0] = rows.rows
     begins, holders = rows.holders(family.size)
@@ -197,11 +180,7 @@ def _border(family: Family, length: int) -> Iterator[Integers]:
 
 
 def mined(rows: Baskets, size: int, kinds: int, least: int, longest: int | None = None) -> Family:
-    """All sets that at least `least` rows have, of at most `longest` items: length by length (Apriori).
-
-    >>> mined(baskets_of([[0, 1], [0, 1], [1]]), size=2, kinds=1, least=2).support.tolist()
-    [3, 2, 3, 2]
-    """
+    """All sets that at least `least` rows have, of at most `longest` items: length by length (Apriori)."""
     items = (np.zeros((1, 0), dtype=np.int64), np.arange(size)[:, None])
     wider, fresh = (
         Family(items, np.zeros(size + 1, dtype=np.int64), size, kinds),

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -96,12 +95,7 @@ class Family:
         return bool((self.parents[1:] >= 0).all())
 
     def extended(self, sets: Integers, items: Integers) -> Integers:
-        """The sets with one item more, which comes after all of theirs; -1 where there is none.
-
-        >>> family = family_of([[], [0], [1], [0, 1]], [9, 5, 4, 3], size=2)
-        >>> family.extended(np.array([0, 1, 2]), np.array([1, 1, 1])).tolist()
-        [2, 3, -1]
-        """
+        """The sets with one item more, which comes after all of theirs; -1 where there is none."""
         return _extended(self._keys, sets, items, self.size)
 
     def find(self, lines: Integers) -> Integers:
@@ -144,13 +138,6 @@ class Family:
         return replace(self, levels=tuple(levels), support=self.support[chosen])
 
 
-def family_of(sets: Sequence[Sequence[int]], support: Any, size: int, kinds: int = 1) -> Family:
-    """A family of sets that are in order."""
-    lengths = np.array([len(items) for items in sets])
-    flat = np.array([item for items in sets for item in items], dtype=np.int64)
-    return Family(levels_of(flat, lengths), np.asarray(support, dtype=np.int64), size, kinds)
-
-
 def levels_of(items: Integers, lengths: Integers) -> tuple[Integers, ...]:
     """Sets in order of length, one after the other, as a matrix for each length."""
     starts = np.cumsum(lengths) - lengths
@@ -180,10 +167,6 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     """A family with all parts of its sets, and the numbers in it of the original sets.
 
     A part that is no set of the family has as many people as the most common set that contains it.
-
-    >>> complete, numbers = all_parts(family_of([[], [0, 1]], [5, 3], size=2))
-    >>> complete.support.tolist(), numbers.tolist()
-    ([5, 3, 3, 3], [0, 3])
     """
     if 2.0 ** (len(family.levels) - 1) > MOST_SETS:  # the parts of the longest alone
         raise TooManySetsError
@@ -230,10 +213,6 @@ def knowledge_of(family: Family, *, structural: bool) -> Knowledge:
     """What a reader knows; without `structural`, the published counts and nothing else.
 
     Sets of n items follow from sets of n items and of one less, so lengths are done one after the other.
-
-    >>> knowledge = knowledge_of(family_of([[], [0], [1]], [10, 5, 4], size=3, kinds=3), structural=True)
-    >>> knowledge.family.support.tolist(), knowledge.published.tolist()
-    ([10, 5, 4, 1], [0, 1, 2, -1])
     """
     if not structural or family.kinds == 1:
         return Knowledge(family, np.arange(family.number))

@@ -75,6 +75,8 @@ class SolveAttack:
 
 def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | None:
     """Bound what is just outside the published patterns; None where the release is too large."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
+
     knowledge = knowledge_of(published, structural=True)
     family = knowledge.family
     kinds = _kinds_of_people(family)
@@ -85,7 +87,7 @@ def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | Non
     wider, on_border = with_border(family, family.instants + 1)
     outside += [wider.items_of(number) for number in np.flatnonzero(on_border).tolist()]
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
-    equations = _sparse([_holders(kinds, pattern) for pattern in patterns])
+    equations = csr_array(np.stack([_holders(kinds, pattern) for pattern in patterns]))
     for pattern in outside:
         remaining = end - time.monotonic()
         if remaining <= 0:
@@ -124,12 +126,6 @@ def _kinds_of_people(family: Family) -> Flags | None:
 
 def _holders(kinds: Flags, items: list[int]) -> Floats:
     return np.asarray(kinds[:, items].all(axis=1), dtype=np.float64)
-
-
-def _sparse(lines: list[Floats]) -> Any:
-    from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
-
-    return csr_array(np.stack(lines))
 
 
 def _bounds(equations: Any, support: Integers, goal: Floats, seconds: float) -> tuple[int, int] | None:
@@ -174,10 +170,6 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
 
     With baskets nothing more follows than sums over a pattern and its parts give. Sets of more instants than
     memory allows are not tried.
-
-    >>> from timeveil.models.patterns.evidence.family import family_of
-    >>> solve_attack(family_of([[], [0], [1]], [10, 5, 4], size=3, kinds=3), k=2, seconds=1)
-    SolveAttack(instants=1, possible=1, tried=1, small=1)
     """
     longest = _longest(family.kinds, family.instants)
     if family.kinds == 1 or longest == 0:

@@ -30,7 +30,6 @@ from timeveil.models.patterns.method.transactions import (
 
 BLOCK_WORDS = 1 << 17
 """Words of conjunctions that are computed at once: about what a core's cache holds."""
-WORD = 64
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ class Family:
 
     @property
     def depth(self) -> int:
-        """Length of the longest set."""
         return len(self.levels) - 2
 
     @cached_property
@@ -71,22 +69,20 @@ class Family:
     def _rank_of(self) -> Ints:
         return np.argsort(self.item_of)
 
-    def child(self, node: Ints, rank: Ints) -> Ints:
+    def child(self, node: Ints | int, rank: Ints) -> Ints:
         """The child of each node by its rank, which must exist."""
         return np.searchsorted(self._keys, node * len(self.item_of) + rank) + 1
 
     def node(self, items: Sequence[int]) -> int:
         """The node of a set of items, -1 if it is not in the family."""
         node = 0
-        for rank in sorted(self._rank_of[list(items)].tolist()):
-            key = node * len(self.item_of) + rank
-            node = int(np.searchsorted(self._keys, key)) + 1
-            if node > len(self._keys) or self._keys[node - 1] != key:
+        for rank in np.sort(self._rank_of[list(items)]):
+            parent, node = node, int(self.child(node, rank))
+            if node == len(self) or (self.parent[node], self.rank[node]) != (parent, rank):
                 return -1
         return node
 
     def items(self, node: int) -> list[int]:
-        """The items of one node."""
         items = []
         while node:
             items.append(int(self.item_of[self.rank[node]]))
@@ -237,7 +233,7 @@ def _mine_below(
     line = np.full(len(counts), -1)
     line[frequent] = np.arange(len(frequent))
     inside = line[later] >= 0
-    flags = np.zeros((len(frequent), -(-rows // WORD) * WORD), np.bool_)
+    flags = np.zeros((len(frequent), rows), np.bool_)
     flags[line[later[inside]], column[inside]] = True
     # Depth first: what waits is bounded by the depth, where breadth would hold a whole level of bits.
     pending = [_Siblings(2, numbers, frequent, np.full(len(frequent), len(frequent)), packed(flags))]

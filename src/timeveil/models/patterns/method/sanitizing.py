@@ -50,7 +50,6 @@ from timeveil.models.patterns.method.transactions import (
     Words,
     packed,
     ranges,
-    unpacked,
 )
 
 UNIT_COST = 1 << 32
@@ -67,7 +66,6 @@ class Virtual:
 
     @property
     def total(self) -> int:
-        """Number of rows added."""
         return int(self.copies.sum())
 
 
@@ -115,7 +113,7 @@ def members_of(groups: Groups, rows: Transactions) -> Iterator[Flags]:
             bits &= holders[item]
         for item in absent:
             bits &= ~holders[item]
-        yield unpacked(bits, rows.rows)
+        yield np.unpackbits(bits.view(np.uint8), count=rows.rows).astype(np.bool_)
 
 
 def raised(family: Family, virtual: Virtual) -> Family:

@@ -78,7 +78,6 @@ class Sets(NamedTuple):
         return [~word for word in words]
 
     def as_lists(self, names: tuple[str, ...]) -> pa.Array:
-        """The sets as lists of the items' names."""
         texts = pa.array(names, pa.string()).take(pa.array(self.items, pa.int64()))
         return pa.ListArray.from_arrays(pa.array(self.bounds, pa.int32()), texts)
 
@@ -95,11 +94,6 @@ def packed(flags: Flags) -> Words:
     padded = np.zeros((len(flags), max(1, -(-flags.shape[1] // 64)) * 64), np.bool_)
     padded[:, : flags.shape[1]] = flags
     return np.packbits(padded, axis=1).view(np.uint64)
-
-
-def unpacked(words: Words, count: int) -> Flags:
-    """The flags that `packed` made words of."""
-    return np.unpackbits(words.view(np.uint8), axis=-1, count=count).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
