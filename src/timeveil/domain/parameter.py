@@ -53,30 +53,23 @@ class Range(NamedTuple):
     from 1 to 10,000 | of at least 2 | from 0 to below 1
     """
 
-    at_least: float | None = None
-    at_most: float | None = None
-    above: float | None = None
-    below: float | None = None
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
 
     def includes(self, number: float) -> bool:
-        """Whether the number is within the bounds."""
-        return (
-            (self.at_least is None or number >= self.at_least)
-            and (self.at_most is None or number <= self.at_most)
-            and (self.above is None or number > self.above)
-            and (self.below is None or number < self.below)
-        )
+        return self.at_least <= number <= self.at_most and self.above < number < self.below
 
     def __str__(self) -> str:
-        low = self.at_least if self.above is None else self.above
-        end = "" if self.at_most is None else f"{self.at_most:,}"
-        end = end if self.below is None else f"below {self.below:,}"
-        if low is None:
-            return end and f"up to {end}"
-        start = f"{low:,}" if self.above is None else f"above {low:,}"
-        if not end:
-            return start if self.above is not None else f"of at least {start}"
-        return f"{start} and up to {end}" if self.above is not None else f"from {start} to {end}"
+        start = "" if self.at_least == -math.inf else f"{self.at_least:,}"
+        end = "" if self.at_most == math.inf else f"{self.at_most:,}"
+        end = end if self.below == math.inf else f"below {self.below:,}"
+        if self.above > -math.inf:
+            return f"above {self.above:,}" + (f" and up to {end}" if end else "")
+        if start and end:
+            return f"from {start} to {end}"
+        return f"of at least {start}" if start else end and f"up to {end}"
 
 
 ANY_NUMBER = Range()
@@ -111,7 +104,6 @@ class Parameter:
 
     @property
     def is_path(self) -> bool:
-        """Whether it is the path of a file or folder."""
         return self.metavar in ("DIR", "FILE", "PATH")
 
     @property
@@ -126,7 +118,6 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
         return self.default is REQUIRED
 
     @property
@@ -137,20 +128,14 @@ class Parameter:
     @property
     def takes(self) -> str:
         """The values it takes, in words."""
-        match self.kind:
-            case "whole" | "number":
-                noun = "a whole number" if self.kind == "whole" else "a number"
-                return f"{noun} {self.range}".rstrip() + (f" or {OFF}" if self.can_be_off else "")
-            case "choice":
-                return f"one of {', '.join(self.choices)}"
-            case "flag":
-                return "true or false"
-            case "names" | "list":
-                return "a list of at least one name"
-            case "mapping":
-                return "a table of columns"
-            case _:
-                return "text"
+        if self.kind in ("whole", "number"):
+            noun = "a whole number" if self.kind == "whole" else "a number"
+            return f"{noun} {self.range}".rstrip() + (f" or {OFF}" if self.can_be_off else "")
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        names = "a list of at least one name"
+        others = {"flag": "true or false", "names": names, "list": names, "mapping": "a table of columns"}
+        return others.get(self.kind, "text")
 
     def check(self, value: Any) -> Any:
         """The value as plain Python, or a `ParameterError` that says what it must be."""
@@ -183,56 +168,43 @@ class Parameter:
 def _plain(kind: Kind, value: Any) -> Any:
     """The value as plain Python, None if it is not of the kind; numpy's numbers count as numbers."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
-    convert: Callable[[Any], Any]
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    plain: Any = None
     match kind:
-        case "whole":
-            fits, convert = isinstance(value, Integral) and not isinstance(value, bool), int
-        case "number":
-            fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-            convert = int if isinstance(value, Integral) else float
-        case "flag":
-            fits, convert = type(value).__name__ in ("bool", "bool_"), bool
-        case "names" | "pair":
-            value = tuple(value) if several else ()
-            fits, convert = bool(value) and all(isinstance(name, str) for name in value), tuple
+        case "whole" | "number" if is_number and isinstance(value, Integral):
+            plain = int(value)
+        case "number" if is_number:
+            plain = float(value)
+        case "flag" if type(value).__name__ in ("bool", "bool_"):
+            plain = bool(value)
+        case "names" | "pair" if several:
+            names = tuple(value)
+            plain = names if names and all(isinstance(name, str) for name in names) else None
         case "list":
-            fits, convert = True, list if several else lambda single: [single]
-        case "mapping":
-            fits, convert = isinstance(value, Mapping), dict
-        case _:
-            fits, convert = isinstance(value, str), str
-    return convert(value) if fits else None
+            plain = list(value) if several else [value]
+        case "mapping" if isinstance(value, Mapping):
+            plain = dict(value)
+        case "choice" | "text" if isinstance(value, str):
+            plain = str(value)
+    return plain
 
 
 def parameter(
-    meaning: str,
-    *,
-    default: Any = REQUIRED,
-    example: Any = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    private: bool = False,
-    **more: Any,
+    meaning: str, *, default: Any = REQUIRED, example: Any = None, private: bool = False, **more: Any
 ) -> Any:
     """One line of a table.
 
     `meaning` is a plain sentence. `example` is shown in help and hints. What is `private` is in no release
-    and no repr. Of `more`, `option` is how it is typed where that is not `--its-name`, or it is `positional`;
-    `metavar` is what help writes for its value, `read` how such text becomes a value where the kind does not
-    say it. `opened` marks a path, which Python opens with that expression. `methods` or `models` are those
-    that use it, if not all do. `off` is what an option does that switches it off.
+    and no repr. Of `more`, `at_least`, `at_most`, `above` and `below` are the range of a number. `option` is
+    how it is typed where that is not `--its-name`, or it is `positional`; `metavar` is what help writes for
+    its value, `read` how such text becomes a value where the kind does not say it. `opened` marks a path,
+    which Python opens with that expression. `methods` or `models` are those that use it, if not all do. `off`
+    is what an option does that switches it off.
     """
-    declared = {
-        "meaning": meaning,
-        "range": Range(at_least, at_most, above, below),
-        "example": example if example is not None or default is REQUIRED else default,
-        "private": private,
-        **more,
-    }
-    default = MISSING if default is REQUIRED else default
-    return field(default=default, metadata=declared, repr=not private)
+    bounds = {name: more.pop(name) for name in Range._fields if name in more}
+    example = example if example is not None or default is REQUIRED else default
+    declared = {"meaning": meaning, "range": Range(**bounds), "example": example, "private": private, **more}
+    return field(default=MISSING if default is REQUIRED else default, metadata=declared, repr=not private)
 
 
 def rule(*names: str) -> Callable[[F], F]:

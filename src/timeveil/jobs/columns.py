@@ -27,13 +27,24 @@ def roles_from(
     table: type[Parameters], source: str, columns: Mapping[str, Any]
 ) -> tuple[Roles | None, Instants]:
     """Roles of the columns named, None for a release folder, and how lists of its instants are read."""
-    if "item" in table.roles:
-        if Path(source).is_dir():
-            return None, _of_release(source, columns)
-        _transactions_or_series(columns)
-    if "series" in table.roles and "item" not in columns:
-        return _series_roles(source, columns)
-    return plain_roles(columns), tuple
+    from timeveil.reading.sources import open_source
+
+    if "item" in table.roles and Path(source).is_dir():
+        if columns:
+            raise ParameterError(
+                f"`{next(iter(columns))}` is set, but a release folder states its columns",
+                hint="leave columns out for a release folder",
+            )
+        instants = instants_of(Path(source))
+        return None, lambda texts: listed(texts, instants)
+    if "series" not in table.roles:
+        return plain_roles(columns), tuple
+    _refuse_mixed(table, columns)
+    if "item" in columns:
+        return plain_roles(columns), tuple
+    names = open_source(source).names if "series" in columns else ()
+    series = listed(columns.get("series", ()), names)
+    return plain_roles({**columns, "series": series}), lambda texts: listed(texts, series)
 
 
 def plain_roles(columns: Mapping[str, Any]) -> Roles:
@@ -51,60 +62,38 @@ def plain_roles(columns: Mapping[str, Any]) -> Roles:
     return Roles(**plain)
 
 
-def _series_roles(source: str, columns: Mapping[str, Any]) -> tuple[Roles, Instants]:
-    """Roles of a wide or a long table of series."""
-    from timeveil.reading.sources import open_source
-
-    _wide_or_long(columns)
-    names = open_source(source).names if "series" in columns else ()
-    series = listed(columns.get("series", ()), names)
-    return plain_roles({**columns, "series": series}), lambda texts: listed(texts, series)
-
-
-def _wide_or_long(columns: Mapping[str, Any]) -> None:
-    wide, long = "series" in columns, [name for name in ("time", "value") if name in columns]
-    if wide and long:
-        raise ParameterError(
-            f"both `series` and `{long[0]}` are set; a table is wide or long, not both", hint=_WIDE_OR_LONG
-        )
-    missing = [name for name in ("respondent", "time", "value") if name not in columns]
-    if wide or not missing:
+def _refuse_mixed(table: type[Parameters], columns: Mapping[str, Any]) -> None:
+    """A table holds transactions or series, and one of series is wide or long."""
+    long = [name for name in ("time", "value") if name in columns]
+    series = [*(["series"] if "series" in columns else []), *long]
+    if "item" in columns:
+        if series:
+            raise ParameterError(
+                f"both `item` and `{series[0]}` are set; a table holds transactions or series",
+                hint=_ITEMS_OR_SERIES,
+            )
         return
-    if not long:
+    if not series:
+        has_items = "item" in table.roles
         raise ParameterError(
-            "neither `series` nor `time` and `value` are set", hint=_WIDE_OR_LONG, code="role-missing"
-        )
-    listing = " and ".join(f"`{name}`" for name in missing)
-    raise ParameterError(
-        f"{listing} {'is' if len(missing) == 1 else 'are'} missing for a long table",
-        hint="a long table has a row per reading: set {respondent}, {time} and {value}",
-        code="role-missing",
-    )
-
-
-def _transactions_or_series(columns: Mapping[str, Any]) -> None:
-    series = [name for name in ("series", "time", "value") if name in columns]
-    if "item" in columns and series:
-        raise ParameterError(
-            f"both `item` and `{series[0]}` are set; a table holds transactions or series",
-            hint=_ITEMS_OR_SERIES,
-        )
-    if "item" not in columns and not series:
-        raise ParameterError(
-            "neither `item` nor `series` nor `time` and `value` are set",
-            hint=_ITEMS_OR_SERIES,
+            f"neither {'`item` nor ' if has_items else ''}`series` nor `time` and `value` are set",
+            hint=_ITEMS_OR_SERIES if has_items else _WIDE_OR_LONG,
             code="role-missing",
         )
-
-
-def _of_release(folder: str, columns: Mapping[str, Any]) -> Instants:
-    if columns:
+    if "series" in columns:
+        if long:
+            raise ParameterError(
+                f"both `series` and `{long[0]}` are set; a table is wide or long, not both",
+                hint=_WIDE_OR_LONG,
+            )
+        return
+    missing = [f"`{name}`" for name in ("respondent", "time", "value") if name not in columns]
+    if missing:
         raise ParameterError(
-            f"`{next(iter(columns))}` is set, but a release folder states its columns",
-            hint="leave columns out for a release folder",
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing for a long table",
+            hint="a long table has a row per reading: set {respondent}, {time} and {value}",
+            code="role-missing",
         )
-    instants = instants_of(Path(folder))
-    return lambda texts: listed(texts, instants)
 
 
 def instants_of(folder: Path) -> list[str]:
@@ -136,40 +125,30 @@ def listed(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _range(text: str, names: Sequence[str]) -> list[str]:
+def _range(text: str, names: Sequence[str]) -> Sequence[str]:
     first, dots, last = text.partition(TO)
     if not dots or text in names:
-        _refuse_dash(text, names)
+        for mark in ("-", ":"):  # two columns joined by a dash or colon are meant as a range
+            first, _, last = text.partition(mark)
+            if first in names and last in names:
+                raise _no_column(text, [first, last], f"a range is written with two dots: {first}{TO}{last}")
         return [text]
     for end in (first, last):
         if end not in names:
             near = get_close_matches(end, names, 1)
             form = "a range is written FIRST..LAST, such as q01..q10"
-            raise RolesError(
-                f"the table has no column `{end}`",
-                hint=f"did you mean `{near[0]}`?" if near else form,
-                code="column-missing",
-                facts={"missing": [end], "near": near},
-            )
+            raise _no_column(end, near, f"did you mean `{near[0]}`?" if near else form)
     low, high = names.index(first), names.index(last)
     if high < low:
         raise RolesError(
             f"`{last}` comes before `{first}` in the table", hint=f"write the range as {last}..{first}"
         )
-    return list(names[low : high + 1])
+    return names[low : high + 1]
 
 
-def _refuse_dash(text: str, names: Sequence[str]) -> None:
-    """Two columns joined by a dash or colon are meant as a range."""
-    for mark in ("-", ":"):
-        first, dash, last = text.partition(mark)
-        if dash and first in names and last in names:
-            raise RolesError(
-                f"the table has no column `{text}`",
-                hint=f"a range is written with two dots: {first}{TO}{last}",
-                code="column-missing",
-                facts={"missing": [text], "near": [first, last]},
-            )
+def _no_column(name: str, near: Sequence[str], hint: str) -> RolesError:
+    facts = {"missing": [name], "near": list(near)}
+    return RolesError(f"the table has no column `{name}`", hint=hint, code="column-missing", facts=facts)
 
 
 def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilError:
