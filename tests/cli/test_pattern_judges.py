@@ -105,8 +105,11 @@ def test_query(cli: Cli) -> None:
         ("query out --item h09=a", "an item is at no instant of the release"),
         ("query out --item h00=z", "an item at `h00` does not end in a letter from a to d"),
         ("query out --given h00=a", "name one: --then ..."),
-        ("query out --top 0", "--top must be a whole number of at least 1\n\nhint: give --top 1 or more"),
-        ("query out --top 2 --longer-than -1", "hint: give --longer-than 0 or more"),
+        (
+            "query out --top 0",
+            "`top` must be a whole number of at least 1, got 0\n\nhint: use --top 10, for example",
+        ),
+        ("query out --top 2 --longer-than -1", "`longer_than` must be a whole number of at least 0, got -1"),
     ],
 )
 def test_questions_that_cannot_be_asked(cli: Cli, line: str, said: str) -> None:

@@ -79,8 +79,10 @@ class QueryOptions(ReleaseOptions):
     then: list[str] | None = optional(
         "With or without --given: what they have, too.", ["h09=c"], "ITEM", models=_PATTERNS
     )
-    top: int | None = optional("On patterns: the N that most people have.", 10, models=_PATTERNS)
-    longer_than: int | None = optional("With --top: of more items than that.", 1, models=_PATTERNS)
+    top: int | None = optional("On patterns: the N that most people have.", 10, models=_PATTERNS, at_least=1)
+    longer_than: int | None = optional(
+        "With --top: of more items than that.", 1, models=_PATTERNS, at_least=0
+    )
 
 
 @command(QueryOptions)
@@ -111,7 +113,7 @@ def _of_rows(release: tv.Release, options: QueryOptions, output: Output) -> tupl
     conditions = _conditions(options.where or [], release, output)
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=conditions))
     if release.manifest["model"] == "stream":
-        text = f"{_number(count)} published rows{_span(count)}"
+        text = _estimate(count, "published rows").removesuffix(" exactly")
         return f"{text}; how many were moved or withheld is not published", _data(count, "published")
     withheld = release.manifest["counts"].get("withheld", 0)
     missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
@@ -154,19 +156,11 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
     return conditions
 
 
-def _number(count: tv.Estimate) -> str:
-    return f"{count.value:,.0f}" if count.low == count.high else f"{count.value:,.4g}"
-
-
-def _span(count: tv.Estimate) -> str:
-    return "" if count.low == count.high else f", between {count.low:,.0f} and {count.high:,.0f}"
-
-
-def _estimate(count: tv.Estimate, noun: str, missing: str) -> str:
+def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:
     """A count in words; `missing` is why it is not exact."""
     if count.low == count.high:
-        return f"{_number(count)} {noun} exactly"
-    return f"{_number(count)} {noun}{_span(count)}{missing}"
+        return f"{count.value:,.0f} {noun} exactly"
+    return f"{count.value:,.4g} {noun}, between {count.low:,.0f} and {count.high:,.0f}{missing}"
 
 
 def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
@@ -192,11 +186,6 @@ def _of_patterns(release: tv.Release, options: QueryOptions) -> tuple[str, dict[
         )
     if options.longer_than is not None and options.top is None:
         raise ParameterError("--longer-than is given without --top", hint="say how many of them: --top 10")
-    for option, number, least in (("--top", options.top, 1), ("--longer-than", options.longer_than, 0)):
-        if number is not None and number < least:
-            raise ParameterError(
-                f"{option} must be a whole number of at least {least}", hint=f"give {option} {least} or more"
-            )
     evidence = Evidence(release)
     if options.top is not None:
         table = tv.answer(evidence, tv.TopPatterns(options.top, options.longer_than or 0))
