@@ -632,7 +632,7 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("group-size", "1 group is too small"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging"], "verify", lambda *_: broken)
+    monkeypatch.setattr("timeveil.jobs.publish.verify", lambda *_: broken)
     said = cli(f"{WIDE} {PROMISE} --ledger ledger")
     assert said.code == 1
     assert "1 group is too small" in said.out

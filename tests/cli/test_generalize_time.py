@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import stat
-import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -182,7 +181,7 @@ def test_a_release_that_fails_verification_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("people",), (Violation("people-below-k", "1 group below 2 people"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging"], "verify", lambda *_: broken)
+    monkeypatch.setattr("timeveil.jobs.publish.verify", lambda *_: broken)
     said = cli(f"{RUN} --k 2 --ledger ledger")
     assert said.code == 1
     assert said.out == (

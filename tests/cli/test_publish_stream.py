@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import stat
-import sys
 from pathlib import Path
 
 import pytest
@@ -184,7 +183,7 @@ def test_a_release_that_breaks_its_promise_is_not_written(cli: Cli, monkeypatch:
     from timeveil.domain.judgement import Verdict, Violation
 
     broken = Verdict("with ledger", ("a check",), (Violation("bucket-size", "1 bucket is too small"),))
-    monkeypatch.setattr(sys.modules["timeveil.judging"], "verify", lambda *_: broken)
+    monkeypatch.setattr("timeveil.jobs.publish.verify", lambda *_: broken)
     said = cli(f"{RUN} --l 2 --window 3 --ledger ledger")
     assert said.code == 1
     assert "1 bucket is too small" in said.out

@@ -15,15 +15,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import timeveil as tv
 from timeveil.cli.process import note_written, raise_if_interrupted, to_stderr, to_stdout
 from timeveil.domain.wording import Progress
 from timeveil.errors import EngineError, ParameterError, PrivateArtifactError, TimeveilError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
 
 PLAIN_WIDTH = 100
 NARROWEST = 40
@@ -100,15 +97,32 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """A bar on stderr, if someone is watching and the work takes a while."""
+        """A bar on stderr, if someone is watching and the work takes a while; and a place to be stopped."""
         if self.quiet or not sys.stderr.isatty():
-            yield _heeding
+            yield raise_if_interrupted
             return
-        watched = _Watched()
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        task = bar.add_task("starting", total=1.0)
+        timer = threading.Timer(PATIENCE, bar.start)
+        timer.daemon = True
+        timer.start()
+
+        def report(doing: str, share: float, /) -> None:
+            raise_if_interrupted()
+            bar.update(task, description=doing, completed=share)
+
         try:
-            yield watched
+            yield report
         finally:
-            watched.stop()
+            timer.cancel()
+            timer.join()  # it may be starting the bar at this moment
+            if bar.live.is_started:
+                bar.stop()
 
 
 def _print_coloured(text: str, stream: TextIO) -> None:
@@ -120,56 +134,6 @@ def _print_coloured(text: str, stream: TextIO) -> None:
     for pattern, style in _STYLES:
         styled.highlight_regex(f"(?m){pattern}", style)
     Console(file=stream, highlight=False, soft_wrap=True).print(styled, end="")
-
-
-def _heeding(_doing: str, _share: float, /) -> None:
-    """Nobody is watching, but somebody may have asked to stop."""
-    raise_if_interrupted()
-
-
-class _Watched:
-    """A progress bar that appears when patience runs out, and disappears with the work."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bar: Bar | None = None
-        self._done = False
-        self._doing, self._share = "starting", 0.0
-        self._timer = threading.Timer(PATIENCE, self._start)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def __call__(self, doing: str, share: float, /) -> None:
-        raise_if_interrupted()
-        with self._lock:
-            self._doing, self._share = doing, share
-            self._show()
-
-    def stop(self) -> None:
-        self._timer.cancel()
-        with self._lock:
-            self._done = True
-            if self._bar is not None:
-                self._bar.stop()
-
-    def _start(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
-
-        with self._lock:
-            if self._done:
-                return
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(self._doing, total=1.0)
-            self._bar.start()
-            self._show()
-
-    def _show(self) -> None:
-        if self._bar is not None:
-            task = self._bar.task_ids[0]
-            self._bar.update(task, description=self._doing, completed=self._share)
 
 
 def printable(text: str) -> str:

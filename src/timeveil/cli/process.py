@@ -31,7 +31,7 @@ def stop_code() -> int | None:
     return _stop_codes[0] if _stop_codes else None
 
 
-def raise_if_interrupted() -> None:
+def raise_if_interrupted(*_progress: object) -> None:
     """Stop if a signal asked for it and its exception was lost."""
     code = stop_code()
     if code == INTERRUPTED:

@@ -15,8 +15,6 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import listed
 
 OPEN = ".."
-LARGEST_SHAPE = 1_000_000
-"""Bytes of a file with a shape; a larger one is the wrong file."""
 Range = tuple[float | None, float | None]
 _ROWS, _SERIES, _PATTERNS = ("time", "stream"), ("series",), ("patterns",)
 
@@ -287,12 +285,14 @@ def _pair(names: str, instants: Sequence[str]) -> Any:
 
 def _numbers(text: str) -> list[float]:
     """Numbers with commas or blanks between, typed or in a file."""
+    from timeveil.reading.files import small_text
+
     try:
         return _parsed(text)
     except ValueError:
         path = Path(text)
     no_file = InputError(
-        "--like is neither numbers nor a file that is there",
+        "--like is neither numbers nor a file of text",
         hint="give a number per instant, such as --like 1,2,4,3, or a file that has them",
         code="file-missing",
     )
@@ -302,13 +302,9 @@ def _numbers(text: str) -> list[float]:
         code="file-unreadable",
     )
     with raising(no_file, on=(OSError, ValueError)):
-        is_file = path.is_file()
-    if not is_file:
-        raise no_file
-    with raising(no_numbers, on=(OSError, ValueError)):
-        if path.stat().st_size > LARGEST_SHAPE:
-            raise no_numbers
-        return _parsed(path.read_text("utf-8"))
+        content = small_text(path, "a file with a shape has")
+    with raising(no_numbers, on=ValueError):
+        return _parsed(content)
 
 
 def _parsed(text: str) -> list[float]:

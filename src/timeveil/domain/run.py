@@ -89,7 +89,7 @@ class Run:
     roles: Roles | None
     values: Mapping[str, Any] = field(repr=False)
     out: str
-    format: str = "parquet"
+    format: Literal["parquet", "csv"] = "parquet"
     ledger: str | None = None
     series: tuple[str, ...] = ()
     service: Mapping[str, Any] = field(default_factory=dict)

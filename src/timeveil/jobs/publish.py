@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, PrivateArtifactError
+from timeveil.folder import open_release
+from timeveil.folder.ledger_file import refuse_public
+from timeveil.folder.writing import write, write_pair
 from timeveil.jobs.columns import instants_of
 from timeveil.jobs.request import granularity_tables
+from timeveil.judging import gather, verify
 from timeveil.models import part
-
-if TYPE_CHECKING:
-    from timeveil.domain.judgement import Verdict
-    from timeveil.domain.relation import Relation
-    from timeveil.domain.release import Ledger, Release
-    from timeveil.page.report import Explanation
+from timeveil.page.report import Explanation
+from timeveil.reading.files import refuse_taken, refuse_unnameable
+from timeveil.report import explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,6 @@ def publish(
     run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
 ) -> Outcome:
     """Do what a run says; `note_written` is called with each path as soon as it is complete."""
-    from timeveil.judging import gather, verify
-    from timeveil.report import explain
-
     run.parameters()
     refuse_paths(run)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
@@ -55,15 +56,16 @@ def publish(
     progress("explaining", 0.85)
     explanation = explain(evidence, verdict=verdict, run=run)
     progress("writing", 0.9)
-    _write(run, release, ledger)
+    if run.ledger is None:
+        write(release, run.out, format=run.format)
+    else:
+        write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     return Outcome(release, ledger, verdict, explanation)
 
 
 def arguments(run: Run) -> dict[str, Any]:
     """The arguments of the method, with files opened."""
-    from timeveil.folder import open_release
-
     values = dict(run.values)
     if values.get("definitions") is not None:
         values["definitions"] = granularity_tables(Path(values["definitions"]))
@@ -74,8 +76,6 @@ def arguments(run: Run) -> dict[str, Any]:
 
 def source_of(run: Run) -> Any:
     """The table, or the series release where the run names no roles."""
-    from timeveil.folder import open_release
-
     return run.source if run.roles is not None else open_release(run.source)
 
 
@@ -111,9 +111,6 @@ def _no_rows(source: str | None) -> InputError:
 
 def refuse_paths(run: Run) -> None:
     """Refuse paths before any work is done."""
-    from timeveil.folder.ledger_file import refuse_public
-    from timeveil.reading.files import refuse_taken, refuse_unnameable
-
     refuse_taken(Path(run.out))
     if run.ledger is None:
         return
@@ -140,13 +137,3 @@ def _refuse_neighbour(run: Run, release: Release) -> None:
                 hint="make the patterns from that release: give its folder as IN; or go on with {force=True}",
                 code="same-people",
             )
-
-
-def _write(run: Run, release: Release, ledger: Ledger) -> None:
-    """The ledger, if asked for, and the release; both or neither."""
-    from timeveil.folder.writing import write, write_pair
-
-    if run.ledger is None:
-        write(release, run.out, format=run.format)  # type: ignore[arg-type]  # checked by refuse_paths
-    else:
-        write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)  # type: ignore[arg-type]
