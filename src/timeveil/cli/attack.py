@@ -84,29 +84,16 @@ def attack(options: AttackOptions, output: Output) -> int:
     if options.explain:
         numbers["examples"] = [group.as_dict() for group in breach.examples]
     if options.picture is not None:
-        write_file(options.picture, _picture(release, breach, plain).svg())
-    summarise = part(model, "words.results").attack_summary
-    match model:
-        case "time":
-            summary = summarise(breach, release)
-        case "stream":
-            summary = summarise(breach, release, plain)
-        case "series":
-            summary = summarise(breach)
-        case _:
-            summary = summarise(breach, examples=options.explain)
+        pictures = part(model, "words.pictures")
+        unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
+        draw = pictures.attack_picture if plain is None else pictures.method_picture
+        write_file(options.picture, draw(breach, *(unit if plain is None else [plain])).svg())
+    context: list[Any] = {"time": [release], "stream": [release, plain]}.get(model, [])
+    examples = {"examples": True} if options.explain else {}
+    summary = part(model, "words.results").attack_summary(breach, *context, **examples)
     risk = {name: numbers["after"][name] for name in ("worst", "mean")}
     output.result("\n".join(summary.lines(output.width)), {"model": model, **risk, **numbers})
     return 0
-
-
-def _picture(release: tv.Release, breach: Any, plain: tv.StreamBreach | None) -> Any:
-    pictures = part(release.manifest["model"], "words.pictures")
-    if plain is not None:
-        return pictures.method_picture(breach, plain)
-    if isinstance(breach, tv.Breach):
-        return pictures.attack_picture(breach, release.manifest["time"]["unit"] or "second")
-    return pictures.attack_picture(breach)
 
 
 def _adversary(options: AttackOptions, release: tv.Release) -> Any:

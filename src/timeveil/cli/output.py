@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,12 +42,12 @@ _STYLES = (
 )
 
 
+@dataclass(kw_only=True)
 class Output:
     """How one command speaks."""
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
-        self.as_json = as_json
-        self.quiet = quiet
+    as_json: bool = False
+    quiet: bool = False
 
     @property
     def width(self) -> int:

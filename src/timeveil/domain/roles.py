@@ -53,7 +53,11 @@ class Roles:
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         if self.drop != REST:
             object.__setattr__(self, "drop", _names("drop", self.drop))
-        self._refuse_twice()
+        columns = [*self.columns, *(() if self.drop == REST else self.drop)]
+        if len(set(columns)) < len(columns):
+            twice = next(column for column in columns if columns.count(column) > 1)
+            hint = "give each column one role"
+            raise RolesError(f"column `{twice}` has more than one role", hint=hint, code="column-twice")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,18 +75,6 @@ class Roles:
     def published(self) -> tuple[str, ...]:
         """The columns that a release publishes as they are or generalised, without the time."""
         return (*self.quasi_columns, *self.keep, *self.sensitive)
-
-    def _refuse_twice(self) -> None:
-        dropped = () if self.drop == REST else self.drop
-        seen: set[str] = set()
-        for column in (*self.columns, *dropped):
-            if column in seen:
-                raise RolesError(
-                    f"column `{column}` has more than one role",
-                    hint="give each column one role",
-                    code="column-twice",
-                )
-            seen.add(column)
 
 
 def _names(role: str, columns: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:

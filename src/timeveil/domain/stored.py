@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -119,30 +118,24 @@ def sweep(folder: Path, prefix: str) -> None:
 
 def _remove_if_abandoned(path: Path) -> None:
     """Follow no link, and remove nothing but the very file or folder that could be locked."""
-    with ExitStack() as handles:
-        try:
-            if path.is_dir():
-                target = _opened(handles, path, os.O_RDONLY | os.O_DIRECTORY)
-                lock = _opened(handles, LOCK, os.O_RDWR, folder=target)
-            else:
-                target = lock = _opened(handles, path, os.O_RDWR | os.O_NONBLOCK)
-        except OSError:
-            return
-        if _is_ours(target) and _is_ours(lock) and _lock(lock) and _is_same(path, target):
-            if target == lock:
-                path.unlink(missing_ok=True)
-            else:
+    handles: list[int] = []
+    try:
+        is_folder = path.is_dir()
+        kind = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_NONBLOCK
+        handles.append(os.open(path, kind | os.O_NOFOLLOW))
+        if is_folder:
+            handles.append(os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW, dir_fd=handles[0]))
+        are_ours = all(os.fstat(handle).st_uid == os.getuid() for handle in handles)
+        if are_ours and _lock(handles[-1]) and _is_same(path, handles[0]):
+            if is_folder:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _opened(handles: ExitStack, path: Path | str, flags: int, folder: int | None = None) -> int:
-    handle = os.open(path, flags | os.O_NOFOLLOW, dir_fd=folder)
-    handles.callback(os.close, handle)
-    return handle
-
-
-def _is_ours(handle: int) -> bool:
-    return os.fstat(handle).st_uid == os.getuid()
+            else:
+                path.unlink(missing_ok=True)
+    except OSError:  # another process was faster, or it is not ours
+        pass
+    finally:
+        for handle in handles:
+            os.close(handle)
 
 
 def _lock(handle: int) -> bool | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 _LONGEST_NAME = 60
 
@@ -16,13 +16,10 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     >>> counted(3, "granularity"), counted(2, "class")
     ('3 granularities', '2 classes')
     """
-    return f"{number:,} {noun if number == 1 else plural or _plural(noun)}"
-
-
-def _plural(noun: str) -> str:
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return noun + ("es" if noun.endswith("s") else "s")
+    if plural is None:
+        ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
+        plural = f"{noun[:-1]}ies" if ends_in_y else noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
@@ -31,19 +28,13 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
     ('`a`, `b`', '`a`, `b` and 1 more')
     """
-    quoted = ", ".join(f"`{_shortened(str(name))}`" for name in names[:most])
+    short = (f"{name[: _LONGEST_NAME - 1]}…" if len(name) > _LONGEST_NAME else name for name in names[:most])
+    quoted = ", ".join(f"`{name}`" for name in short)
     return quoted if len(names) <= most else f"{quoted} and {len(names) - most} more"
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-class Progress(Protocol):
-    """Called with the current step and the share of the work that is done."""
-
-    def __call__(self, doing: str, share: float, /) -> None:
-        """Report the step and the share."""
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with the current step and the share of the work that is done."""
 
 
 def silent(doing: str, share: float, /) -> None:
