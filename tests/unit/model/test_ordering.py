@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import pyarrow as pa
 from hypothesis import given
@@ -31,7 +32,16 @@ def table_of(drawn, *, coded: bool) -> pa.Table:
 
 
 def sort_key(row):
-    return [(value is None, value if value is not None else 0) for value in row.values()]
+    """Nulls last; of the two zeros the negative one is first."""
+    signs = {value: math.copysign(1, value) for value in row.values() if isinstance(value, float)}
+    return [
+        (
+            value is None,
+            value if value is not None else 0,
+            signs.get(value, 0) if isinstance(value, float) else 0,
+        )
+        for value in row.values()
+    ]
 
 
 @given(rows, st.randoms(use_true_random=False), st.booleans())
