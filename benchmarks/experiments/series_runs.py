@@ -30,8 +30,9 @@ from timeveil.models.series.evidence import patterns_of
 from timeveil.models.series.judges.measure import TOLERANCE
 from timeveil.models.series.judges.workload import Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
+from timeveil.models.series.method.kapra import recycle
+from timeveil.models.series.method.naive import splitting_tree
 from timeveil.models.series.method.partition import Matrix, Partition
-from timeveil.models.series.method.tree import recycle, splitting_tree
 from timeveil.symbols import positions, rounded_outward, z_normalised
 
 K, P, DIGITS = 10, 5, 3

@@ -6,10 +6,9 @@ import numpy as np
 from benchmarks.experiments.series_baselines import xu_groups
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.kapra import form_groups, kapra
-from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.kapra import form_groups, kapra, recycle
+from timeveil.models.series.method.naive import Leaves, naive, patterns_in, splitting_tree
 from timeveil.models.series.method.partition import presplit
-from timeveil.models.series.method.tree import Leaves, recycle, splitting_tree
 from timeveil.symbols import envelopes, pattern_distance, positions, symbols_at, to_letters, z_normalised
 
 TABLE_1 = np.array(

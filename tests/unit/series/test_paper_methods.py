@@ -9,10 +9,9 @@ import pytest
 from tests.effort import some
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.kapra import form_groups, kapra
-from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.kapra import form_groups, kapra, recycle
+from timeveil.models.series.method.naive import Leaves, naive, patterns_in, splitting_tree
 from timeveil.models.series.method.partition import Partition, balanced_cut, presplit
-from timeveil.models.series.method.tree import Leaves, recycle, splitting_tree
 from timeveil.symbols import envelopes, positions, symbols_at, z_normalised
 
 

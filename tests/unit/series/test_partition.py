@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from timeveil.models.series.method.outcome import settled_order
 from timeveil.models.series.method.partition import Partition
+from timeveil.models.series.method.publishing import settled_order
 
 NONE = pa.table({})
 

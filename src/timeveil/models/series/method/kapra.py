@@ -1,11 +1,14 @@
 """KAPRA: patterns first, then groups (Shou, Shang, Chen, Chen, Zhang 2013, §5.3).
 
-A splitting tree over all series finds patterns that p of them share; series left alone are recycled at
-lower levels (`tree`). The subgroups, cut by value to fewer than 2p, are united to groups of k with little
+A splitting tree over all series finds patterns that p of them share (`naive`). Series in leaves below p are
+recycled: regrouped by their own patterns from the highest such level down to 1, where all agree, so fewer
+than p are left over. The subgroups, cut by value to fewer than 2p, are united to groups of k with little
 value loss: the subgroup of least value loss starts a group, and the one that makes the group's loss least
 joins it, until the group has k series. Subgroups left over join where the loss grows least.
 
 Where we depart from the print
+    A pattern at one level does not follow from that a level above: recycling regroups series, not leaves.
+    Leaves with one level and one pattern, from whatever branch, are one leaf.
     Large subgroups are cut by a balanced k-d cut, which is faster than the top-down search and loses less.
     VL(G ∪ s) and the "value loss" of a subgroup are totals, size times width, and |PGL| counts series.
     A group is formed among a few hundred near subgroups, not among all; the loss is within 3 %.
@@ -18,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
+from timeveil.models.series.method.naive import Growing, Leaves, agreeing_levels, same_pattern, splitting_tree
 from timeveil.models.series.method.partition import (
     Labels,
     Matrix,
@@ -29,7 +33,6 @@ from timeveil.models.series.method.partition import (
     run_ranges,
     runs_of,
 )
-from timeveil.models.series.method.tree import Leaves, agreeing_levels, recycle, splitting_tree
 from timeveil.symbols import Center, positions, power_of_two, symbols_at, z_normalised
 
 BUCKET = 128
@@ -86,6 +89,27 @@ def _leaves(u: Matrix, k: int, p: int, max_level: int) -> Leaves:
     extremes = u.min(axis=0, keepdims=True), u.max(axis=0, keepdims=True)
     level = agreeing_levels(*extremes, np.ones(1, np.int64), max_level)
     return Leaves(everyone, level.astype(np.uint8), np.zeros(1, np.bool_))
+
+
+def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
+    """The leaves of at least p, equal ones merged; series that find no other are in none (§5.3.2)."""
+    growing = Growing(len(u))
+    alone = leaves.undersized[leaves.of]
+    good, waiting = np.flatnonzero(~alone), np.flatnonzero(alone)
+    growing.add(good, leaves.of[good], leaves.level[leaves.of[good]])
+    level = int(leaves.level[leaves.undersized].max(initial=0))
+    # At level 1 all patterns agree, so this ends there at the latest.
+    while len(waiting) >= p:
+        label = same_pattern(u[waiting], level, np.zeros(len(waiting), np.int64))
+        large = np.bincount(label)[label] >= p
+        growing.add(waiting[large], label[large], level)
+        waiting = waiting[~large]
+        level -= 1
+    inside = growing.leaf >= 0
+    levels = growing.level[inside]
+    # The level as the node: only leaves of one level and one pattern merge.
+    growing.leaf[inside] = same_pattern(u[inside], levels, levels)
+    return growing.leaves()
 
 
 def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:

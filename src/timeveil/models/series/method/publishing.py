@@ -4,6 +4,11 @@ One series per person. The values of a group of at least k series are published 
 and highest at each instant, and the shape of a subgroup of at least P of them as one pattern, a symbol per
 instant: anyone who knows a person's values, shape or both finds at least P series that fit.
 
+Nothing shows how the rows came in. Methods settle ties by row, so they see series sorted by their values; of
+series with the same values, those with different sensitive values take turns, so that no subgroup fills up
+with one sensitive value while others are at hand. In the release groups are numbered in the order of their
+envelopes, and rows sorted by what they show.
+
 Where we depart from the print
     Bounds are rounded outward by default: at the attained value a member would learn another's.
     The level of a pattern is published; without it no pattern can be read.
@@ -13,21 +18,38 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from timeveil.domain.release import Ledger, Release
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.ordering import row_keys
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
+from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
-from timeveil.models.series.method.diversity import check_numbers
+from timeveil.models.series.method.diversity import check_numbers, diversified
 from timeveil.models.series.method.kapra import kapra
 from timeveil.models.series.method.naive import naive
-from timeveil.models.series.method.outcome import Instants, assemble, settled_order
-from timeveil.models.series.method.partition import Matrix, Partition
+from timeveil.models.series.method.partition import (
+    Labels,
+    Matrix,
+    Partition,
+    Symbols,
+    equal_before,
+    numbered_as_met,
+    runs_of,
+)
 from timeveil.models.series.parameters import SeriesParameters
-from timeveil.reading.collection import collect, read_series, refuse_rare
+from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
+from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
+ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
 METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
 METHOD_FROM, METHOD_TO = 0.1, 0.85
 """The share of all work that is behind before and after the method."""
@@ -85,7 +107,7 @@ def anonymize_series(
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)
     _require_k_series(collection.size, parameters.k)
-    instants = published_instants(parameters, collection.instants)
+    published = published_instants(parameters, collection.instants)
     _require_free_names(collection.instants, relation.roles)
     if parameters.l is not None:
         check_numbers(collection.attributes, sensitive, parameters.l)
@@ -95,7 +117,7 @@ def anonymize_series(
         collection.matrix[order], parameters, lambda doing, share: progress(doing, METHOD_FROM + span * share)
     )
     progress("publishing", METHOD_TO)
-    pair = assemble(parameters, relation, collection, instants, partition.back_from(order), seed)
+    pair = assemble(parameters, relation, collection, published, partition.back_from(order), seed)
     progress("done", 1.0)
     return pair
 
@@ -110,33 +132,33 @@ def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress
     return METHODS[parameters.method](matrix, parameters.k, parameters.p, progress=progress, **options)
 
 
-def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Instants:
-    """Where the instants are whose values, and those whose pattern, are published (§6.1).
+def published_instants(
+    parameters: SeriesParameters, instants: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The instants whose values, and those whose pattern, are published, in the order of time (§6.1).
 
     Groups are formed on all instants whatever is published of them, so what is left out costs no promise.
     """
-    values = _positions("publish_values", parameters.publish_values, instants)
-    pattern = _positions("publish_pattern", parameters.publish_pattern, instants)
+    published = []
+    for name in ("publish_values", "publish_pattern"):
+        chosen = getattr(parameters, name) or instants
+        unknown = [instant for instant in chosen if instant not in instants]
+        if unknown:
+            listed = ", ".join(f"`{instant}`" for instant in unknown[:8])
+            raise ParameterError(
+                f"`{name}` names {listed}, which is not an instant",
+                hint="name columns of a wide table, or times of a long one as they are written there",
+                code="column-missing",
+            )
+        published.append(tuple(instant for instant in instants if instant in chosen))
+    values, pattern = published
     if not set(values) & set(pattern):
         raise ParameterError(
             "`publish_values` and `publish_pattern` have no instant in common, so nobody could estimate what "
             "is left out: a pattern says nothing about values without an instant that has both",
             hint="name at least one instant in both; two that differ much are better",
         )
-    return Instants(tuple(instants), values, pattern)
-
-
-def _positions(name: str, chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[int]:
-    if chosen is None:
-        return list(range(len(instants)))
-    unknown = [instant for instant in chosen if instant not in instants]
-    if unknown:
-        raise ParameterError(
-            f"`{name}` names {', '.join(f'`{instant}`' for instant in unknown[:8])}, which is not an instant",
-            hint="name columns of a wide table, or times of a long one as they are written there",
-            code="column-missing",
-        )
-    return [position for position, instant in enumerate(instants) if instant in chosen]
+    return values, pattern
 
 
 def _require_k_series(series: int, k: int) -> None:
@@ -161,3 +183,204 @@ def _require_free_names(instants: Sequence[str], roles: Roles) -> None:
             hint="rename that column before reading",
             code="column-clash",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rows that look alike: the cell of each series, -1 if it is suppressed, and what each cell shows.
+
+    Cells are numbered from 0 in the order of their letters and levels; `rank` is the place of a cell's
+    letters and levels in that order, which cells of different groups may share.
+    """
+
+    of: Labels
+    letters: Symbols
+    levels: Symbols
+    rank: Labels
+
+
+def assemble(
+    parameters: SeriesParameters,
+    relation: Relation,
+    collection: Collection,
+    published: tuple[tuple[str, ...], tuple[str, ...]],
+    partition: Partition,
+    seed: int | None,
+) -> tuple[Release, Ledger]:
+    """The pair that a method returns."""
+    instants, (values, pattern) = collection.instants, published
+    low, high = envelopes(collection.matrix[:, [instants.index(name) for name in values]], partition.group)
+    if parameters.round_outward is not None:
+        low, high = rounded_outward(low, high, parameters.round_outward)
+    cells = _cells(partition, [instants.index(name) for name in pattern])
+    attributes, perturbed = collection.attributes, dict[str, int]()
+    if parameters.l is not None:
+        sensitive = tuple(relation.roles.sensitive)
+        attributes, perturbed = diversified(attributes, sensitive, cells.of, parameters.l, seed)
+    # A number for each series in the order of what its row shows apart from the envelope.
+    ranks = pa.array(np.append(cells.rank, -1)[cells.of])
+    shown = [ranks, *attributes.columns]
+    content = row_keys(pa.table(shown, names=[f"{position}" for position in range(len(shown))]))
+    number = _group_numbers(low, high, partition.group, content)
+    series = np.flatnonzero(partition.group >= 0)
+    order = series[np.lexsort((content[series], number[partition.group[series]]))]
+    group, cell = number[partition.group[order]], cells.of[order]
+    columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
+    by_number = np.argsort(number)
+    for column, name in enumerate(values):
+        for end, bounds in (("lo", low), ("hi", high)):
+            columns[f"{name}_{end}"] = pa.array(bounds[by_number, column][group])
+    width, one_level = len(pattern), parameters.method != "adaptive"
+    texts = pa.array(cells.letters.view(f"S{width}").ravel()).cast(pa.string())
+    levels = pa.array(cells.levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
+    columns["pattern"] = texts.take(pa.array(cell))
+    columns["level"] = (
+        levels if one_level else pa.FixedSizeListArray.from_arrays(levels, width).cast(pa.list_(pa.int16()))
+    )
+    columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
+    data = decode_dictionaries(pa.table(columns))
+    subgroup, first = numbered_as_met(cell)
+    promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
+    manifest = {
+        "format": 1,
+        "model": "series",
+        "tool": TOOL,
+        "guarantee": promise.as_dict(),
+        "series": {
+            "instants": list(instants),
+            "values": list(values),
+            "pattern": list(pattern),
+            "center": parameters.center,
+            "levels": "one" if one_level else "each",
+            "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
+            "perturbed": list(perturbed),
+        },
+        "columns": _columns(values, relation, data.schema),
+        "parameters": _published_parameters(parameters, values, pattern),
+        "counts": {
+            "rows": len(order),
+            "groups": len(low),
+            "cells": len(first),
+            "suppressed": collection.size - len(order),
+        },
+    }
+    facts = {
+        "series": collection.size,
+        "instants": len(instants),
+        "filled": collection.filled,
+        "left_out": collection.dropped,
+        "perturbed": perturbed,
+        "dropped": list(relation.dropped),
+        **partition.facts,
+    }
+    ledger = Ledger("series", _entries(collection, order, group, subgroup), relation, facts=facts)
+    return Release(promise, manifest, {"data": data}), ledger
+
+
+def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Labels:
+    """Rows sorted by their values; equal series take turns by what is sensitive.
+
+    >>> ill = pa.table({"ill": ["a", "a", "b", "b"]})
+    >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
+    [3, 0, 2, 1]
+    """
+    order, runs = _by_values(matrix)
+    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
+    if len(tied) and attributes.num_columns:
+        rows = attributes.take(pa.array(order[tied]))
+        secret, content = row_keys(rows.select(list(sensitive))), row_keys(rows, sensitive)
+        by_secret = np.lexsort((content, secret, runs[tied]))
+        # The first of each sensitive value, the second of each, and so on.
+        differs = [np.diff(keys[by_secret], prepend=-1) != 0 for keys in (secret, runs[tied])]
+        value = np.cumsum(differs[0] | differs[1])
+        turn = np.empty(len(tied), np.int64)
+        turn[by_secret] = equal_before(value)
+        order[tied] = order[tied][np.lexsort((content, turn, runs[tied]))]
+    return order
+
+
+def _by_values(rows: Matrix) -> tuple[Labels, Labels]:
+    """Rows sorted from the first column to the last, and numbers that equal neighbours share."""
+    order = np.argsort(rows[:, 0])
+    runs = _equal_runs(rows[order, :1])
+    # The first column settles nearly all; only rows that tie there are sorted by every column.
+    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
+    if len(tied) == 0:
+        return order, runs
+    # In the order of the input, so that the stable sort leaves equal rows in it.
+    unsettled = np.sort(order[tied])
+    order[tied] = unsettled[np.lexsort(rows[unsettled].T[::-1])]
+    return order, _equal_runs(rows[order])
+
+
+def _equal_runs(rows: Matrix) -> Labels:
+    """Sorted rows numbered so that equal ones share a number."""
+    return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
+
+
+def _cells(partition: Partition, pattern: list[int]) -> Cells:
+    """Subgroups of one group that show the same are one cell: fewer instants distinguish fewer."""
+    letters, levels = ASCII[partition.symbols[:, pattern]], partition.levels[:, pattern]
+    group = np.full(len(letters), -1, np.int64)
+    inside = partition.subgroup >= 0
+    group[partition.subgroup[inside]] = partition.group[inside]
+    used = np.flatnonzero(group >= 0)
+    # Each row of bytes as one item, which sorts from its first byte on.
+    shown = np.ascontiguousarray(np.hstack([letters, levels])[used])
+    items = shown.view(np.dtype((np.void, shown.shape[1]))).ravel()
+    rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
+    packed = rank * (int(group.max(initial=0)) + 1) + group[used]
+    _, first, number = np.unique(packed, return_index=True, return_inverse=True)
+    cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
+    cell[used] = number
+    return Cells(cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first])
+
+
+def _group_numbers(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labels:
+    """The rank of each group by its envelope; equal envelopes by what their rows show."""
+    bounds = np.stack([low, high], axis=2).reshape(len(low), -1)
+    order, runs = _by_values(bounds)
+    if len(runs) and runs[-1] + 1 < len(runs):
+        rows, begins = runs_of(group)
+        contents = [sorted(content[part].tolist()) for part in np.split(rows, begins[1:-1])]
+        ranked = sorted(zip(runs.tolist(), order.tolist(), strict=True), key=lambda g: (g[0], contents[g[1]]))
+        order = np.array([number for _, number in ranked], np.int64)
+    return np.argsort(order)
+
+
+def _columns(values: Sequence[str], relation: Relation, schema: pa.Schema) -> list[dict[str, str]]:
+    """Name, role and type of every published column; group, pattern and level are named after their role."""
+    roles = {f"{name}_{end}": role for name in values for end, role in (("lo", "low"), ("hi", "high"))}
+    roles |= dict.fromkeys(relation.roles.sensitive, "sensitive") | dict.fromkeys(relation.roles.keep, "keep")
+    columns = []
+    for field in schema:
+        listed = pa.types.is_list(field.type)
+        text = f"list<{field.type.value_type}>" if listed else str(field.type)
+        columns.append({"name": field.name, "role": roles.get(field.name, field.name), "type": text})
+    return columns
+
+
+def _published_parameters(
+    parameters: SeriesParameters, values: Sequence[str], pattern: Sequence[str]
+) -> dict[str, Any]:
+    """What the manifest states of the parameters; null where the method does not use one."""
+    stated: dict[str, Any] = {"k": parameters.k, "p": parameters.p, "l": parameters.l}
+    for name, line in SeriesParameters.table().items():
+        if name not in ("zone", "unit"):
+            applies = not line.methods or parameters.method in line.methods
+            stated[name] = getattr(parameters, name) if applies else None
+    for name, instants in (("publish_values", values), ("publish_pattern", pattern)):
+        # Named in the order of time, whatever order they were asked for in.
+        stated[name] = None if stated.pop(name) is None else list(instants)
+    return stated
+
+
+def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:
+    """One row per input row: the group and the subgroup its series was published in, from 1."""
+    rows = collection.series_of_row
+    columns: dict[str, Any] = {"row": pa.array(np.arange(len(rows), dtype=np.int64))}
+    for name, numbers in (("group", group), ("subgroup", subgroup)):
+        of_series = np.full(collection.size + 1, -1, np.int64)
+        of_series[order] = numbers + 1
+        columns[name] = pa.array(of_series[rows], pa.int32(), mask=of_series[rows] < 0)
+    return pa.table(columns)
