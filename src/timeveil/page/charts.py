@@ -36,7 +36,6 @@ _DISTINCT_SIZES = 12
 """Up to this many different sizes have a bar each; more are counted in ranges that double."""
 _COLUMNS = 60
 """At most this many columns fit side by side; more are added up."""
-_PAIR_TOP, _PAIR_BOTTOM = 110, 340
 _WIDEST, _NUMBERED = 46, 22
 """Width of a column at most, and from which on it has room for its number."""
 
@@ -125,15 +124,6 @@ def column_chart(
     return Picture(title, f"{below} {words}", 262, (*heading(title, below, _MARGIN), *body))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A broken line at an edge between columns, or at a share of the scale, with its label."""
-
-    label: str
-    edge: int | None = None
-    share: float = 0.0
-
-
 def pair_chart(
     title: str,
     subtitle: str,
@@ -141,38 +131,33 @@ def pair_chart(
     before: Sequence[float],
     after: Sequence[float],
     names: tuple[str, str],
-    marks: Sequence[Mark],
     *,
-    ticks: Sequence[str] = (),
-    axis: str = "",
-    below: Sequence[Sequence[str]] = (),
+    marks: Mapping[str, int],
+    ticks: Sequence[str],
+    axis: str,
     note: str = "",
 ) -> Picture:
-    """Pairs of columns of shares, before and after, with `ticks` on the edges or text `below` each."""
+    """Pairs of columns of shares, before and after, between `ticks`; `marks` are broken lines at some."""
     most = max([*before, *after], default=0.0)
     # A share of 1 may exceed it by rounding.
     top = next(nice for nice in (0.25, 0.5, 0.75, 1.0) if nice >= most - 1e-9)
-    panel = Panel(LEFT, _PAIR_TOP, WIDTH - LEFT - RIGHT, _PAIR_BOTTOM - _PAIR_TOP, 0.0, top, len(before) + 1)
+    panel = Panel(LEFT, 110, WIDTH - LEFT - RIGHT, 230, 0.0, top, len(ticks))
     shares = [part * top / 5 for part in range(6)]
     body = [*heading(title, subtitle), *legend(names, (ORIGINAL, RELEASE))]
     body += [text(LEFT, 86, note, "soft")] if note else []
     body += value_axis(panel, shares, [f"{share:.0%}" for share in shares])
-    step = panel.width / max(len(before), 1)
-    width = min(step * 0.42, _WIDEST)
+    width = min(panel.width / max(len(before), 1) * 0.42, _WIDEST)
     for index, pair in enumerate(zip(before, after, strict=True)):
-        middle = panel.left + (index + 0.5) * step
+        middle = panel.x(index + 0.5)
         for share, x, colour in zip(pair, (middle - width, middle), (ORIGINAL, RELEASE), strict=True):
             body += _column(panel, x, width, share, colour) if share else []
-        for number, words in enumerate(below[index] if below else ()):
-            kind = "soft" if number else ""
-            body.append(text(middle, panel.bottom + 18 + 17 * number, words, kind, "middle"))
     for index, tick in enumerate(ticks):
-        x = panel.x(index)
-        body.append(line(x, panel.bottom, x, panel.bottom + 5, "grid"))
-        body.append(text(x, panel.bottom + 19, tick, "soft", "middle"))
-    body += [text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle")] if axis else []
-    for index, mark in enumerate(marks):
-        body += _mark(panel, mark, index)
+        body.append(line(panel.x(index), panel.bottom, panel.x(index), panel.bottom + 5, "grid"))
+        body.append(text(panel.x(index), panel.bottom + 19, tick, "soft", "middle"))
+    body.append(text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle"))
+    for row, (label, index) in enumerate(marks.items()):
+        body.append(line(panel.x(index), panel.top - 22, panel.x(index), panel.bottom, "edge"))
+        body.append(text(panel.x(index) + 6, panel.top - 12 + 16 * row, label))
     return Picture(title, description, 400, tuple(body))
 
 
@@ -182,18 +167,6 @@ def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> 
     yield rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
     if width >= _NUMBERED:
         yield text(x + width / 2, y - 4, percent(share), "num", "middle")
-
-
-def _mark(panel: Panel, mark: Mark, index: int) -> list[str]:
-    if mark.edge is None:
-        y = panel.y(mark.share)
-        right = panel.left + panel.width
-        return [line(panel.left, y, right, y, "edge"), text(right, y - 4, mark.label, "", "end")]
-    x = panel.x(mark.edge)
-    return [
-        line(x, panel.top - 22, x, panel.bottom, "edge"),
-        text(x + 6, panel.top - 12 + 16 * index, mark.label),
-    ]
 
 
 def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
@@ -220,15 +193,20 @@ def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
         del edges[0]
     # The last bin of a histogram includes its end; half a unit less keeps sizes apart.
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
-    names = [_range(start, end - 1, unit) for start, end in pairwise(edges)]
+    names = [
+        f"{spans} {unit if spans == '1' or unit.endswith('s') else f'{unit}s'}"
+        for spans in range_names(edges)
+    ]
     return dict(zip(names, counts.tolist(), strict=True))
 
 
-def _range(first: int, last: int, unit: str) -> str:
-    plural = unit if unit.endswith("s") else f"{unit}s"
-    return (
-        f"{first:,} to {last:,} {plural}" if last > first else f"{first:,} {unit if first == 1 else plural}"
-    )
+def range_names(edges: Sequence[int]) -> list[str]:
+    """Names of the ranges between edges.
+
+    >>> range_names([1, 2, 5, 1000])
+    ['1', '2 to 4', '5 to 999']
+    """
+    return [f"{low:,}" + (f" to {high - 1:,}" if high > low + 1 else "") for low, high in pairwise(edges)]
 
 
 def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str, knows: str) -> Picture:
@@ -238,32 +216,40 @@ def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str
     edge and below the number at its right edge. `counted` are what fits, such as people; `named` is what a
     guess is about.
     """
-    risks = (breach.before, breach.after)
-    edges = _doubling_edges(least, max(int(risk.candidates.max(initial=1)) for risk in risks))
-    before, after = (percent(risk.pinned) for risk in risks)
-    reach = percent(breach.after.out_of_reach)
+    edges, shares_before, shares_after = candidate_shares(breach, least)
+    before, after, reach = map(
+        percent, (breach.before.pinned, breach.after.pinned, breach.after.out_of_reach)
+    )
     return pair_chart(
         f"How many {counted} fit what an outsider knows",
         f"Share of {breach.people:,} people. Known about each: {knows}",
         f"Of {breach.people:,} people attacked, {before} have a single candidate in the original and {after} "
         f"in the release. In the release, the chance of naming the right {named} is at most "
         f"{percent(breach.worst)}, and {percent(breach.mean)} on average; {reach} are out of reach.",
-        _candidate_shares(breach.before, edges),
-        _candidate_shares(breach.after, edges),
+        shares_before,
+        shares_after,
         (
             f"original: {before} with one candidate",
             f"release: {after} with one candidate, {reach} out of reach",
         ),
-        [Mark(f"{mark} = {least}", edges.index(least))],
+        marks={f"{mark} = {least}": edges.index(least)},
         ticks=[_short(size) for size in edges],
         axis=f"number of candidates ({counted})",
     )
 
 
-def _candidate_shares(risk: Any, edges: Sequence[int]) -> list[float]:
-    """Share of all people whose candidates are between two edges; people out of reach are in none."""
-    counts, _ = np.histogram(risk.candidates, bins=edges, weights=risk.weight)
-    return [float(count) for count in counts / (risk.weight.sum() or 1.0)]
+def candidate_shares(breach: Any, least: int) -> tuple[list[int], list[float], list[float]]:
+    """Edges that double, and the share of people with candidates between them, before and after.
+
+    People out of reach, who have no candidate, are in none.
+    """
+    risks = (breach.before, breach.after)
+    edges = _doubling_edges(least, max(int(risk.candidates.max(initial=1)) for risk in risks))
+    shares = []
+    for risk in risks:
+        counts, _ = np.histogram(risk.candidates, bins=edges, weights=risk.weight)
+        shares.append([float(count) for count in counts / (risk.weight.sum() or 1.0)])
+    return edges, shares[0], shares[1]
 
 
 def _short(number: int) -> str:

@@ -1,8 +1,10 @@
 """Words are templates: text files next to the code that knows the numbers, filled in by Jinja.
 
 The sentences of a run and the limits of a release are items that begin with `* `; an item may be wrapped
-freely and is joined to one line. Numbers get their separators and names their visible form here, so that no
-template can forget it. In a report, which is Markdown, whatever is filled in is escaped as well.
+freely and is joined to one line. An item that is empty, because its condition does not hold, is left out; a
+blank line follows each item, since Jinja removes one line break after a tag. Numbers get their separators and
+names their visible form here, so that no template can forget it. In a report, which is Markdown, whatever is
+filled in is escaped as well.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ _WORDS: dict[str, Callable[..., str]] = {
 
 def sentences(template: str, **context: Any) -> list[str]:
     """The items of a template, each on one line."""
-    return [" ".join(item.split()) for item in _ITEM.split(_filled(template, context))[1:]]
+    items = (" ".join(item.split()) for item in _ITEM.split(_filled(template, context))[1:])
+    return [item for item in items if item not in ("", "!")]
 
 
 def marked(template: str, **context: Any) -> tuple[list[str], list[str]]:

@@ -27,11 +27,12 @@ def test_people_are_spread_over_ranges() -> None:
     assert [(r.label, r.before, r.after) for r in found] == [
         ("out of reach", 0.0, 0.25),
         ("1", 0.5, 0.0),
-        ("2 to 4", 0.5, 0.0),
+        ("2 to 3", 0.25, 0.0),
+        ("4", 0.25, 0.0),
         ("5 to 9", 0.0, 0.5),
         ("10 to 19", 0.0, 0.0),
-        ("20 to 49", 0.0, 0.0),
-        ("50 or more", 0.0, 0.25),
+        ("20 to 39", 0.0, 0.0),
+        ("40 to 79", 0.0, 0.25),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from timeveil.models.events.judges.profile import Profile
 from timeveil.models.events.words import Facts
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
+from timeveil.page.charts import candidate_shares, range_names
 from timeveil.page.facts import Attempt, attack_table, risk_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
@@ -28,7 +28,6 @@ WINDOWS = 1_000
 """Random window counts that the loss is measured by in a report."""
 _MOST_CANDIDATES = 40
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
-_CANDIDATES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000)
 
 
 def attack_summary(breach: Breach, release: Release) -> Summary:
@@ -109,26 +108,9 @@ class CandidateRange(NamedTuple):
 
 def candidate_ranges(breach: Breach) -> list[CandidateRange]:
     """Share of people by their number of candidates, those out of reach first."""
-    risks = (breach.before, breach.after)
-    largest = max(int(risk.candidates.max(initial=1)) for risk in risks)
-    edges = [edge for edge in _CANDIDATES if edge <= largest]
-    shares = []
-    for risk in risks:
-        index = np.searchsorted(edges, risk.candidates, side="right")
-        weight = np.bincount(index, weights=risk.weight, minlength=len(edges) + 1)
-        shares.append((weight / (risk.weight.sum() or 1.0)).tolist())
-    labels = ["out of reach", *_range_labels(edges)]
-    return [CandidateRange(*parts) for parts in zip(labels, *shares, strict=True)]
-
-
-def _range_labels(edges: list[int]) -> list[str]:
-    """Names of the ranges.
-
-    >>> _range_labels([1, 2, 5])
-    ['1', '2 to 4', '5 or more']
-    """
-    labels = [f"{low:,}" if high - low == 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(edges)]
-    return [*labels, f"{edges[-1]:,} or more" if edges[-1] > 1 else "1"]
+    edges, before, after = candidate_shares(breach, breach.k)
+    ranges = map(CandidateRange, range_names(edges), before, after)
+    return [CandidateRange("out of reach", breach.before.out_of_reach, breach.after.out_of_reach), *ranges]
 
 
 def public(f: Facts) -> dict[str, Any]:

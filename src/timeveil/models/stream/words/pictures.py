@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow.compute as pc
 
@@ -9,7 +11,7 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.page.charts import Mark, bar_chart, column_chart, pair_chart, size_chart
+from timeveil.page.charts import Bar, BarGroup, bar_chart, column_chart, grouped_bars, pair_chart, size_chart
 from timeveil.page.svg import Picture
 from timeveil.page.wording import counted, percent, share
 
@@ -18,8 +20,6 @@ KNOWLEDGE = {
     "true-slot": "the slot to which a record belongs",
     "several-slots": "every slot in which a person was published",
 }
-_FATES = ("stayed", "moved", "missing")
-_METHODS = ("paper's method", "closed packets")
 _BINS = 10
 
 
@@ -52,7 +52,10 @@ def attack_picture(breach: StreamBreach) -> Picture:
             f"original: {percent(breach.before.certain)} certain",
             f"release: {percent(breach.certain)} certain, {above} above 1/{breach.l}",
         ),
-        [Mark(label, _nearest(edges, chance)) for label, chance in _marks(breach)],
+        marks={
+            label: int(np.abs(np.array(edges) - chance).argmin())
+            for label, chance in _promises(breach).items()
+        },
         ticks=[f"{chance:.0%}" for chance in edges],
         axis="chance given to the person's true value",
         note=f"On average: {means}" if means else "",
@@ -78,27 +81,26 @@ def chance_edges(l: int, true_slot: int | None = None) -> list[float]:
 def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
     """Two ways to publish the same records, attacked with the true slot, by fate of the record."""
     size = breach.true_slot or breach.l
-    pairs = [(plain.parts[fate], breach.parts[fate]) for fate in _FATES]
-    sentences, below = [], []
-    for fate, pair in zip(_FATES, pairs, strict=True):
-        words = [f"{name} {_chances(part, size)}" for name, part in zip(_METHODS, pair, strict=True)]
-        sentences.append(f"{fate}: {', '.join(words)}.")
-        numbers = " · ".join(f"{round(part.people):,}" for part in pair)
-        worst = " · ".join(percent(part.worst) if part.people else "none" for part in pair)
-        above = " · ".join(percent(part.share_above(1 / size)) if part.people else "none" for part in pair)
-        below.append((f"{fate} ({numbers} people)", f"worst {worst}", f"above 1/{size}: {above}"))
-    return pair_chart(
+    measures: dict[str, Callable[[Posterior], float]] = {
+        "Mean chance": lambda part: part.mean,
+        "Highest chance": lambda part: part.worst,
+        f"People above 1/{size}": lambda part: part.share_above(1 / size),
+    }
+    groups = []
+    for name, measure in measures.items():
+        bars = []
+        for fate in ("stayed", "moved", "missing"):
+            pair = (plain.parts[fate], breach.parts[fate])
+            people = " and ".join(f"{round(part.people):,}" for part in pair)
+            labels = tuple(percent(measure(part)) if part.people else "nobody" for part in pair)
+            bars.append(Bar(f"{fate} ({people} people)", tuple(map(measure, pair)), labels))
+        groups.append(BarGroup(name, tuple(bars)))
+    promises = " and ".join(f"at most {label}" for label in _promises(breach))
+    return grouped_bars(
         "What an outsider learns who knows when it happened",
-        f"Mean chance given to the true value of {breach.people:,} people, by what became of their record.",
-        " ".join(sentences),
-        [before.mean for before, _ in pairs],
-        [after.mean for _, after in pairs],
-        (
-            f"the {_METHODS[0]}: {percent(plain.share_above(1 / size))} above 1/{size}",
-            f"{_METHODS[1]}: {percent(breach.share_above(1 / size))} above 1/{size}",
-        ),
-        [Mark(label, share=chance) for label, chance in _marks(breach)],
-        below=below,
+        f"The chance given to the true value of {breach.people:,} people; promised: {promises}.",
+        groups,
+        ("the paper's method", "closed packets"),
     )
 
 
@@ -148,18 +150,7 @@ def _shares(chances: Posterior, edges: list[float]) -> list[float]:
     return [float(count) / chances.people if chances.people else 0.0 for count in counts]
 
 
-def _marks(breach: StreamBreach) -> list[tuple[str, float]]:
-    """The promised chances and their labels."""
-    promises = (("l", breach.l), ("l'", breach.true_slot))
-    return [(f"1/{name} = 1/{number}", 1 / number) for name, number in promises if number is not None]
-
-
-def _nearest(edges: list[float], chance: float) -> int:
-    return min(range(len(edges)), key=lambda number: abs(edges[number] - chance))
-
-
-def _chances(part: Posterior, size: int) -> str:
-    if not part.people:
-        return "nobody"
-    above = percent(part.share_above(1 / size))
-    return f"{percent(part.mean)} on average, {percent(part.worst)} at most, {above} above 1/{size}"
+def _promises(breach: StreamBreach) -> dict[str, float]:
+    """The promised chances by their labels."""
+    sizes = {"l": breach.l, "l'": breach.true_slot}
+    return {f"1/{name} = 1/{size}": 1 / size for name, size in sizes.items() if size is not None}
