@@ -28,17 +28,15 @@ GET_AGAIN = "get the folder again from its publisher"
 _NEWER = "open it with the version of timeveil named in its release.json, or a newer one"
 
 _PLAIN = (
-    "bool",
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
-    "halffloat float double string",
-    "date32[day] time32[ms] time64[us] time64[ns]",
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 string",  # these are items of lists, too
+    "bool halffloat float double date32[day] time32[ms] time64[us] time64[ns]",
     "timestamp[ms] timestamp[us] timestamp[ns]",
 )
 _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.split()}
+_BY_NAME |= {f"list<{name}>": pa.list_(_BY_NAME[name]) for name in _PLAIN[0].split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
 _OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
-_LIST = re.compile(r"list<(u?int(?:8|16|32|64)|string)>")
 
 
 def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
@@ -130,19 +128,16 @@ def _check_shape(manifest: Any) -> None:
     if not isinstance(manifest, Mapping):
         raise damaged(MANIFEST, "is not an object")
     if manifest.get("format") != FORMAT_VERSION:
-        raise BundleError(
-            f"the release has a format unknown to this version, which reads format {FORMAT_VERSION}",
-            hint=_NEWER,
-        )
+        message = f"the release has a format unknown to this version, which reads format {FORMAT_VERSION}"
+        raise BundleError(message, hint=_NEWER)
     kinds = {"model": str, "guarantee": Mapping, "columns": list, "tables": Mapping}
     for key, kind in kinds.items():
         if not isinstance(manifest.get(key), kind):
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
         if not _is_table_entry(name, entry):
-            raise damaged(
-                MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
-            )
+            fault = "describes a table by more or less than its file, rows, format and sha256"
+            raise damaged(MANIFEST, fault)
         columns = manifest.get(columns_key(name))
         if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
             raise damaged(MANIFEST, "does not describe the columns of a table by name and type")
@@ -173,16 +168,34 @@ def table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
 
 
-def written_type(kind: pa.DataType) -> pa.DataType:
-    """The type that a column of this type has once written and opened.
+def describe_table(manifest: dict[str, Any], name: str, schema: pa.Schema, entry: dict[str, Any]) -> None:
+    """State the file and the columns of a table; what a manifest already says about a column stays."""
+    stated = {column["name"]: column for column in manifest.get(columns_key(name), ())}
+    manifest[columns_key(name)] = [
+        {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)} for field in schema
+    ]
+    manifest["tables"][name] = entry
 
-    >>> written_type(pa.dictionary(pa.int8(), pa.large_string()))
-    DataType(string)
-    """
+
+def written_schema(schema: pa.Schema) -> pa.Schema:
+    """Names and types of the columns once they are written and opened."""
+    fields = [pa.field(field.name, _written_type(field.type)) for field in schema]
+    for field in fields:
+        error = BundleError(
+            f"column `{field.name}` has the type {field.type}, which cannot be written",
+            hint="convert it to plain columns of text or numbers before reading",
+            code="unsupported-input",
+        )
+        with raising(error, on=BundleError):
+            type_named(type_name(field.type))
+    return pa.schema(fields)
+
+
+def _written_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
-        return written_type(kind.value_type)
+        return _written_type(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(written_type(kind.value_type))
+        return pa.list_(_written_type(kind.value_type))
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
         return pa.string()
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
@@ -198,18 +211,6 @@ def type_name(kind: pa.DataType) -> str:
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
-def is_writable(kind: pa.DataType) -> bool:
-    """Whether `release.json` has a name for the type.
-
-    >>> is_writable(pa.int64()), is_writable(pa.list_(pa.int64())), is_writable(pa.list_(pa.float64()))
-    (True, True, False)
-    """
-    try:
-        return bool(type_named(type_name(kind)) == kind)
-    except BundleError:
-        return False
-
-
 def type_named(name: str) -> pa.DataType:
     """The type that `release.json` calls by this name.
 
@@ -218,8 +219,6 @@ def type_named(name: str) -> pa.DataType:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if item := _LIST.fullmatch(name):
-        return pa.list_(_BY_NAME[item[1]])
     if (zoned := _ZONED.fullmatch(name)) and _is_zone(zoned[2]):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):

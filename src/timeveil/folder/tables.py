@@ -32,8 +32,6 @@ COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
 FORMULA = r"^'*[=+\-@\t\r\n]"
 _GUARDED = r"^'('*[=+\-@\t\r\n])"
-_FIRST_DAY, _LIMIT_DAY = -719_162, 2_932_897  # 0001-01-01, 10000-01-01
-_PER_DAY = {"day": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
@@ -250,15 +248,10 @@ def _guarded_names(schema: pa.Schema) -> list[str]:
 
 def _refuse_far_years(name: str, column: pa.ChunkedArray) -> None:
     """Refuse years without four digits, which CSV cannot show."""
-    kind = column.type
-    is_date = pa.types.is_date32(kind)
-    if not (is_date or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
         return
-    per_day = _PER_DAY["day" if is_date else kind.unit]
-    ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
-    margin = 0 if is_date or not kind.tz else 1  # a day, for the offset of the zone
-    low, limit = (_FIRST_DAY + margin) * per_day, (_LIMIT_DAY - margin) * per_day
-    if ends["min"] is not None and not (low <= ends["min"] and ends["max"] < limit):
+    years = pc.min_max(pc.year(column)).as_py()
+    if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= 9999:
         raise BundleError(
             f"column `{name}` has dates or times outside the years 1 to 9999, which CSV cannot show",
             hint='correct them, drop the column, or write Parquet with {format="parquet"}',

@@ -14,10 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from timeveil.domain.release import Ledger, Release
-from timeveil.domain.stored import LOCK, Stored, hold, sweep
+from timeveil.domain.release import Deferred, Ledger, Release
+from timeveil.domain.stored import LOCK, hold, sweep
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import (
@@ -25,11 +23,10 @@ from timeveil.folder.manifest import (
     MANIFEST,
     README,
     as_json,
-    columns_key,
-    is_writable,
+    describe_table,
+    schema_of,
     table_entry,
-    type_name,
-    written_type,
+    written_schema,
 )
 from timeveil.folder.opening import damage, digest, open_release
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
@@ -138,47 +135,29 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     """Write all files of a release, unchecked; return its manifest."""
     manifest: dict[str, Any] = {**release.manifest, "tables": {}}
     for name in release.parts:
-        schema = _written_schema(release, name)
+        table = release.parts[name]
+        schema = written_schema(table.read().schema if isinstance(table, Deferred) else table.schema)
         path = folder / f"{name}.{form}"
         with new_file(path) as file:
             rows = write_table(release.batches(name), schema, file, form)
             # On the disk before its digest is stated.
             sync(file)
-        stated = {column["name"]: column for column in release.manifest.get(columns_key(name), ())}
-        manifest[columns_key(name)] = [
-            {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)}
-            for field in schema
-        ]
-        manifest["tables"][name] = table_entry(name, form, rows, digest(path))
+        describe_table(manifest, name, schema, table_entry(name, form, rows, digest(path)))
     write_file(folder / MANIFEST, as_json(manifest))
     write_file(folder / README, letter(words(manifest["model"]), release.guarantee, manifest).encode())
     sync_folder(folder)
     return manifest
 
 
-def _written_schema(release: Release, name: str) -> pa.Schema:
-    """Names and written types of a table, without metadata."""
-    table = release.parts[name]
-    schema = table.schema if isinstance(table, pa.Table | Stored) else table.read().schema
-    fields = [pa.field(field.name, written_type(field.type)) for field in schema]
-    for field in fields:
-        if not is_writable(field.type):
-            raise BundleError(
-                f"column `{field.name}` has the type {field.type}, which cannot be written",
-                hint="convert it to plain columns of text or numbers before reading",
-                code="unsupported-input",
-            )
-    return pa.schema(fields)
-
-
 def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
     """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
     different = [] if as_json(written.manifest) == as_json(manifest) else [MANIFEST]
-    for name in release.parts:
-        schema = _written_schema(release, name)
-        if not have_same_rows(release.batches(name), written.batches(name), schema):
-            different.append(name)
+    different += [
+        name
+        for name in release.parts
+        if not have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
+    ]
     if different:
         raise BundleError(
             f"`{different[0]}` reads back differently from what was written",
