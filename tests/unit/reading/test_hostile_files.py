@@ -65,6 +65,23 @@ def test_a_parquet_bomb_of_overlapping_texts(tmp_path, monkeypatch, stored):
 
 
 @BOTH
+def test_a_parquet_bomb_of_lists(tmp_path, monkeypatch, stored):
+    """A row may have any number of items, so few rows at a time would not help."""
+    monkeypatch.setenv("TIMEVEIL_LIMITS", "unpacked=10MB,ratio=1")
+    texts = pa.DictionaryArray.from_arrays(np.zeros(50_000, np.int32), pa.array([CANARY * 1000]))
+    lists = pa.ListArray.from_arrays(pa.array([0, 50_000], pa.int32()), texts)
+    pq.write_table(pa.table({"what": lists}), tmp_path / "in.parquet", store_schema=False)
+    refused(tmp_path / "in.parquet", "too-large", Roles(item="what"), stored=stored)
+
+
+def test_lists_of_short_texts_are_read_warily(tmp_path, monkeypatch):
+    lists = [[f"item {n % 7}", f"thing {n % 5}"] for n in range(3000)]
+    pq.write_table(pa.table({"what": lists}), tmp_path / "in.parquet", row_group_size=1000)
+    monkeypatch.setenv("TIMEVEIL_LIMITS", "unpacked=200KB,ratio=1")
+    assert read(tmp_path / "in.parquet", Roles(item="what")).table["what"].to_pylist() == lists
+
+
+@BOTH
 def test_declared_rows_are_looked_at_first(tmp_path, monkeypatch, stored):
     monkeypatch.setenv("TIMEVEIL_LIMITS", "unpacked=1MB,ratio=1")
     pq.write_table(repeated(200_000, "x"), tmp_path / "in.parquet")
