@@ -89,12 +89,6 @@ def is_well_formed(manifest: Mapping[str, Any]) -> bool:
     return model in FOLDERS and not any(faults(manifest, part(model, "judges.manifest").MANIFEST))
 
 
-def violation_codes(model: str) -> tuple[str, ...]:
-    """Every code that a violation of a model's promise can have."""
-    sentences = part(model, "judges.verify").SENTENCES
-    return tuple(sorted({name.partition(":")[0] for name in sentences}))
-
-
 def measure(
     release: Case,
     ledger: Ledger | None = None,

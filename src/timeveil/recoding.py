@@ -6,7 +6,7 @@ ARX users keep it, or a rule: intervals for numbers, prefixes for codes, one sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -42,7 +42,6 @@ class Hierarchy:
 
     names: tuple[str, ...]
     publish: Callable[[int, pa.Array], pa.Array]
-    described: Mapping[str, Any]
 
     @property
     def top(self) -> int:
@@ -63,24 +62,22 @@ class Hierarchy:
     @classmethod
     def intervals(cls, widths: Sequence[float], origin: float = 0) -> Hierarchy:
         """For numbers: intervals of growing width from `origin`, each width a multiple of the one before."""
-        _growing("widths", widths)
-        if any(Fraction(str(wide)) % Fraction(str(narrow)) for narrow, wide in pairwise(widths)):
+        _check_growing("widths", widths)
+        exact, start = [Fraction(str(width)) for width in widths], Fraction(str(origin))
+        if any(wide % narrow for narrow, wide in pairwise(exact)):
             raise _bad("each interval width must be a multiple of the one before", "for example 5, 10, 20")
-        exact = [Fraction(str(width)) for width in widths]
-        start = Fraction(str(origin))
+
+        def label(number: Fraction | None, width: Fraction) -> str | None:
+            if number is None:
+                return None
+            low = (number - start) // width * width + start
+            return f"[{_text(low)}, {_text(low + width)})"
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            if number > len(widths):
-                return _stars(values)
-            width = exact[number - 1]
-            lows = [None if v is None else (v - start) // width * width + start for v in _numbers(values)]
-            return pa.array(
-                [None if low is None else f"[{_text(low)}, {_text(low + width)})" for low in lows],
-                pa.string(),
-            )
+            return pa.array([label(value, exact[number - 1]) for value in _numbers(values)], pa.string())
 
-        names = (*(f"{width:g} wide" for width in widths), STAR)
-        return cls(names, publish, {"kind": "intervals", "widths": list(widths), "origin": origin})
+        names = [f"{width:g} wide" for width in widths]
+        return cls._with_star(names, publish)
 
     @classmethod
     def prefixes(cls, lengths: Sequence[int]) -> Hierarchy:
@@ -89,25 +86,34 @@ class Hierarchy:
         >>> Hierarchy.prefixes([3]).level(1, pa.array(["20133"]))["published"].to_pylist()
         ['201**']
         """
-        _growing("lengths", [-length for length in lengths])
+        _check_growing("lengths", [-length for length in lengths])
         if any(length > LONGEST_LINE for length in lengths):
             raise _bad("a prefix of a hierarchy is longer than any value", f"give at most {LONGEST_LINE:,}")
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            if number > len(lengths):
-                return _stars(values)
-            text = values.cast(pa.string())
-            hidden = pc.max_element_wise(pc.subtract(pc.utf8_length(text), lengths[number - 1]), 0)
-            prefix = pc.utf8_slice_codeunits(text, 0, lengths[number - 1])
+            text, length = values.cast(pa.string()), lengths[number - 1]
+            hidden = pc.max_element_wise(pc.subtract(pc.utf8_length(text), length), 0)
+            prefix = pc.utf8_slice_codeunits(text, 0, length)
             return pc.binary_join_element_wise(prefix, pc.binary_repeat(pa.scalar(STAR), hidden), "")
 
-        names = (*(f"first {length}" for length in lengths), STAR)
-        return cls(names, publish, {"kind": "prefixes", "lengths": list(lengths)})
+        names = [f"first {length}" for length in lengths]
+        return cls._with_star(names, publish)
 
     @classmethod
     def suppression(cls) -> Hierarchy:
         """The value, or a star."""
-        return cls((STAR,), lambda _, values: _stars(values), {"kind": "suppression"})
+        return cls._with_star([], lambda _, values: values)
+
+    @classmethod
+    def _with_star(cls, names: Sequence[str], publish: Callable[[int, pa.Array], pa.Array]) -> Hierarchy:
+        """Levels of a rule, and above them one star for every value."""
+
+        def publish_or_star(number: int, values: pa.Array) -> pa.Array:
+            if number > len(names):
+                return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
+            return publish(number, values)
+
+        return cls((*names, STAR), publish_or_star)
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Hierarchy:
@@ -116,7 +122,7 @@ class Hierarchy:
             raise _bad("a hierarchy needs a column of values and at least one level", "add a level column")
         if table.num_columns > MOST_LEVELS:
             raise _bad(f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}")
-        columns = [_as_text(table.column(i)) for i in range(table.num_columns)]
+        columns = [_as_text(column) for column in table.columns]
         if len(columns[0].unique()) != len(columns[0]):
             raise _bad("a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
@@ -138,25 +144,68 @@ class Hierarchy:
                 )
             return columns[number].take(row)
 
-        names = tuple(
-            STAR if len(column.unique()) == 1 else f"level {i}"
-            for i, column in enumerate(columns[1:], start=1)
-        )
-        return cls(names, publish, {"kind": "table", "levels": len(names)})
+        levels = enumerate(columns[1:], start=1)
+        names = tuple(STAR if len(column.unique()) == 1 else f"level {i}" for i, column in levels)
+        return cls(names, publish)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Hierarchy:
         """A hierarchy file: no header, a row per value, levels from fine to coarse, `;` or `,` between."""
         file = Path(path)
-        head = _first_line(file)
-        width = head.count(";" if ";" in head else ",") + 1
-        if width > MOST_LEVELS:
-            raise _bad(
-                f"the hierarchy file `{file.name}` has {width - 1:,} levels",
-                f"give at most {MOST_LEVELS - 1}",
+        unreadable = InputError(
+            f"the hierarchy file `{file.name}` cannot be read",
+            hint="give the path of a UTF-8 text file with one row per value",
+            code="file-unreadable",
+        )
+        with raising(unreadable, on=(OSError, ValueError)):
+            file_size(file)
+            with file.open(encoding="utf-8") as lines:
+                head = lines.readline(LONGEST_LINE)
+        delimiter = ";" if ";" in head else ","
+        names = [f"level{i}" for i in range(head.count(delimiter) + 1)]
+        if len(names) > MOST_LEVELS:
+            message = f"the hierarchy file `{file.name}` has {len(names) - 1:,} levels"
+            raise _bad(message, f"give at most {MOST_LEVELS - 1}")
+        ragged = _bad(
+            f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
+        )
+        with raising(ragged, on=(pa.ArrowException, OSError, KeyError)):
+            table = pyarrow.csv.read_csv(
+                file,
+                read_options=pyarrow.csv.ReadOptions(column_names=names),
+                parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                ),
             )
-        names = [f"level{i}" for i in range(width)]
-        return cls.from_table(_read_levels(file, names, ";" if ";" in head else ","))
+        return cls.from_table(table)
+
+
+def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
+    """A hierarchy from what a caller has: one of ours, a table, a file, or a rule such as `intervals:5,10`.
+
+    >>> hierarchy_from("prefixes:3,2").names
+    ('first 3', 'first 2', '*')
+    """
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, pa.Table):
+        return Hierarchy.from_table(source)
+    rule, colon, numbers = str(source).partition(":")
+    if rule in RULES and colon:
+        error = _bad(f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}")
+        with raising(error, on=(ValueError, OverflowError)):
+            if rule == "intervals":
+                return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
+            return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
+    if source == "suppression":
+        return Hierarchy.suppression()
+    if rule.isalpha() and colon and not Path(source).exists():
+        raise _bad(
+            f"`{rule}` is not a rule for a hierarchy",
+            f"use {' or '.join(f'{name}:{example}' for name, example in RULES.items())}, or a file",
+        )
+    return Hierarchy.from_csv(source)
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.Array:
@@ -165,78 +214,10 @@ def _as_text(column: pa.ChunkedArray) -> pa.Array:
         return column.combine_chunks().cast(pa.string())
 
 
-def _first_line(file: Path) -> str:
-    try:
-        file_size(file)
-        with file.open(encoding="utf-8") as lines:
-            return lines.readline(LONGEST_LINE)
-    except (OSError, ValueError):
-        failure = InputError(
-            f"the hierarchy file `{file.name}` cannot be read",
-            hint="give the path of a UTF-8 text file with one row per value",
-            code="file-unreadable",
-        )
-    raise failure
-
-
-def _read_levels(file: Path, names: list[str], delimiter: str) -> pa.Table:
-    try:
-        return pyarrow.csv.read_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(column_names=names),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )
-    except (pa.ArrowException, OSError, KeyError):
-        failure = _bad(
-            f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
-        )
-    raise failure
-
-
-def hierarchy_from(given: Hierarchy | str | Path | pa.Table) -> Hierarchy:
-    """A hierarchy from what a caller has: one of ours, a table, a file, or a rule such as `intervals:5,10`.
-
-    >>> hierarchy_from("prefixes:3,2").names
-    ('first 3', 'first 2', '*')
-    """
-    if isinstance(given, Hierarchy):
-        return given
-    if isinstance(given, pa.Table):
-        return Hierarchy.from_table(given)
-    rule, colon, numbers = str(given).partition(":")
-    if rule in RULES and colon:
-        return _from_rule(rule, numbers)
-    if given == "suppression":
-        return Hierarchy.suppression()
-    if rule.isalpha() and colon and not Path(given).exists():
-        raise _bad(
-            f"`{rule}` is not a rule for a hierarchy",
-            f"use {' or '.join(f'{name}:{example}' for name, example in RULES.items())}, or a file",
-        )
-    return Hierarchy.from_csv(given)
-
-
-def _from_rule(rule: str, numbers: str) -> Hierarchy:
-    try:
-        if rule == "intervals":
-            return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
-        return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
-    except (ValueError, OverflowError):
-        failure = _bad(f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}")
-    raise failure
-
-
-def _stars(values: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
-
-
 def _numbers(values: pa.Array) -> list[Fraction | None]:
     """Numbers as they are written, exactly; text is read as numbers."""
-    numbers = [None if v is None else _number(v) for v in values.to_pylist()]
-    if any(n is None and v is not None for n, v in zip(numbers, values.to_pylist(), strict=True)):
+    numbers = [None if value is None else _number(value) for value in values.to_pylist()]
+    if numbers.count(None) > values.null_count:
         raise InputError(
             "a hierarchy of intervals was given for a column that is not all numbers",
             hint="use a hierarchy table for this column, or clean its values",
@@ -251,12 +232,9 @@ def _number(value: Any) -> Fraction | None:
         number = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    if (
-        not number.is_finite()
-        or not -LARGEST <= int(number.as_tuple().exponent) <= number.adjusted() <= LARGEST
-    ):
-        return None
-    return Fraction(number)
+    if number.is_finite() and -LARGEST <= int(number.as_tuple().exponent) <= number.adjusted() <= LARGEST:
+        return Fraction(number)
+    return None
 
 
 def _text(number: Fraction) -> str:
@@ -266,7 +244,7 @@ def _text(number: Fraction) -> str:
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}".rstrip("0").rstrip(".")
 
 
-def _growing(name: str, numbers: Sequence[float]) -> None:
+def _check_growing(name: str, numbers: Sequence[float]) -> None:
     ordered = all(a < b for a, b in pairwise(numbers))
     in_range = bool(numbers) and (numbers[0] > 0 if name == "widths" else numbers[-1] <= 0)
     if not ordered or not in_range:

@@ -10,8 +10,7 @@ import timeveil as tv
 from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
-from timeveil.judging import violation_codes
-from timeveil.models import FOLDERS
+from timeveil.models import FOLDERS, part
 
 
 def found(release, ledger=None) -> list[tuple[str, str]]:
@@ -48,7 +47,8 @@ def check(one: Sabotage, spoilt, where: str) -> None:
     if one.notices == "nobody":
         assert inside == [], where
         return
-    assert one.code in {code for model in FOLDERS for code in violation_codes(model)}
+    sentences = (name for model in FOLDERS for name in part(model, "judges.verify").SENTENCES)
+    assert one.code in {name.partition(":")[0] for name in sentences}
     for seen in [inside] if one.notices == "custodian" else [outside, inside]:
         assert any(code == one.code and spoilt.says in said for code, said in seen), (
             where,

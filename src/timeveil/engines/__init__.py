@@ -29,15 +29,6 @@ Levels = Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
-    """First and last instant, and the widest tick (in instants) that all of them are multiples of."""
-
-    low: int = 0
-    high: int = 0
-    resolution: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """One granularity's groups, counted in people.
 
@@ -77,8 +68,8 @@ class Events(Protocol):
     rows: int
     people: int
 
-    def extent(self) -> Extent:
-        """First and last instant, and the widest tick that divides them all."""
+    def extent(self) -> tuple[int, int, int]:
+        """First and last instant, and the widest tick (in instants) that divides them all."""
 
     def observe(self, base: Ticks) -> Int64s:
         """Fix the base granularity; return the base granules that occur, in order."""

@@ -23,7 +23,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
-from timeveil.engines import Extent, Int64s, Levels, Published, Tally, published_schema
+from timeveil.engines import Int64s, Levels, Published, Tally, published_schema
 from timeveil.errors import EngineError, ParameterError, raising
 
 _CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
@@ -80,13 +80,13 @@ class DuckDBEvents:
         self._run(f"CREATE VIEW source AS {self._source_query()}")
         self.rows, self.people = self._row("SELECT count(*), count(DISTINCT person) FROM source")
 
-    def extent(self) -> Extent:
+    def extent(self) -> tuple[int, int, int]:
         if self.rows == 0:
-            return Extent()
+            return 0, 0, 1
         widths = [width for width, _ in candidates(self._relation.clock)]
         divides = ", ".join(f"bool_and(milli % {width * 1000} = 0)" for width in widths)
         low, high, *fits = self._row(f"SELECT min(instant), max(instant), {divides} FROM source")
-        return Extent(low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1))
+        return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
         self._counted_for = None

@@ -26,7 +26,7 @@ from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, decode_dictionaries
-from timeveil.engines import Extent, Int64s, Levels, Published, Tally
+from timeveil.engines import Int64s, Levels, Published, Tally
 from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
 
 Codes = npt.NDArray[np.int32]
@@ -62,9 +62,9 @@ class MemoryEvents:
         self._rows_at: Int64s = np.empty(0, np.int64)
         self._visits: dict[tuple[tuple[str, int], ...], tuple[Visits, Codes]] = {}
 
-    def extent(self) -> Extent:
+    def extent(self) -> tuple[int, int, int]:
         if self.rows == 0:
-            return Extent()
+            return 0, 0, 1
         ticks, per_instant = self._ticks, self._ticks_per_instant
 
         def divides(width: int) -> bool:
@@ -73,7 +73,7 @@ class MemoryEvents:
 
         widths = (width for width, _ in candidates(self._relation.clock))
         low, high = int(ticks.min()) // per_instant, int(ticks.max()) // per_instant
-        return Extent(low, high, next(filter(divides, widths), 1))
+        return low, high, next(filter(divides, widths), 1)
 
     def observe(self, base: Ticks) -> Int64s:
         self._visits.clear()

@@ -19,7 +19,7 @@ from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Integers, column_of, distinct, encode, fold
+from timeveil.evidence.codes import Integers, column_of, dense, distinct, encode, fold
 from timeveil.models.events.evidence import People, people_of
 
 AS_IT_STANDS = "as it stands"
@@ -90,9 +90,9 @@ def profile(
     quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
     quasi_codes, kinds = fold([(coded.codes[complete], coded.size) for coded in quasi], len(complete))
     person = people.person[complete]
-    rows = _Rows(k, quasi_codes, kinds, *fold([(person, int(person.max(initial=0)) + 1)], len(person)))
+    rows = _Rows(k, quasi_codes, kinds, *dense(person, people.people))
     time = encode(column_of(relation.data, str(relation.roles.time)))
-    stands = rows.risk(AS_IT_STANDS, *fold([(time.codes[complete], time.size)], len(complete)))
+    stands = rows.risk(AS_IT_STANDS, *dense(time.codes[complete], time.size))
     levels = resolve(granularities, people.axis, definitions)
     return Profile(
         k=k,
@@ -161,8 +161,7 @@ def _how_many(people: Integers) -> int:
 
 
 def _spread(rows: Integers) -> dict[str, float]:
-    if not len(rows):
-        return dict.fromkeys(("min", "median", "mean", "p90", "max"), 0.0)
+    rows = rows if len(rows) else np.zeros(1, np.int64)
     return {
         "min": float(rows.min()),
         "median": float(np.median(rows)),

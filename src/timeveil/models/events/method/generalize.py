@@ -47,12 +47,10 @@ LARGEST_SHARE_TO_WITHHOLD = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The outcome of a search: the chosen node, the name its labels carry, the minimal and feasible nodes."""
+    """The outcome of a search: the chosen node, all feasible ones, and how many were tried."""
 
     chosen: Node
-    label: str
-    frontier: tuple[Node, ...]
-    feasible: frozenset[Node]
+    feasible: list[Node]
     tried: int
 
 
@@ -108,9 +106,8 @@ def generalize_time(
         counts = Counts(events, plan, ladders)
         choice = _search(counts)
         progress("generalising", 0.8)
-        published = events.publish(
-            plan.timeline, plan.by_name(choice.label), counts.levels(choice.chosen.levels), k
-        )
+        granularity = plan.by_name(plan.named or choice.chosen.granularity)
+        published = events.publish(plan.timeline, granularity, counts.levels(choice.chosen.levels), k)
         progress("done", 1.0)
         return _assemble(counts, choice, published)
     finally:
@@ -169,8 +166,7 @@ def _search(counts: Counts) -> Choice:
                 node for node in nodes if _is_feasible(counts(node), suppress, counts.rows, counts.k)
             ]
     chosen, tried = _choose(counts, feasible)
-    label = counts.plan.named or chosen.granularity
-    return Choice(chosen, label, tuple(order.minimal(feasible)), frozenset(feasible), tried)
+    return Choice(chosen, feasible, tried)
 
 
 def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
@@ -259,9 +255,10 @@ def _what_to_try(best: Tally, share: float) -> str:
 def _assemble(counts: Counts, choice: Choice, published: Published) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     plan, combination = counts.plan, choice.chosen.levels
+    frontier = counts.order.minimal(choice.feasible)
     sections: dict[str, Any] = {
         "levels": counts.level_names(combination),
-        "frontier": [node.granularity for node in choice.frontier if node.levels == combination],
+        "frontier": [node.granularity for node in frontier if node.levels == combination],
         "candidates": _candidates(counts, choice),
         "counts": _counts(plan, published),
     }
@@ -269,7 +266,7 @@ def _assemble(counts: Counts, choice: Choice, published: Published) -> tuple[Rel
         sections["nodes"] = [
             {"levels": counts.level_names(node.levels), "granularity": node.granularity}
             | _numbers(counts(node))
-            for node in choice.frontier
+            for node in frontier
         ]
     facts = {
         "people": published.people,
@@ -279,7 +276,8 @@ def _assemble(counts: Counts, choice: Choice, published: Published) -> tuple[Rel
         "read_at": plan.base.name,
         "dropped": list(plan.relation.dropped),
     }
-    return _pair(plan, choice.label, counts.levels(combination), sections, published, facts)
+    label = plan.named or choice.chosen.granularity
+    return _pair(plan, label, counts.levels(combination), sections, published, facts)
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:

@@ -170,8 +170,7 @@ def make_plan(
     if named and named.name not in {g.name for g in allowed}:
         allowed = (*allowed, named)
     names = [g.name for g in allowed] if limited else None
-    extent = events.extent()
-    ticks = base_for(axis, allowed, extent.low, extent.high, extent.resolution)
+    ticks = base_for(axis, allowed, *events.extent())
     (base,) = resolve([ticks.name], axis)
     timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
     if not limited:
