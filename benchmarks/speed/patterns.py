@@ -33,8 +33,8 @@ K, INSTANTS, SYMBOLS, CAP = 10, 10, 6, 5_000_000
 def walks(rows: int) -> Transactions:
     """Symbols of random walks."""
     matrix = np.cumsum(np.random.default_rng(1).normal(size=(rows, INSTANTS)), axis=1)
-    columns = np.ascontiguousarray(symbols_at(positions(z_normalised(matrix)), SYMBOLS).T)
-    return of_symbols(columns, SYMBOLS, tuple(f"{j}={s}" for j in range(INSTANTS) for s in range(SYMBOLS)))
+    symbols = symbols_at(positions(z_normalised(matrix)), SYMBOLS)
+    return of_symbols(symbols, SYMBOLS, tuple(f"{j}={s}" for j in range(INSTANTS) for s in range(SYMBOLS)))
 
 
 def baskets(transaction: np.ndarray, item: np.ndarray) -> Transactions:

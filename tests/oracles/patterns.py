@@ -120,8 +120,8 @@ def transactions(rows: Sequence[Iterable[int]], items: int, kinds: int = 1) -> T
     """The rows as the method takes them; series are full rows, one symbol at every instant."""
     names = tuple(f"i{item:02}" for item in range(items))
     if kinds > 1:
-        columns = [[item % kinds for item in sorted(row)] for row in rows]
-        return of_symbols(np.array(columns, np.uint8).reshape(len(rows), -1).T, kinds, names)
+        symbols = [[item % kinds for item in sorted(row)] for row in rows]
+        return of_symbols(np.array(symbols, np.uint8).reshape(len(rows), -1), kinds, names)
     ordered = [sorted(row) for row in rows]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
     return Transactions(names, 1, Sets(starts, np.array([item for row in ordered for item in row], np.int64)))

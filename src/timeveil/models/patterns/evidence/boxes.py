@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
@@ -24,10 +25,6 @@ from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 MOST_BOXES = 5_000_000
 BLOCK_CELLS = 4_000_000
 BLOCK_WORDS = 1 << 22
-
-
-class TooManyBoxesError(Exception):
-    """More boxes than can be examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,11 @@ def _maximal_boxes(family: Family, *, structural: bool) -> Iterator[Boxes]:
     for box in _extensions(0, 0, dict.fromkeys(masks, 0), family.kinds):
         boxes.append(box.to_bytes(width, "little"))
         if len(boxes) > MOST_BOXES:
-            raise TooManyBoxesError
+            raise InfeasibleError(
+                "symbols of one instant can be combined in too many ways to examine all",
+                hint="judge a release with a larger min_support, fewer symbols or fewer instants",
+                code="too-many-patterns",
+            )
     lines = np.frombuffer(b"".join(boxes), dtype=np.uint8).reshape(-1, width)
     flags = np.unpackbits(lines, axis=1, bitorder="little", count=family.instants * family.kinds)
     widths = flags.reshape(len(flags), family.instants, family.kinds).sum(axis=2)

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import Risk
 from timeveil.models.patterns.evidence import Evidence
-from timeveil.models.patterns.evidence.boxes import Channels, TooManyBoxesError, channels_of
+from timeveil.models.patterns.evidence.boxes import Channels, channels_of
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
 from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
@@ -170,11 +170,11 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     original, published = evidence.original, evidence.published
     series = bool(patterns.instants)
     before = knowledge_of(evidence.before, structural=series)
-    groups_before = _channels(before.family, k, structural=series)
-    groups_after = _channels(evidence.knowledge.family, k, structural=series)
+    groups_before = channels_of(before.family, k, structural=series)
+    groups_after = channels_of(evidence.knowledge.family, k, structural=series)
     promised = groups_after
     if patterns.structural != series:
-        promised = _channels(published, k, structural=patterns.structural)
+        promised = channels_of(published, k, structural=patterns.structural)
     bits = original.rows.bits(max(len(original.names), 1))
     smallest_before, traced = _smallest_group(groups_before, bits, people)
     smallest_after, _ = _smallest_group(groups_after, bits, people)
@@ -193,17 +193,6 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
         solve_attack(published, k, adversary.seconds) if adversary.bounds else None,
         broken=len(promised) > 0,
     )
-
-
-def _channels(family: Family, k: int, *, structural: bool) -> Channels:
-    try:
-        return channels_of(family, k, structural=structural)
-    except TooManyBoxesError:
-        raise InfeasibleError(
-            "symbols of one instant can be combined in too many ways to examine all",
-            hint="attack a release with a larger min_support, fewer symbols or fewer instants",
-            code="too-many-patterns",
-        ) from None
 
 
 def _smallest_group(channels: Channels, holders: Bits, people: int) -> tuple[Integers, int]:

@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger
-from timeveil.errors import InputError
+from timeveil.errors import InfeasibleError, InputError
 from timeveil.evidence.checks import Findings, check_shape
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
-from timeveil.models.patterns.evidence.boxes import TooManyBoxesError, channels_of
+from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
 from timeveil.models.patterns.evidence.family import (
     NONE,
@@ -197,7 +197,7 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
         return
     try:
         channels = channels_of(knowledge.family, k, structural=structural)
-    except TooManyBoxesError:
+    except InfeasibleError:
         findings.expect("too-large:boxes", False)
         return
     least = int(channels.size.min(initial=k))

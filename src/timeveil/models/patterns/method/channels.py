@@ -241,16 +241,13 @@ class LedgerTables(Mapping[str, pa.Table]):
     """The ledger's tables: `virtual`, and `channels`, which explains groups when it is first asked for."""
 
     def __init__(self, virtual: pa.Table, channels: Channels, names: tuple[str, ...]) -> None:
-        self._virtual, self._found, self._names = virtual, channels, names
-
-    @cached_property
-    def _channels(self) -> pa.Table:
-        return explained(self._found, self._names)
+        self._tables = {"virtual": virtual}
+        self._channels, self._names = channels, names
 
     def __getitem__(self, name: str) -> pa.Table:
-        if name == "channels":
-            return self._channels
-        return {"virtual": self._virtual}[name]
+        if name == "channels" and name not in self._tables:
+            self._tables[name] = explained(self._channels, self._names)
+        return self._tables[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(("virtual", "channels"))

@@ -37,8 +37,15 @@ from timeveil.models.patterns.method.sanitizing import (
     suppress_rows,
     tight,
 )
-from timeveil.models.patterns.method.sources import Reading, Source, read_source, refuse_same_people
-from timeveil.models.patterns.method.transactions import Flags, Ints, Transactions
+from timeveil.models.patterns.method.transactions import (
+    Flags,
+    Ints,
+    Reading,
+    Source,
+    Transactions,
+    read_source,
+    refuse_same_people,
+)
 from timeveil.models.patterns.parameters import PatternParameters
 
 CAP = 5_000_000
