@@ -270,9 +270,7 @@ def _positions(
 
 
 def _line(points: list[tuple[float, float]]) -> str:
-    """A smooth line from the top of one box to the bottom of another, upright at every point."""
-    (x, y), (last_x, last_y) = points[0], points[-1]
-    points = [(x, y - _HEIGHT / 2), *points[1:-1], (last_x, last_y + _HEIGHT / 2)]
+    """A smooth line through points, upright at each; boxes are drawn over its ends."""
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for (x, y), (to_x, to_y) in pairwise(points):
         middle = (y + to_y) / 2
