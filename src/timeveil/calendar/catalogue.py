@@ -148,12 +148,9 @@ def granularity(name: str) -> Granularity:
     return _look_up(name, CATALOGUE)
 
 
-def available(axis: TimeAxis, definitions: Iterable[Granularity] | None = None) -> dict[str, Granularity]:
-    """Every granularity that fits an axis by name, the user's definitions included."""
-    by_name = {g.name: g for g in _family(axis)} if axis.kind == "relative" else dict(CATALOGUE)
-    for defined in definitions or ():
-        by_name[defined.name] = fit(defined, axis) if _fits(defined, axis) else defined
-    return by_name
+def available(axis: TimeAxis) -> dict[str, Granularity]:
+    """Every granularity of the catalogue for an axis, by name."""
+    return {g.name: g for g in _family(axis)} if axis.kind == "relative" else dict(CATALOGUE)
 
 
 def resolve(
@@ -170,7 +167,8 @@ def resolve(
     """
     defined = _listed(definitions, "definitions", names=False)
     if names is None:
-        default = _family(axis) if axis.kind == "relative" else [g for g in _DEFAULT if _fits(g, axis)]
+        relative = axis.kind == "relative"
+        default = _family(axis) if relative else [g for g in _DEFAULT if not _cuts_days(g, axis)]
         chosen = [*default, *(fit(g, axis) for g in defined)]
         return tuple({g.name: g for g in chosen}.values())
     requested = _listed([names] if isinstance(names, str) else names, "granularities", names=True)
@@ -178,7 +176,7 @@ def resolve(
         raise ParameterError(
             "no granularity was named", hint="name at least one, or leave out {granularities}"
         )
-    by_name = available(axis, defined)
+    by_name = {**available(axis), **{g.name: g for g in defined}}
     chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
     return tuple({g.name: g for g in chosen}.values())
 
@@ -198,7 +196,7 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
         )
     elif fitted.rule.grain % size:
         subject = f"is finer than the time column, which counts in {axis.unit}s"
-    elif pa.types.is_date32(axis.type) and fitted.rule.grain % DAY:
+    elif _cuts_days(fitted, axis):
         raise ParameterError(
             f"granularity `{granularity.name}` cuts days into parts, and the time column has dates",
             hint="use day or a coarser one, or give the time of day, too",
@@ -238,12 +236,9 @@ def _family(axis: TimeAxis) -> list[Granularity]:
     return [g for g in _RELATIVE[clock].values() if g.rule.shortest >= size]
 
 
-def _fits(granularity: Granularity, axis: TimeAxis) -> bool:
-    try:
-        fit(granularity, axis)
-    except ParameterError:
-        return False
-    return True
+def _cuts_days(granularity: Granularity, axis: TimeAxis) -> bool:
+    """Whether a column of dates cannot tell its granules apart."""
+    return pa.types.is_date32(axis.type) and granularity.rule.grain % DAY != 0
 
 
 def _on_relative(granularity: Granularity, clock: Clock) -> Granularity | None:
