@@ -68,7 +68,6 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
 
 @contextmanager
 def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
-    """Let SIGTERM and SIGINT request a stop."""
     before = {number: signal.signal(number, stop.request) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop

@@ -53,7 +53,6 @@ class Arrival:
 
     @property
     def look(self) -> tuple[str, int, int]:
-        """What can be seen of it without reading it."""
         return self.name, self.size, self.changed_at
 
     @property
@@ -66,7 +65,6 @@ class Arrival:
         return not any("\ud800" <= letter <= "\udfff" for letter in self.name)
 
     def digest(self) -> str:
-        """SHA-256 of its content."""
         error = InputError(
             f"`{self.printable}` cannot be read",
             hint="check the permissions of the file",
@@ -203,7 +201,6 @@ class Sink:
         self.out, self._form, self._several = out, form, several
 
     def publish(self, pending: Pending, release: Release) -> bool:
-        """Write a slot's folder; False if the same folder exists already."""
         stream = self.out / stream_folder(pending.name) if self._several else self.out
         folder = stream / SLOTS / folder_name(pending.label)
         with translate_os_errors(self.out.name):

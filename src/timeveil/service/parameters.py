@@ -36,31 +36,27 @@ class Parameters:
     stream_by: str | None = None
     format: str = "parquet"
 
-    def __post_init__(self) -> None:
-        usual = {name: p.default for name, p in StreamParameters.table().items() if not p.required}
-        options = {"l": 3, "window": 7, **usual, **self.options}
-        del options["seed"]
-        object.__setattr__(self, "options", options)
-
     @cached_property
     def settings(self) -> Settings:
         """The parameters, checked; without the seed."""
-        return settings_from(self.roles, StreamParameters(**self.options, seed=0))
+        options = {"l": 3, "window": 7, **self.options, "seed": 0}
+        return settings_from(self.roles, StreamParameters(**options))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that must not change from one start to the next, as plain JSON values."""
+        options = self.settings.options.as_arguments()
+        # Without packets their parameters are left out, so that state files from before packets resume.
+        left_out = ("seed", *OF_PACKETS) if options["protect_slot"] is None else ("seed",)
         stored = {
             "respondent": self.roles.respondent,
             "time": self.roles.time,
             "quasi": list(self.roles.quasi_columns),
             "sensitive": list(self.roles.sensitive),
             "keep": list(self.roles.keep),
-            **self.options,
+            **{name: value for name, value in options.items() if name not in left_out},
             "stream_by": self.stream_by,
             "format": self.format,
         }
-        if self.options["protect_slot"] is None:  # so that state files from before packets resume
-            stored = {name: value for name, value in stored.items() if name not in OF_PACKETS}
         plain: dict[str, Any] = json.loads(json.dumps(stored))
         return plain
 
@@ -88,7 +84,6 @@ class Parameters:
             )
 
     def publisher(self, stream: str, seed: int, state: bytes | None = None) -> StreamPublisher:
-        """The publisher of one stream, new or from its state."""
         options = {**self.options, "seed": own_seed(seed, stream)}
         if state is None:
             return StreamPublisher(self.roles, **options)

@@ -66,7 +66,6 @@ class Stop:
             os.write(self._write, b".")
 
     def wait(self, seconds: float) -> None:
-        """Sleep, unless a stop is requested."""
         if not self.requested:
             select.select([self._read], [], [], seconds)
 
@@ -94,7 +93,6 @@ class Tally:
 
     @property
     def clean(self) -> bool:
-        """Whether every file could be taken as it was and no slot is held back."""
         return not (self.quarantined or self.changed or self.held)
 
 

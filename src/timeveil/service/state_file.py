@@ -108,7 +108,6 @@ class StateFile:
             self._base.execute(f"pragma {pragma}")
 
     def close(self) -> None:
-        """Bring everything into the one file."""
         with sqlite_errors(self.path.name):
             self._base.close()
 
@@ -151,7 +150,6 @@ class StateFile:
                 raise
 
     def meta(self, key: str) -> Any:
-        """A value by its key, None if there is none."""
         row = self._row("select value from meta where key = ?", key)
         return None if row is None else self._json(row[0])
 
@@ -169,12 +167,10 @@ class StateFile:
             self.set_meta("last_error", note)
 
     def state(self, name: str) -> bytes | None:
-        """The publisher's state of a stream."""
         row = self._row("select state from streams where name = ?", name)
         return None if row is None else row[0]
 
     def streams(self) -> list[StreamRecord]:
-        """Every stream, by name."""
         rows = self._rows("select id, name, facts, published, last_published from streams order by name")
         records = map(StreamRecord._make, rows)
         return [record._replace(facts=self._json(record.facts)) for record in records]
@@ -189,7 +185,6 @@ class StateFile:
         return int(self._row("select id from streams where name = ?", name)[0])
 
     def file(self, name: str) -> FileRecord | None:
-        """What became of a file."""
         row = self._row(
             "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?", name
         )
@@ -204,7 +199,6 @@ class StateFile:
         return None if row is None else str(row[0])
 
     def put_file(self, record: FileRecord) -> None:
-        """Keep what became of a file."""
         self._rows(
             "insert or replace into files (name, size, changed_at, sha256, rows, outcome, note) "
             "values (?, ?, ?, ?, ?, ?, ?)",
@@ -212,11 +206,9 @@ class StateFile:
         )
 
     def outcomes(self) -> dict[str, int]:
-        """How many files had which outcome."""
         return dict(self._rows("select outcome, count(*) from files group by outcome"))
 
     def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
-        """Keep a slot that is final and must be published."""
         self._rows(
             "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)",
             *(stream, slot, json.dumps(label), json.dumps(manifest), tables),
@@ -235,11 +227,9 @@ class StateFile:
         return pending._replace(label=self._json(row[3]), manifest=self._json(row[4]))
 
     def pending_by_stream(self) -> dict[int, int]:
-        """How many slots of each stream are final and not yet known to be in their folder."""
         return dict(self._rows("select stream, count(*) from outbox group by stream"))
 
     def mark_published(self, pending: Pending) -> None:
-        """Note that a slot is in its folder."""
         self._rows("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
         self._rows(
             "update streams set published = published + 1, last_published = ? where id = ?",
@@ -316,7 +306,6 @@ class Lock:
         )
 
     def close(self) -> None:
-        """Let the next publisher in."""
         os.close(self._handle)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError
 from timeveil.folder.opening import stream_folder
@@ -19,7 +20,7 @@ class StreamStatus:
     """One stream. `folder` is where it is published, "" where no column separates streams.
 
     `lag` is how many slots have arrived and are not in their folder yet: those of the window, and those that
-    are final and wait to be written.
+    are final and wait to be written. `withheld_share` is of the records that were dealt with.
     """
 
     folder: str
@@ -35,11 +36,7 @@ class StreamStatus:
     moved: int
     late: int
     values: int
-
-    @property
-    def withheld_share(self) -> float:
-        """Share of the records dealt with that were withheld."""
-        return self.withheld / max(self.withheld + self.rows_published, 1)
+    withheld_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +73,7 @@ class Status:
             )
         return warnings
 
-    def as_dict(self) -> dict[str, Any]:
-        """The status as plain values, the share withheld of each stream included."""
-        streams = [{**asdict(stream), "withheld_share": stream.withheld_share} for stream in self.streams]
-        return {**asdict(self), "streams": streams}
+    as_dict = as_dict
 
 
 def status(state: Path) -> Status:
@@ -119,6 +113,7 @@ def status_of(file: StateFile) -> Status:
 
 def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
     facts = record.facts
+    settled = facts["withheld"] + facts["published"]
     same = ("slots_in_window", "last_slot", "rows_read", "withheld", "moved", "late", "values")
     return StreamStatus(
         folder=stream_folder(record.name) if several else "",
@@ -127,5 +122,6 @@ def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatu
         last_published=record.last_published,
         rows_published=facts["published"],
         rows_waiting=facts["waiting"],
+        withheld_share=facts["withheld"] / max(settled, 1),
         **{name: facts[name] for name in same},
     )

@@ -27,7 +27,7 @@ from timeveil.evidence.codes import (
     fold,
     plain_type,
 )
-from timeveil.evidence.published import classes_of, columns_of, mismatch, promised
+from timeveil.evidence.published import classes_of, columns_of, mismatch, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
 Mask = npt.NDArray[np.bool_]
@@ -83,7 +83,6 @@ class Journeys:
 
     @property
     def published(self) -> Mask:
-        """Records that are in the release."""
         return np.not_equal(self.slot, NOWHERE)
 
     @property
@@ -106,7 +105,6 @@ class Evidence:
 
     @cached_property
     def l(self) -> int:
-        """The promised l."""
         return promised(self.release, "l")
 
     @cached_property
@@ -121,34 +119,24 @@ class Evidence:
         return "sensitive" in self.release.parts
 
     def columns(self, *roles: str) -> list[str]:
-        """The columns of the table `data` with one of these roles, in published order."""
         return columns_of(self.release, *roles)
 
     @cached_property
     def sensitive_column(self) -> str:
-        """The sensitive column."""
         columns = self.release.manifest["sensitive_columns" if self.bucketed else "columns"]
         return next(str(column["name"]) for column in columns if column["role"] == "sensitive")
 
     @cached_property
     def line(self) -> SlotLine:
-        """The line that numbers the slots."""
         return line_of(self.release)
 
-    def slot_runs(self, table: str = "data") -> pa.ChunkedArray:
+    def slot_runs(self, table: str = "data") -> pa.Array:
         """The slots of a table in its order, each run of equal ones once."""
-        runs: list[pa.Array] = []
-        kind = pa.string()
-        for batch in self.release.batches(table):
-            column = batch.column(SLOT)
-            kind = plain_type(column.type)
-            slots = pc.run_end_encode(column.cast(kind)).values
-            # A run may go on in the next batch.
-            if runs and len(slots) and runs[-1][-1] == slots[0]:
-                slots = slots.slice(1)
-            if len(slots):
-                runs.append(slots)
-        return pa.chunked_array(runs, kind)
+        kind = plain_type(schema_of(self.release, table).field(SLOT).type)
+        batches = self.release.batches(table)
+        runs = [pc.run_end_encode(batch.column(SLOT).cast(kind)).values for batch in batches]
+        # Once more, because a run may go on in the next batch.
+        return pc.run_end_encode(pa.chunked_array(runs, kind).combine_chunks()).values
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -157,10 +145,8 @@ class Evidence:
         listed, slot = len(column := column_of(entries, SLOT)), self.line.numbers(column)
         slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
         number = np.concatenate([whole_numbers(column_of(entries, BUCKET)), whole_numbers(classes.column(1))])
-        slots, numbers = np.unique(slot, return_inverse=True), np.unique(number, return_inverse=True)
-        columns = [(codes.ravel(), len(values)) for values, codes in (slots, numbers)]
         # One numbering for both tables, in order of (slot, number).
-        owner, count = fold(columns, len(slot))
+        owner, count = fold([number_of_each(slot), number_of_each(number)], len(slot))
         example = np.zeros(count, dtype=np.int64)
         example[owner] = np.arange(len(slot))
         often = whole_numbers(column_of(entries, COUNT))
@@ -176,7 +162,6 @@ class Evidence:
         )
 
     def released(self, name: str) -> Coded:
-        """A column of the table `data`."""
         return encode(column_of(self.release.parts["data"], name))
 
     @property
@@ -188,7 +173,6 @@ class Evidence:
 
     @cached_property
     def released_slot(self) -> Integers:
-        """The slot of each published row."""
         return self.journeys.line.numbers(column_of(self.release.parts["data"], SLOT))
 
     @cached_property
@@ -199,7 +183,6 @@ class Evidence:
         return self.ledger
 
     def original(self, name: str) -> Coded:
-        """A column of the original."""
         return encode(column_of(self.private.original.data, name))
 
     @cached_property
@@ -246,7 +229,6 @@ class Evidence:
 
     @cached_property
     def lacks_ledger_column(self) -> bool:
-        """Whether the ledger lacks a column of a stream's ledger."""
         needed = {"row", "origin", SLOT, *([BUCKET] if self.bucketed else [])}
         return not needed <= set(self.private.entries.schema.names)
 

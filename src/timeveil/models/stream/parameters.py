@@ -113,7 +113,6 @@ class StreamParameters(Parameters):
 
     @rule("slot")
     def a_slot_is_a_granularity(self) -> Problem:
-        """A name, or a `Granularity`."""
         if isinstance(self.slot, str) or type(self.slot).__name__ == "Granularity":
             return None
         return (
@@ -131,7 +130,6 @@ class StreamParameters(Parameters):
 
     @rule("protect_slot", "spread", "fillers")
     def packets_have_their_own_parameters(self) -> Problem:
-        """Without packets there is nothing to spread."""
         if self.protect_slot is not None:
             return None
         for name, usual in (("spread", 1), ("fillers", 0)):
@@ -144,7 +142,6 @@ class StreamParameters(Parameters):
 
     @rule("protect_slot", "window", "spread")
     def packets_need_later_slots(self) -> Problem:
-        """A held packet moves to a later slot of the window."""
         if self.protect_slot is None or self.spread < self.window:
             return None
         if self.window < 2:
@@ -201,14 +198,12 @@ class ServiceParameters(Parameters):
 
     @rule("follow", "close")
     def a_stream_that_ends_is_not_followed(self) -> Problem:
-        """Closing ends what following waits for."""
         if self.follow and self.close:
             return "`follow` and `close` exclude each other", "stop the run that follows, then close once"
         return None
 
     @rule("poll", "follow")
     def only_following_polls(self) -> Problem:
-        """Without following the folder is read once."""
         if self.poll is not None and not self.follow:
             return "`poll` applies with `follow` only", "add {follow=True}, or leave {poll} out"
         return None

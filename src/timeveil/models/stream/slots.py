@@ -69,18 +69,17 @@ class SlotLine:
         if self.granularity is None:
             slots[valid] = present.cast(pa.int64()).to_numpy()
         else:
-            slots[valid] = self.granularity.index(self._wall_clock(instants(self.axis, present)))
+            moments = instants(self.axis, present)
+            slots[valid] = self.granularity.index(clocks(self.axis, moments).settled(moments))
         return slots
 
     def holding(self, moment: int) -> int:
         """The slot that an instant is in, or the next one where it is in a gap."""
         if self.granularity is None:
             return moment
-        return int(self.granularity.rule.following(self._wall_clock(np.array([moment], np.int64)))[0])
-
-    def _wall_clock(self, moments: Integers) -> Integers:
-        """The latest time that the clock has shown, so that a slot is one stretch where clocks go back."""
-        return clocks(self.axis, moments).settled(moments) if self.axis.kind == "zoned" else moments
+        # The latest time that the clock has shown, so that a slot is one stretch where clocks go back.
+        settled = clocks(self.axis, np.array([moment])).settled(np.array([moment]))
+        return int(self.granularity.rule.following(settled)[0])
 
 
 def line_of(release: Release, kind: pa.DataType | None = None) -> SlotLine:
@@ -113,7 +112,6 @@ def _search(granularity: Granularity, labels: pa.Array) -> Integers:
 
 
 def _find(granularity: Granularity, label: str) -> int:
-    """The granule with this label."""
     rule = granularity.rule
     if rule.extent is not None:
         first, last = rule.following(np.array([rule.extent[0], rule.extent[1] - 1])).tolist()

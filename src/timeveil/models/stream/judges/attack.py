@@ -29,7 +29,7 @@ from timeveil.domain.parameter import Parameter
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
 from timeveil.evidence.risk import Floats, Posterior
-from timeveil.models.stream.evidence import Evidence, Mask
+from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
 from timeveil.models.stream.slots import NOWHERE
 
 Knowledge = Literal["published-slot", "true-slot", "several-slots"]
@@ -129,13 +129,12 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
             code="role-missing",
         )
     scene = _Scene(evidence)
-    match adversary.knows:
-        case "published-slot":
-            before, after, parts = scene.by_published_slot()
-        case "true-slot":
-            before, after, parts = scene.by_true_slot()
-        case _:
-            before, after, parts = scene.by_several_slots()
+    attacks = {
+        "published-slot": scene.by_published_slot,
+        "true-slot": scene.by_true_slot,
+        "several-slots": scene.by_several_slots,
+    }
+    before, after, parts = attacks[adversary.knows]()
     everyone = len(distinct(journeys.person[journeys.complete]))
     people = round(after.people)
     return StreamBreach(adversary, evidence.l, people, everyone, before, after, parts, evidence.true_slot)
@@ -272,10 +271,9 @@ def one_in_each(packet: Integers) -> Floats:
     >>> one_in_each(np.array([7, 4, 4, 7])).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
-    _, index, size = np.unique(packet, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / size[index.ravel()], dtype=np.float64)
+    index, _ = number_of_each(packet)
+    return np.asarray(1.0 / np.bincount(index)[index], dtype=np.float64)
 
 
 def _groups(first: Integers, second: Integers) -> Integers:
-    columns = [np.unique(numbers, return_inverse=True) for numbers in (first, second)]
-    return fold([(codes.ravel(), len(values)) for values, codes in columns], len(first))[0]
+    return fold([number_of_each(first), number_of_each(second)], len(first))[0]

@@ -1,4 +1,7 @@
-"""Does the manifest of a stream have its closed shape, and does it agree with itself and with its tables?"""
+"""Does the manifest of a stream have its closed shape, and does it agree with itself and with its tables?
+
+The sentences about all that a stream can violate are here too.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from timeveil.domain.release import Release
 from timeveil.evidence.checks import (
     COUNT,
     FLAG,
+    SHARED,
     TABLE,
     TEXT,
     TEXT_OR_NULL,
@@ -106,6 +110,83 @@ MANIFEST = Record(
     },
     optional={"sensitive_columns": _COLUMNS, "tables": TABLE},
 )
+
+
+SENTENCES = {
+    **SHARED,
+    "bucket": "{buckets:bucket} not numbered from 0 within its slot",
+    "bucket-size": "{buckets:bucket} with fewer than {l} records; the smallest has {smallest}",
+    "bucket-values": "{values:value} of a bucket with another count than among its records",
+    "columns:buckets": "the buckets of table `{table}` are not whole numbers",
+    "columns:copy": "the sensitive column is published a second time",
+    "columns:counts": "the counts of table `sensitive` are not whole numbers",
+    "columns:extra": "table `{table}` has columns that the manifest does not list: {names}",
+    "columns:missing": "table `{table}` lacks columns that the manifest lists: {names}",
+    "columns:names": "table `{table}` does not call slot, bucket or count by that name",
+    "columns:order": "the columns of table `{table}` are not in the stated order",
+    "columns:respondent": "the respondent is among the published columns",
+    "columns:role": "the {role} columns are not those of the original",
+    "columns:roles": "the roles of table `{table}` are not in the order {roles}",
+    "columns:sensitive": "the sensitive column is not that of the original",
+    "columns:slots": "the slots of table `{table}` are not {kind}",
+    "columns:time": "the time column of the original is among the published columns",
+    "columns:type": "column `{name}` is not of the stated type",
+    "conservation": "{values:value} whose published and withheld records are not the original ones",
+    "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
+    "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
+    "guarantee:l": "`parameters.l` of the manifest is not the l of the guarantee",
+    "guarantee:packets": "the manifest has parameters of packets, but not the promise that packets keep",
+    "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the guarantee's `true_slot`",
+    "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
+    "ledger": "{fault}",
+    "ledger:columns": "the ledger lacks a column of a stream's ledger",
+    "ledger:model": "the ledger is not that of this release",
+    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
+    "manifest:buckets": "the manifest describes buckets that its parameters exclude, or the reverse",
+    "manifest:clock": "the kind, zone, unit and slot of the time do not fit each other",
+    "manifest:count": "`counts.buckets` of the manifest is missing",
+    "manifest:no-buckets": "`counts.buckets` of the manifest is not 0, and there are no buckets",
+    "moved-back": "{records:record} published before its slot",
+    "moved-too-far": "{records:record} published {reach} or more slots after its own",
+    "not-eligible": "{slots:slot} in which a value is held by more than 1 in {l} records",
+    "origin": "{records:record} with another origin listed",
+    "packet": "{records:record} without a packet, or in one although incomplete",
+    "packet:missing": "the ledger lacks the packets that keep the promise",
+    "packet-bucket": "{packets:packet} with records in several buckets",
+    "packet-fate": "{packets:packet} with records that were not published in one slot or all withheld",
+    "packet-origin": "{packets:packet} with records of several slots",
+    "packet-size": "{packets:packet} with fewer records than its slot allows and the promise requires; "
+    "the smallest has {smallest}",
+    "packet-values": "{packets:packet} with a value more than once",
+    "parameters:cost": "`parameters.move_cost` of the manifest is not a cost of moving records",
+    "parameters:missing": "the parameters of packets are incomplete: {names}",
+    "parameters:packets": "parameters that packets exclude: {names}",
+    "parameters:run": "the run had other parameters: {names}",
+    "parameters:spread": "`parameters.spread` of the manifest is not from 1 to below the window",
+    "parameters:time": "the stated time and slots are not those of the run",
+    "person-twice": "{records:record} of a person who is already in the same slot",
+    "row-count": "the table has {rows:row}; the manifest states {stated}",
+    "row-values": "{surplus:published row} not in the original, {missing:original record} not in the release",
+    "row-values:type": "{fault}",
+    "slot": "{slots:slot} of table `{table}` not of the stated granularity",
+    "slot:definition": "the slot granularity and its definition have different names",
+    "slot:ends": "the first and the last slot are not those of the records",
+    "slot:outside": "{slots:slot} of table `{table}` before the first or after the last stated",
+    "slot:parameter": "`parameters.slot` and `time.slot` of the manifest are not the same",
+    "slot:rebuilt": "the stated slot granularity cannot be rebuilt from its definition",
+    "slot:stated": "the stated first or last slot is not of the stated granularity",
+    "slot:title": "a slot granularity of the catalogue has another title than in the catalogue",
+    "slot-order": "the slots of table `{table}` are not in the order of time",
+    "slot-records": "{slots:slot} with another number of records than the ledger places there",
+    "tables": "the release has {tables:table}; {names} are stated",
+    "tables-disagree:apart": "{buckets:bucket} in one table only",
+    "tables-disagree:sizes": "{buckets:bucket} with another number of records than its values add up to",
+    "value-counts": "{below:count} below 1, {repeated:value} listed more than once",
+    "value-counts:most": "a value is counted more often than there are rows",
+    "value-missing": "{records:record} without a sensitive value",
+    "value-too-frequent:bucket": "{buckets:bucket} in which a value is held by more than 1 in {l} records",
+    "value-too-frequent:slot": "{slots:slot} in which a value is held by more than 1 in {l} records",
+}
 
 
 def expect_none(findings: Findings, code: str, /, **numbers: Any) -> bool:

@@ -163,7 +163,6 @@ class _Ways:
         self.release = self._publication(published, slot, slot + 1, fold(columns, len(published))[0])
 
     def errors(self, length: int, number: int, rng: np.random.Generator) -> WindowError:
-        """Errors of random windows of one length."""
         if not (len(self.truth.value) and number):
             return WindowError(length, 0, 0.0, 0.0, 0.0, 0.0, None, None)
         windows = draw_windows(self.truth, self.slots, length, number, rng)

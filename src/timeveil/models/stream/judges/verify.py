@@ -1,101 +1,63 @@
 """Is every published slot l-diverse? (Wang et al. 2010, with the buckets of Xiao and Tao 2006)
 
 Unlike a number of people, this can be seen in the tables: a recipient can check that every bucket has l
-records and that no value is held by more than 1 in l of them. With the ledger, `records` also checks that
-every record moved forward and not too far, and that none was lost, added or changed.
+records and that no value is held by more than 1 in l of them.
+
+With the ledger, every original record is either withheld or published once, in its own slot or a later one
+within the window. Every slot is l-eligible by the original values, and the published rows and value counts
+are those of its records.
+
+Where the release makes a promise to anyone who knows the true slot, records are in packets. A packet is
+closed if its records belong to one slot, are published in one slot or all withheld, share one bucket, and
+have different values. It is large enough if it has as many records as promised or, where a slot's commonest
+value leaves no room for that, floor(records of the slot / records of that value). Whether records were drawn
+at random cannot be checked from any outcome.
 """
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
-from timeveil.errors import TimeveilError
-from timeveil.evidence.checks import SHARED, Findings, check_row_order
-from timeveil.evidence.codes import Coded, Integers, column_of, distinct_pairs, encode, encode_values
+from timeveil.errors import InputError, TimeveilError
+from timeveil.evidence.checks import Findings, check_row_order
+from timeveil.evidence.codes import (
+    Coded,
+    Integers,
+    align,
+    column_of,
+    distinct_pairs,
+    encode,
+    encode_values,
+    fold_both,
+)
 from timeveil.evidence.published import classes_of
-from timeveil.models.stream.evidence import BUCKET, COUNT, SLOT, Buckets, Evidence
-from timeveil.models.stream.judges.manifest import check_shape, check_statements, check_tables, expect_none
-from timeveil.models.stream.judges.records import check_records
+from timeveil.models.stream.evidence import (
+    BUCKET,
+    COUNT,
+    NO_PACKET,
+    SLOT,
+    Buckets,
+    Evidence,
+    ineligible_slots,
+    least_packet_sizes,
+    number_of_each,
+    whole_numbers,
+)
+from timeveil.models.stream.judges.manifest import (
+    PACKET_PARAMETERS,
+    SENTENCES,
+    check_shape,
+    check_statements,
+    check_tables,
+    expect_none,
+    reach,
+)
 from timeveil.models.stream.slots import NOWHERE, SlotLine
-
-SENTENCES = {
-    **SHARED,
-    "bucket": "{buckets:bucket} not numbered from 0 within its slot",
-    "bucket-size": "{buckets:bucket} with fewer than {l} records; the smallest has {smallest}",
-    "bucket-values": "{values:value} of a bucket with another count than among its records",
-    "columns:buckets": "the buckets of table `{table}` are not whole numbers",
-    "columns:copy": "the sensitive column is published a second time",
-    "columns:counts": "the counts of table `sensitive` are not whole numbers",
-    "columns:extra": "table `{table}` has columns that the manifest does not list: {names}",
-    "columns:missing": "table `{table}` lacks columns that the manifest lists: {names}",
-    "columns:names": "table `{table}` does not call slot, bucket or count by that name",
-    "columns:order": "the columns of table `{table}` are not in the stated order",
-    "columns:respondent": "the respondent is among the published columns",
-    "columns:role": "the {role} columns are not those of the original",
-    "columns:roles": "the roles of table `{table}` are not in the order {roles}",
-    "columns:sensitive": "the sensitive column is not that of the original",
-    "columns:slots": "the slots of table `{table}` are not {kind}",
-    "columns:time": "the time column of the original is among the published columns",
-    "columns:type": "column `{name}` is not of the stated type",
-    "conservation": "{values:value} whose published and withheld records are not the original ones",
-    "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
-    "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
-    "guarantee:l": "`parameters.l` of the manifest is not the l of the guarantee",
-    "guarantee:packets": "the manifest has parameters of packets, but not the promise that packets keep",
-    "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the guarantee's `true_slot`",
-    "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
-    "ledger": "{fault}",
-    "ledger:columns": "the ledger lacks a column of a stream's ledger",
-    "ledger:model": "the ledger is not that of this release",
-    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
-    "manifest:buckets": "the manifest describes buckets that its parameters exclude, or the reverse",
-    "manifest:clock": "the kind, zone, unit and slot of the time do not fit each other",
-    "manifest:count": "`counts.buckets` of the manifest is missing",
-    "manifest:no-buckets": "`counts.buckets` of the manifest is not 0, and there are no buckets",
-    "moved-back": "{records:record} published before its slot",
-    "moved-too-far": "{records:record} published {reach} or more slots after its own",
-    "not-eligible": "{slots:slot} in which a value is held by more than 1 in {l} records",
-    "origin": "{records:record} with another origin listed",
-    "packet": "{records:record} without a packet, or in one although incomplete",
-    "packet:missing": "the ledger lacks the packets that keep the promise",
-    "packet-bucket": "{packets:packet} with records in several buckets",
-    "packet-fate": "{packets:packet} with records that were not published in one slot or all withheld",
-    "packet-origin": "{packets:packet} with records of several slots",
-    "packet-size": "{packets:packet} with fewer records than its slot allows and the promise requires; "
-    "the smallest has {smallest}",
-    "packet-values": "{packets:packet} with a value more than once",
-    "parameters:cost": "`parameters.move_cost` of the manifest is not a cost of moving records",
-    "parameters:missing": "the parameters of packets are incomplete: {names}",
-    "parameters:packets": "parameters that packets exclude: {names}",
-    "parameters:run": "the run had other parameters: {names}",
-    "parameters:spread": "`parameters.spread` of the manifest is not from 1 to below the window",
-    "parameters:time": "the stated time and slots are not those of the run",
-    "person-twice": "{records:record} of a person who is already in the same slot",
-    "row-count": "the table has {rows:row}; the manifest states {stated}",
-    "row-values": "{surplus:published row} not in the original, {missing:original record} not in the release",
-    "row-values:type": "{fault}",
-    "slot": "{slots:slot} of table `{table}` not of the stated granularity",
-    "slot:definition": "the slot granularity and its definition have different names",
-    "slot:ends": "the first and the last slot are not those of the records",
-    "slot:outside": "{slots:slot} of table `{table}` before the first or after the last stated",
-    "slot:parameter": "`parameters.slot` and `time.slot` of the manifest are not the same",
-    "slot:rebuilt": "the stated slot granularity cannot be rebuilt from its definition",
-    "slot:stated": "the stated first or last slot is not of the stated granularity",
-    "slot:title": "a slot granularity of the catalogue has another title than in the catalogue",
-    "slot-order": "the slots of table `{table}` are not in the order of time",
-    "slot-records": "{slots:slot} with another number of records than the ledger places there",
-    "tables": "the release has {tables:table}; {names} are stated",
-    "tables-disagree:apart": "{buckets:bucket} in one table only",
-    "tables-disagree:sizes": "{buckets:bucket} with another number of records than its values add up to",
-    "value-counts": "{below:count} below 1, {repeated:value} listed more than once",
-    "value-counts:most": "a value is counted more often than there are rows",
-    "value-missing": "{records:record} without a sensitive value",
-    "value-too-frequent:bucket": "{buckets:bucket} in which a value is held by more than 1 in {l} records",
-    "value-too-frequent:slot": "{slots:slot} in which a value is held by more than 1 in {l} records",
-}
 
 
 def check(evidence: Evidence) -> Verdict:
@@ -105,7 +67,7 @@ def check(evidence: Evidence) -> Verdict:
         check_statements(evidence, findings)
         if _check_published(evidence, findings) and evidence.ledger is not None:
             findings.open_ledger()
-            check_records(evidence, findings)
+            _check_records(evidence, findings)
     return findings.verdict()
 
 
@@ -230,3 +192,174 @@ def _check_unbucketed(evidence: Evidence, findings: Findings) -> None:
     total = np.bincount(slot.codes, weights=rows, minlength=slot.size)
     most = _most_frequent(slot.codes, value, rows, slot.size)
     expect_none(findings, "value-too-frequent:slot", slots=most * l > total, l=l)
+
+
+def _check_records(evidence: Evidence, findings: Findings) -> None:
+    """Check the release against the records that it was made from."""
+    if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
+        return
+    try:
+        _ = evidence.journeys
+    except InputError as error:
+        findings.expect("ledger", False, fault=error.message)
+        return
+    _check_origins(evidence, findings)
+    _check_moves(evidence, findings)
+    _check_packets(evidence, findings)
+    try:
+        _check_rows(evidence, findings)
+    except InputError as error:
+        findings.expect("row-values:type", False, fault=error.message)
+
+
+def _check_roles(evidence: Evidence, findings: Findings) -> bool:
+    findings.check("the published columns are those of the original, and no respondent or time is among them")
+    ledger, manifest, before = evidence.private, evidence.release.manifest, len(findings.violations)
+    roles, published = ledger.original.roles, [column["name"] for column in manifest["columns"]]
+    findings.expect("columns:respondent", roles.respondent not in published)
+    for role, names in {"quasi": roles.quasi_columns, "keep": roles.keep}.items():
+        findings.expect("columns:role", evidence.columns(role) == list(names), role=role)
+    findings.expect("columns:sensitive", [evidence.sensitive_column] == list(roles.sensitive))
+    same_time = ledger.model == "stream" and manifest["time"]["column"] == roles.time
+    findings.expect("ledger:model", same_time)
+    findings.check("the stated parameters are those of the run")
+    run, stated = ledger.facts.get("parameters", {}), manifest["parameters"]
+    names = [*stated, *(name for name in PACKET_PARAMETERS if name in run and name not in stated)]
+    wrong = [name for name in names if _plain(run.get(name, ...)) != _plain(stated.get(name, ...))]
+    findings.expect("parameters:run", not wrong, names=", ".join(wrong))
+    same_clock = json.dumps(ledger.facts.get("time")) == json.dumps(manifest["time"])
+    findings.expect("parameters:time", same_clock)
+    return len(findings.violations) == before
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def _check_listed(evidence: Evidence, findings: Findings) -> bool:
+    findings.check("the ledger lists every original row, in order")
+    if not findings.expect("ledger:columns", not evidence.lacks_ledger_column):
+        return False
+    rows, listed = evidence.private.original.rows, np.asarray(evidence.private.table.column("row"))
+    findings.expect("ledger-rows", np.array_equal(listed, np.arange(rows)), listed=len(listed), rows=rows)
+    return len(listed) == rows
+
+
+def _check_origins(evidence: Evidence, findings: Findings) -> None:
+    findings.check("the ledger lists the slot of every complete record, and no other record is published")
+    journeys, manifest = evidence.journeys, evidence.release.manifest
+    expect_none(findings, "origin", records=journeys.complete & (journeys.noted != journeys.origin))
+    expect_none(findings, "incomplete-rows", records=journeys.published & ~journeys.complete)
+    findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
+    origin, (counts, parameters) = (
+        journeys.origin[journeys.complete],
+        (manifest["counts"], manifest["parameters"]),
+    )
+    labels = [None, None]
+    if len(origin):
+        ends = [int(origin.min()), int(origin.max()) + reach(parameters) - parameters["window"]]
+        labels = journeys.line.labels(ends).to_pylist()
+    findings.expect("slot:ends", labels == [counts["first_slot"], counts["last_slot"]])
+
+
+def _check_moves(evidence: Evidence, findings: Findings) -> None:
+    """Records moved forward and not too far; nobody is twice in a slot, and no value too often."""
+    journeys, published, l = evidence.journeys, evidence.journeys.published, evidence.l
+    findings.check("no record was published before its slot")
+    expect_none(findings, "moved-back", records=journeys.distance < 0)
+    # A ledger is that of a whole table, in which no record comes late, whatever `late` says.
+    furthest = reach(evidence.release.manifest["parameters"])
+    findings.check(f"no record was published {furthest} or more slots after its own")
+    expect_none(findings, "moved-too-far", records=journeys.distance >= furthest, reach=furthest)
+    if evidence.private.original.roles.respondent is not None:
+        findings.check("no person is twice in a published slot")
+        pairs = np.stack([journeys.slot, journeys.person])[:, published]
+        expect_none(findings, "person-twice", records=pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
+    findings.check(f"in no slot is a value held by more than 1 in {l} of the original records")
+    over = ineligible_slots(journeys.slot[published], journeys.value.codes[published], l)
+    expect_none(findings, "not-eligible", slots=over, l=l)
+
+
+def _check_packets(evidence: Evidence, findings: Findings) -> None:
+    """Every complete record is in a packet that is closed and large enough for its slot."""
+    promise, journeys = evidence.true_slot, evidence.journeys
+    if promise is None:
+        return
+    findings.check("every complete record is in a packet, and no other record is")
+    packet, complete = evidence.packets, journeys.complete
+    if packet is None:
+        findings.expect("packet:missing", False)
+        return
+    expect_none(findings, "packet", records=complete != (packet != NO_PACKET))
+    rows = np.flatnonzero(complete & (packet != NO_PACKET))
+    group, packets = number_of_each(packet[rows])
+    size = np.bincount(group)
+    for code, fate, column in (
+        ("packet-origin", "belong to one slot", journeys.origin),
+        ("packet-fate", "are published in one slot, or all withheld", journeys.slot),
+        ("packet-bucket", "are in one bucket", journeys.bucket),
+    ):
+        findings.check(f"all records of a packet {fate}")
+        # Compare each record with one of its packet.
+        example = np.zeros(packets, dtype=np.int64)
+        example[group] = column[rows]
+        expect_none(findings, code, packets=len(np.unique(group[column[rows] != example[group]])))
+    findings.check("all records of a packet have different values")
+    owner, _, _ = distinct_pairs(group, journeys.value.codes[rows], journeys.value.size)
+    expect_none(findings, "packet-values", packets=np.bincount(owner, minlength=packets) < size)
+    findings.check(
+        f"every packet has {promise} records or more, or as many as its slot's commonest value allows"
+    )
+    least = np.zeros(len(packet), dtype=np.int64)
+    # By the slot of origin, in which the adversary looks for the record.
+    least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)
+    small = np.unique(group[size[group] < least[rows]])
+    smallest = int(size[small].min(initial=promise))
+    expect_none(findings, "packet-size", packets=len(small), smallest=smallest)
+
+
+def _check_rows(evidence: Evidence, findings: Findings) -> None:
+    """The published rows and values are those of the records that the ledger places there."""
+    journeys, published = evidence.journeys, evidence.journeys.published
+    slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
+    findings.check("every slot has as many records as the ledger places there")
+    slots = _numbers(slot, evidence.released_slot)
+    expect_none(findings, "slot-records", slots=_differences(*slots) != 0)
+    findings.check("per value, the published and the withheld records are the original ones")
+    values, weight = evidence.released_values
+    expected, released = align(original, values)
+    unequal = _differences(expected.codes, released.codes, expected.size, weight) != 0
+    expect_none(findings, "conservation", values=unequal)
+    findings.check("the published rows are the original records that were not withheld, one for one")
+    columns = [slots]
+    if evidence.bucketed:
+        released_bucket = whole_numbers(column_of(evidence.release.parts["data"], BUCKET))
+        columns.append(_numbers(journeys.bucket[published], released_bucket))
+    for name in evidence.columns("quasi", "keep", "sensitive"):
+        column = evidence.original(name)
+        before, after = align(Coded(column.codes[published], column.values), evidence.released(name))
+        columns.append((before.codes, after.codes, before.size))
+    difference = _differences(*fold_both(columns))
+    surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
+    findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
+    if evidence.bucketed:
+        findings.check("the values of every bucket are those of its records")
+        buckets = evidence.buckets
+        columns = [
+            _numbers(slot, buckets.slot[buckets.owner]),
+            _numbers(journeys.bucket[published], buckets.number[buckets.owner]),
+            (expected.codes, released.codes, expected.size),
+        ]
+        unequal = _differences(*fold_both(columns), buckets.often) != 0
+        expect_none(findings, "bucket-values", values=unequal)
+
+
+def _differences(left: Integers, right: Integers, codes: int, weight: Integers | None = None) -> Integers:
+    """Per code how many more there are on the left than on the right, where each has a weight."""
+    right_counts = np.bincount(right, weights=weight, minlength=codes).astype(np.int64)
+    return np.bincount(left, minlength=codes) - right_counts
+
+
+def _numbers(left: Integers, right: Integers) -> tuple[Integers, Integers, int]:
+    codes, count = number_of_each(np.concatenate([left, right]))
+    return codes[: len(left)], codes[len(left) :], count

@@ -47,7 +47,6 @@ class Slots:
 
     @property
     def type(self) -> pa.DataType:
-        """The type that slots are published in."""
         return pa.int64() if self.granularity is None else pa.string()
 
     def index(self, times: pa.ChunkedArray) -> Ints:
@@ -81,14 +80,12 @@ class Slots:
             )
 
     def labels(self, slots: Sequence[int] | Ints) -> pa.Array:
-        """Slots as they are published."""
         numbers = np.asarray(slots, np.int64)
         if self.granularity is None:
             return pa.array(numbers)
         return pa.array(self.granularity.label(numbers), pa.string())
 
     def label(self, slot: int) -> str | int:
-        """One slot as it is published."""
         label: str | int = self.labels([slot])[0].as_py()
         return label
 
@@ -117,7 +114,6 @@ class Arrived:
         return self.relation.rows - len(self.rows)
 
     def columns(self, names: list[str]) -> pa.Table:
-        """Columns of the complete rows."""
         table = self.relation.table.select(names)
         return table.take(pa.array(self.rows)) if self.incomplete else table
 

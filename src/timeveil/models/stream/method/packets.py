@@ -253,7 +253,6 @@ class SlotStep:
         return packets
 
     def _can_spare(self) -> bool:
-        """Whether the core stays l-eligible without a packet, whatever its values."""
         return self.core.tally.lack(self.l) + self.size <= 0
 
     def _packet(self, values: list[int]) -> Packet:
@@ -285,7 +284,6 @@ class SlotStep:
         self.gone.add(packet.number)
 
     def _welcome(self, packet: Packet) -> None:
-        """Add a guest to the mixture."""
         # Numbers rise with origin, so the first guest is the one whose window ends first.
         insort(self.guests, packet, key=lambda guest: guest.number)
         self.mixture.add(packet.values)

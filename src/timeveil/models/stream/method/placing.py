@@ -58,7 +58,6 @@ class Chance:
         self._key = seed.to_bytes(16, "big")
 
     def words(self, slot: int, purpose: bytes, count: int) -> Words:
-        """Random words of 64 bits."""
         message = self._key + slot.to_bytes(8, "big", signed=True) + purpose
         return np.frombuffer(shake_128(message).digest(8 * count), np.uint64)
 
@@ -113,7 +112,6 @@ class Snapshot:
     counts: dict[int, int]
 
     def cells(self) -> Cells:
-        """The records by value."""
         cells, begin, records = {}, 0, self.records.tolist()
         for value, count in self.counts.items():
             cells[value] = records[begin : begin + count]
@@ -231,7 +229,6 @@ class Placement:
 
 
 def _distinct(snapshot: Snapshot, people: People) -> bool:
-    """Whether no person has two records in the snapshot."""
     records = snapshot.records.tolist()
     return not people or len({people[record] for record in records}) == len(records)
 
@@ -275,7 +272,6 @@ class Tally:
         self.add(values)
 
     def add(self, values: Iterable[int]) -> None:
-        """Count one more record of each of these values."""
         for value in values:
             count = self.counts.get(value, 0) + 1
             if count == len(self._having):
@@ -287,7 +283,6 @@ class Tally:
             self.size += 1
 
     def remove(self, values: Iterable[int]) -> None:
-        """Count one record fewer of each of these values."""
         for value in values:
             count = self.counts[value] - 1
             self._having[count + 1].discard(value)
@@ -302,7 +297,6 @@ class Tally:
         return self._having[self.highest]
 
     def lack(self, l: int) -> int:
-        """How many records are missing for l-eligibility."""
         return l * self.highest - self.size
 
     def lack_with(self, values: Sequence[int], l: int) -> int:
@@ -329,7 +323,6 @@ class Core:
         self.tally = Tally(value for value, cell in self.records.items() for _ in cell)
 
     def take(self, value: int) -> int:
-        """One record of a value."""
         self.tally.remove((value,))
         return self.records[value].pop()
 

@@ -28,7 +28,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InputError, InternalError, ParameterError
+from timeveil.errors import InputError, InternalError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, refuse_wide_gap
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
@@ -124,7 +124,6 @@ def publish_stream(
 
 
 def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
-    """The values of rows; nothing is copied where these are all rows in order."""
     return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
 
 
@@ -350,15 +349,12 @@ class StreamPublisher:
             return rows
         # Column by column, so that the error names the one that does not fit.
         for field, expected in zip(rows.schema, layout.schema, strict=True):
-            try:
-                rows.column(field.name).cast(expected.type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
-            else:
-                continue
-            raise InputError(
+            kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
+            error = InputError(
                 f"column `{field.name}` has type {kinds}", hint="use the same types in every snapshot"
             )
+            with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
+                rows.column(field.name).cast(expected.type)
         return rows.cast(layout.schema)
 
     def _refuse_late(self, slot: Ints) -> None:

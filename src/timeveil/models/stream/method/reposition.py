@@ -194,7 +194,6 @@ class Window:
         return Relay(value, saved - cost, tuple(moves))
 
     def apply(self, relay: Relay) -> None:
-        """Carry a relay out."""
         for origin, left, entered in relay.moves:
             self._change(relay.value, origin, left, -1)
             self._change(relay.value, origin, entered, 1)
@@ -202,7 +201,6 @@ class Window:
         self._planned.pop(relay.value, None)
 
     def undo(self, relay: Relay) -> None:
-        """Take the latest relay back."""
         for origin, left, entered in reversed(relay.moves):
             self._change(relay.value, origin, entered, -1)
             self._change(relay.value, origin, left, 1)

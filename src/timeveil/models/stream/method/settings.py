@@ -157,7 +157,6 @@ class Costs:
         return {str(value): self.amount(costs[value]) for value in values if value in costs}
 
     def amount(self, units: int) -> float:
-        """A sum of costs in the caller's numbers."""
         return float(units * self.unit)
 
 

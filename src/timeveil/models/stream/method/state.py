@@ -129,7 +129,6 @@ def _packets(stream: PacketStream) -> dict[str, Any]:
 
 
 def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
-    """The records, every value that has been seen, and the names of the columns."""
     stream, bookkeeping = content.stream, []
     for slot, records, standing in stream.unpublished():
         bookkeeping += [(slot, stream.true_slots.get(record, slot), standing) for record in records]

@@ -168,7 +168,6 @@ class Stream:
                 self.true_slots.pop(record, None)
 
     def _beta(self, code: int) -> int:
-        """The cost of withholding a record of a value."""
         return self.settings.costs.of_value(self.values.names[code])
 
 

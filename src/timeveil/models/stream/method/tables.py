@@ -181,9 +181,6 @@ class Layout:
         return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
 
     def _labels(self, slot: Ints) -> pa.Array:
-        """Labels of sorted slots."""
-        if len(slot) and slot[0] == slot[-1]:
-            return pa.repeat(self.slots.labels(slot[:1])[0], len(slot))
         distinct, position = np.unique(slot, return_inverse=True)
         return self.slots.labels(distinct).take(pa.array(position))
 
