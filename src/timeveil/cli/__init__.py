@@ -5,7 +5,6 @@ Only the option parser is loaded here; each command loads what it needs when it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -50,23 +49,8 @@ def _timeveil(
         raise typer.Exit
 
 
-_COMMANDS: tuple[Callable[..., int], ...] = (
-    profile,
-    *map(publishing_command, tables().values()),
-    stream_status,
-    explore,
-    verify,
-    measure,
-    attack,
-    query,
-    compare,
-    plot,
-    report,
-    run,
-    granularities,
-    hierarchy,
-    demo,
-)
-for command in _COMMANDS:
+_PUBLISHING = (profile, *map(publishing_command, tables().values()), stream_status, explore)
+_JUDGING = (verify, measure, attack, query, compare, plot, report)
+for command in (*_PUBLISHING, *_JUDGING, run, granularities, hierarchy, demo):
     name, first = command.__name__.replace("_", "-"), str(command.__doc__).split("\n", 1)[0]
     app.command(name=name, short_help=first)(command)

@@ -15,7 +15,8 @@ import typer
 from timeveil.cli.output import Output
 from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Columns, option_words
-from timeveil.errors import ParameterError, spell
+from timeveil.errors import ParameterError, TimeveilError, spell
+from timeveil.jobs.columns import lists_hint
 
 T = TypeVar("T", bound=Parameters)
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
@@ -54,7 +55,10 @@ def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int]], Calla
 
     def made(function: Callable[..., int]) -> Callable[..., int]:
         def run(*, as_json: bool, quiet: bool, **given: Any) -> int:
-            return function(Output(as_json=as_json, quiet=quiet), **given)
+            try:
+                return function(Output(as_json=as_json, quiet=quiet), **given)
+            except TimeveilError as error:
+                raise lists_hint(error, given) from None
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__signature__ = Signature(taken, return_annotation=int)  # type: ignore[attr-defined]  # for typer

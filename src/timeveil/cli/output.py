@@ -65,10 +65,7 @@ class Output:
 
     def print(self, text: str) -> None:
         """Text to stdout, with headings in bold on a terminal."""
-        if _has_colour(sys.stdout):
-            _print_coloured(printable(text), sys.stdout)
-        else:
-            to_stdout(printable(text))
+        _show(printable(text), sys.stdout)
 
     def ledger(self, path: str) -> tv.Ledger:
         """Open a ledger, and warn if others could, too."""
@@ -90,11 +87,7 @@ class Output:
             data = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
                 to_stdout(_as_json({"error": data}))
-        words = f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n"
-        if _has_colour(sys.stderr):
-            _print_coloured(words, sys.stderr)
-        else:
-            to_stderr(words)
+        _show(f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n", sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -126,8 +119,11 @@ class Output:
                 bar.stop()
 
 
-def _print_coloured(text: str, stream: TextIO) -> None:
-    """Colours are put on finished text, so that the words are the same with and without."""
+def _show(text: str, stream: TextIO) -> None:
+    """Print; on a terminal in colours, put on finished text, so that the words are the same without."""
+    if not stream.isatty() or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+        (to_stdout if stream is sys.stdout else to_stderr)(text)
+        return
     from rich.console import Console
     from rich.text import Text
 
@@ -161,10 +157,6 @@ def _as_json(data: Any) -> str:
     if text.isascii():
         return text
     return "".join(m if m.isprintable() or m == "\n" else json.dumps(m)[1:-1] for m in text)
-
-
-def _has_colour(stream: TextIO) -> bool:
-    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def refuse_file(

@@ -15,8 +15,8 @@ from timeveil.cli.publishing import SOURCE, VIOLATED
 from timeveil.domain.parameter import Parameters, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
-from timeveil.errors import InfeasibleError, ParameterError, RolesError, TimeveilError
-from timeveil.jobs.columns import lists_hint, plain_roles
+from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.jobs.columns import plain_roles
 from timeveil.jobs.exploring import SWEPT, explorable, run_to_explore
 from timeveil.jobs.request import calendar_file
 from timeveil.models.events.parameters import EventParameters
@@ -48,15 +48,12 @@ def profile(output: Output, **given: Any) -> int:
     columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
     roles = plain_roles({**columns, "drop": REST})
     reading = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls")}
-    try:
-        with output.progress() as progress:
-            progress("reading", 0.0)
-            relation = tv.read(given["source"], roles, **reading)
-            refuse_empty(relation)
-            progress("counting people", 0.5)
-            risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
-    except TimeveilError as error:
-        raise lists_hint(error, given) from None
+    with output.progress() as progress:
+        progress("reading", 0.0)
+        relation = tv.read(given["source"], roles, **reading)
+        refuse_empty(relation)
+        progress("counting people", 0.5)
+        risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
     known = [*roles.quasi_columns, given["time"]]
     lines = _risk_lines(risk, relation.source or given["source"], known, output.width)
     output.result("\n".join(lines), risk.as_dict())
@@ -131,15 +128,12 @@ def explore(output: Output, **given: Any) -> int:
 
     refuse_file(given["picture"])
     judging = {name: given[name] for name in ("loss", "risk", "max_loss", "max_risk", "workers")}
-    try:
-        run = run_to_explore(given["source"], given)
-        judging["adversary"] = _adversary(run.model, given["knows"])
-        with output.progress() as progress:
-            exploration = tv.explore(
-                METHODS[run.model], source_of(run), run.roles, progress=progress, **judging, **arguments(run)
-            )
-    except TimeveilError as error:
-        raise lists_hint(error, given) from None
+    run = run_to_explore(given["source"], given)
+    judging["adversary"] = _adversary(run.model, given["knows"])
+    with output.progress() as progress:
+        exploration = tv.explore(
+            METHODS[run.model], source_of(run), run.roles, progress=progress, **judging, **arguments(run)
+        )
     if given["picture"] is not None:
         write_file(given["picture"], exploration_picture(exploration).svg())
     lines = exploration_lines(exploration, given["source"], output.width)

@@ -11,8 +11,6 @@ from timeveil.cli.output import Output
 from timeveil.cli.process import note_written
 from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Files
-from timeveil.errors import TimeveilError
-from timeveil.jobs.columns import lists_hint
 from timeveil.jobs.request import read_job, run_from_options, service_table
 
 if TYPE_CHECKING:
@@ -69,10 +67,7 @@ def publishing_command(table: type[Parameters]) -> Callable[..., int]:
     files = Files.table()
 
     def publish(output: Output, **given: Any) -> int:
-        try:
-            return perform(run_from_options(table, given), output)
-        except TimeveilError as error:
-            raise lists_hint(error, given) from None
+        return perform(run_from_options(table, given), output)
 
     publish.__name__ = table.command.replace("-", "_")
     publish.__doc__ = DESCRIPTIONS[table.command]

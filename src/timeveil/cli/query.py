@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,71 +17,55 @@ from timeveil.jobs.columns import listed
 
 OPEN = ".."
 Range = tuple[float | None, float | None]
-_ROWS, _SERIES, _PATTERNS = ("time", "stream"), ("series",), ("patterns",)
+_about_rows = partial(optional, models=("time", "stream"))
+_about_series = partial(optional, models=("series",))
+_about_patterns = partial(optional, models=("patterns",))
 
 
 class QueryOptions(ReleaseOptions):
     """The options of `query`, each about rows, series or patterns."""
 
-    between: tuple[str, str] | None = optional(
-        "Window of time, A in and B out, .. for an open side.",
-        ("2024-03-01", "2024-04-01"),
-        "A B",
-        models=_ROWS,
+    between: tuple[str, str] | None = _about_rows(
+        "Window of time, A in and B out, .. for an open side.", ("2024-03-01", "2024-04-01"), "A B"
     )
-    where: list[str] | None = optional(
-        "Rows with a value, or in a range with both ends in; repeat it.",
-        ["zip=04103", "age=30..39"],
-        "C=V",
-        models=_ROWS,
+    where: list[str] | None = _about_rows(
+        "Rows with a value, or in a range with both ends in; repeat it.", ["zip=04103", "age=30..39"], "C=V"
     )
-    ranges: list[str] | None = optional(
+    ranges: list[str] | None = _about_series(
         "On series: those with a value in a range, both ends in; repeat it.",
         ["h08=0.2:0.5"],
         "C=LOW:HIGH",
         option="--range",
-        models=_SERIES,
     )
-    difference: list[str] | None = optional(
+    difference: list[str] | None = _about_series(
         "On series: those whose value at A less that at B, in deviations of the series, is in a range; "
         "repeat it.",
         ["h08,h20=:-1"],
         "A,B=LOW:HIGH",
-        models=_SERIES,
     )
-    like: str | None = optional(
-        "On series: those of a shape like these numbers, one per instant.",
-        "1,2,4,3",
-        "N,N,...|FILE",
-        models=_SERIES,
+    like: str | None = _about_series(
+        "On series: those of a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
     )
-    tolerance: float | None = optional("With --like: 1 less the correlation, at most.", 0.1, models=_SERIES)
-    features: str | None = optional(
+    tolerance: float | None = _about_series("With --like: 1 less the correlation, at most.", 0.1)
+    features: str | None = _about_series(
         "On series: what shapes are compared by, one of differences, the default, adjacent, slope and "
         "peak-to-trough.",
         "adjacent",
         "NAME",
-        models=_SERIES,
     )
-    item: list[str] | None = optional(
-        "On patterns: how many people have all of these items; repeat it.",
-        ["h08=b", "h09=c"],
-        "ITEM",
-        models=_PATTERNS,
+    item: list[str] | None = _about_patterns(
+        "On patterns: how many people have all of these items; repeat it.", ["h08=b", "h09=c"], "ITEM"
     )
-    given: list[str] | None = optional(
+    given: list[str] | None = _about_patterns(
         "On patterns: of those who have these items, how many have those of --then; repeat it.",
         ["h08=b"],
         "ITEM",
-        models=_PATTERNS,
     )
-    then: list[str] | None = optional(
-        "With or without --given: what they have, too.", ["h09=c"], "ITEM", models=_PATTERNS
+    then: list[str] | None = _about_patterns(
+        "With or without --given: what they have, too.", ["h09=c"], "ITEM"
     )
-    top: int | None = optional("On patterns: the N that most people have.", 10, models=_PATTERNS, at_least=1)
-    longer_than: int | None = optional(
-        "With --top: of more items than that.", 1, models=_PATTERNS, at_least=0
-    )
+    top: int | None = _about_patterns("On patterns: the N that most people have.", 10, at_least=1)
+    longer_than: int | None = _about_patterns("With --top: of more items than that.", 1, at_least=0)
 
 
 @command(QueryOptions)

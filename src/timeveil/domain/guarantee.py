@@ -189,32 +189,24 @@ Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
     """The promise that a manifest states."""
-    with raising(_unknown(), on=ParameterError):
-        return _stated(dict(described))
-
-
-def _stated(described: dict[str, Any]) -> Guarantee:
-    match described:
-        case {"name": "k-anonymity", "k": int(k)}:
-            return KAnonymity(k)
-        case {"name": "l-diversity", "l": int(l)}:
-            return LDiversity(l, described.get("true_slot"))
-        case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
-            return KPAnonymity(k, p, l)
-        case {"name": "no-inference-channel", "k": int(k)}:
-            return NoInferenceChannel(k, described.get("counts_alone", False))
-        case _:
-            raise _unknown()
+    unknown = BundleError(
+        "the release states a guarantee that this version does not know",
+        hint="open it with the version of timeveil named in its release.json, or a newer one",
+    )
+    with raising(unknown, on=ParameterError):
+        match dict(described):
+            case {"name": "k-anonymity", "k": int(k)}:
+                return KAnonymity(k)
+            case {"name": "l-diversity", "l": int(l)}:
+                return LDiversity(l, described.get("true_slot"))
+            case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
+                return KPAnonymity(k, p, l)
+            case {"name": "no-inference-channel", "k": int(k)}:
+                return NoInferenceChannel(k, described.get("counts_alone", False))
+    raise unknown
 
 
 def _whole(promise: Any, name: str, at_least: int, meaning: str, example: int) -> None:
     """Check one number of a promise, and hold it as a plain int."""
     declared = Parameter(name, "whole", meaning, range=Range(at_least), example=example)
     object.__setattr__(promise, name, declared.check(getattr(promise, name)))
-
-
-def _unknown() -> BundleError:
-    return BundleError(
-        "the release states a guarantee that this version does not know",
-        hint="open it with the version of timeveil named in its release.json, or a newer one",
-    )

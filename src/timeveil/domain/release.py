@@ -46,11 +46,9 @@ class Deferred:
         return _deferred, (_copied(self._table),)
 
     def read(self) -> pa.Table:
-        """The table."""
         return self._table
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The table, a batch at a time."""
         return iter(self._table.to_batches())
 
 

@@ -110,7 +110,6 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model's name in a manifest."""
         return self.table.model
 
     def parameters(self) -> Parameters:

@@ -45,7 +45,6 @@ class PrivateFolder:
         self._remove = weakref.finalize(self, _release, self.path, lock, os.getpid())
 
     def close(self) -> None:
-        """Remove it now."""
         self._remove()
 
 
@@ -75,12 +74,10 @@ class Stored:
         return f"<Stored {self.num_rows} rows, {len(self.schema.names)} columns>"
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, a batch at a time."""
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
-        """All of it, in memory."""
         return pq.read_table(self.path, columns=columns)
 
 
