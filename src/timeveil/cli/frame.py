@@ -67,13 +67,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
-    """Print what went wrong; return the exit code for it."""
+    """Print what went wrong, with the hint as options or as keys of a job file; return the exit code."""
     if os.environ.get("TIMEVEIL_DEBUG"):
         traceback.print_exception(cause)
-    error = _ours(cause)
-    if error is None:
-        error = _usage_error(cause, list(getattr(command, "commands", ())), arguments)
-    Output(as_json="--json" in arguments).error(_as_typed(error, arguments))
+    error = _ours(cause) or _usage_error(cause, list(getattr(command, "commands", ())), arguments)
+    options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
+    hint = spell(error.template, "job" if arguments[:1] == ["run"] else "command", options)
+    shown = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
+    Output(as_json="--json" in arguments).error(shown)
     return error.exit_code
 
 
@@ -85,14 +86,6 @@ def _command() -> Any:
     from timeveil.cli import app
 
     return get_command(app)
-
-
-def _as_typed(error: TimeveilError, arguments: Sequence[str]) -> TimeveilError:
-    """The error with its hint as it is typed: options, or the keys of a job file."""
-    job = arguments[:1] == ["run"]
-    options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
-    hint = spell(error.template, "job" if job else "command", options)
-    return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
 
 
 def _ours(cause: Exception) -> TimeveilError | None:

@@ -9,11 +9,11 @@ import timeveil as tv
 from timeveil.cli.options import LedgerOptions, ReleaseOptions, command, optional, refuse_foreign
 from timeveil.cli.output import Output, one_line, refuse_file, write_file
 from timeveil.cli.process import note_written
+from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.parameter import Parameters, parameter
 from timeveil.errors import BundleError, ParameterError
 from timeveil.models import part
 
-VIOLATED = 1
 _SCOPES = {
     ("time", "recipient"): "as far as can be checked without the ledger (people were not counted)",
     ("time", "with ledger"): "checked with the ledger (the people of every group were counted)",
@@ -248,11 +248,11 @@ def report(options: ReportOptions, output: Output) -> int:
     ledger = None if options.ledger is None else output.ledger(options.ledger)
     with output.progress() as progress:
         filed = tv.report(options.folder, ledger, progress=progress)
-    if out is None:
-        output.result(str(filed), filed.as_dict())
-    else:
+    text = str(filed)
+    if out is not None:
         write_file(out, filed.html, private=private)
-        output.result(f"{out}: {filed.kind} report written. {filed.summary[0]}", filed.as_dict())
+        text = f"{out}: {filed.kind} report written. {filed.summary[0]}"
+    output.result(text, filed.as_dict())
     if out is not None and private:
         output.say(f"`{out}` tells what the release hides: keep it to yourself.")
     return 0 if filed.holds else VIOLATED

@@ -64,29 +64,22 @@ def plain_roles(columns: Mapping[str, Any]) -> Roles:
 
 def _refuse_mixed(table: type[Parameters], columns: Mapping[str, Any]) -> None:
     """A table holds transactions or series, and one of series is wide or long."""
-    long = [name for name in ("time", "value") if name in columns]
-    series = [*(["series"] if "series" in columns else []), *long]
-    if "item" in columns:
-        if series:
-            raise ParameterError(
-                f"both `item` and `{series[0]}` are set; a table holds transactions or series",
-                hint=_ITEMS_OR_SERIES,
-            )
+    for name, others, reason, hint in (
+        ("item", ("series", "time", "value"), "a table holds transactions or series", _ITEMS_OR_SERIES),
+        ("series", ("time", "value"), "a table is wide or long, not both", _WIDE_OR_LONG),
+    ):
+        both = [other for other in others if name in columns and other in columns]
+        if both:
+            raise ParameterError(f"both `{name}` and `{both[0]}` are set; {reason}", hint=hint)
+    if "item" in columns or "series" in columns:
         return
-    if not series:
+    if "time" not in columns and "value" not in columns:
         has_items = "item" in table.roles
         raise ParameterError(
             f"neither {'`item` nor ' if has_items else ''}`series` nor `time` and `value` are set",
             hint=_ITEMS_OR_SERIES if has_items else _WIDE_OR_LONG,
             code="role-missing",
         )
-    if "series" in columns:
-        if long:
-            raise ParameterError(
-                f"both `series` and `{long[0]}` are set; a table is wide or long, not both",
-                hint=_WIDE_OR_LONG,
-            )
-        return
     missing = [f"`{name}`" for name in ("respondent", "time", "value") if name not in columns]
     if missing:
         raise ParameterError(
