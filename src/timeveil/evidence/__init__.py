@@ -1,1 +1,1 @@
-"""Evidence."""
+"""What every judge needs to read any release: codes, published tables, checks and risks."""

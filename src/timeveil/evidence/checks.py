@@ -63,7 +63,6 @@ class Findings:
     public: int | None = None
 
     def check(self, sentence: str) -> None:
-        """Note that something is being checked."""
         self.checks.append(sentence)
 
     def expect(self, name: str, holds: object, /, **numbers: object) -> bool:
@@ -85,7 +84,6 @@ class Findings:
         self.public = len(self.violations)
 
     def verdict(self) -> Verdict:
-        """Every check and violation."""
         ledger_only = self.public == 0 and bool(self.violations)
         return Verdict(self.scope, tuple(self.checks), tuple(self.violations), ledger_only=ledger_only)
 
@@ -143,16 +141,12 @@ TEXT_OR_NULL = Kind("text or null", lambda value: value is None or isinstance(va
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 NAMES_OR_NULL = Kind(
     "a list of names or null",
-    lambda value: (
-        value is None or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
-    ),
+    lambda value: value is None or (isinstance(value, list | tuple) and all(map(TEXT.fits, value))),
 )
 COUNT = Kind("a number of 0 or more", lambda value: type(value) is int and value >= 0)
 SHARE = Kind("a share from 0 to below 1", lambda value: type(value) in (int, float) and 0 <= value < 1)
 TABLE = Kind("a table", lambda value: isinstance(value, Mapping))
-TOOL_NAME = Kind(
-    "`timeveil` and a version", lambda value: isinstance(value, str) and bool(_TOOL.fullmatch(value))
-)
+TOOL_NAME = Kind("`timeveil` and a version", lambda value: TEXT.fits(value) and bool(_TOOL.fullmatch(value)))
 
 
 def one_of(*values: object) -> Kind:
@@ -187,44 +181,29 @@ def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
      '`guarantee.name` of the manifest is missing',
      '`guarantee` of the manifest has 1 unknown key']
     """
+    at = f"`{path}` of the manifest" if path else "the manifest"
     match shape:
         case Kind(words, fits):
             if not fits(value):
-                yield f"{_at(path)} is not {words}"
-        case Record():
-            yield from _record(value, shape, path)
-        case Each(of):
-            if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-                yield f"{_at(path)} is not a list"
-                return
+                yield f"{at} is not {words}"
+        case Record(needed, optional) if isinstance(value, Mapping):
+            keys = {**needed, **optional}
+            for key, inner in keys.items():
+                inner_path = f"{path}.{key}" if path else key
+                if key in value:
+                    yield from faults(value[key], inner, inner_path)
+                elif key in needed:
+                    yield f"`{inner_path}` of the manifest is missing"
+            unknown = sum(key not in keys for key in value)
+            if unknown:
+                yield f"{at} has {counted(unknown, 'unknown key')}"
+        case Each(of) if isinstance(value, Sequence) and not isinstance(value, str | bytes):
             for number, item in enumerate(value, start=1):
                 yield from faults(item, of, f"{path}[{number}]")
-        case Named(of):
-            if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-                yield f"{_at(path)} is not a table"
-                return
-            for number, item in enumerate(value.values(), start=1):
-                yield from faults(item, of, f"{path}[{number}]")
-
-
-def _record(value: Any, shape: Record, path: str) -> Iterator[str]:
-    if not isinstance(value, Mapping):
-        yield f"{_at(path)} is not a table"
-        return
-    keys = {**shape.needed, **shape.optional}
-    for key, inner in keys.items():
-        inner_path = f"{path}.{key}" if path else key
-        if key in value:
-            yield from faults(value[key], inner, inner_path)
-        elif key in shape.needed:
-            yield f"{_at(inner_path)} is missing"
-    unknown = sum(key not in keys for key in value)
-    if unknown:
-        yield f"{_at(path)} has {counted(unknown, 'unknown key')}"
-
-
-def _at(path: str) -> str:
-    return f"`{path}` of the manifest" if path else "the manifest"
+        case Named(of) if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+            yield from faults(list(value.values()), Each(of), path)
+        case _:
+            yield f"{at} is not a {'list' if isinstance(shape, Each) else 'table'}"
 
 
 def is_zone(name: str | None) -> bool:

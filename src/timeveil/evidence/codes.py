@@ -31,7 +31,6 @@ class Coded:
 
     @property
     def size(self) -> int:
-        """The number of codes."""
         return len(self.values)
 
 

@@ -1,1 +1,1 @@
-"""Judges."""
+"""Independent judges of timestamped rows: verify, measure, attack, query and profile."""

@@ -14,17 +14,8 @@ import numpy as np
 
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
-from timeveil.evidence.published import (
-    Instant,
-    Moment,
-    WindowCount,
-    check_conditions,
-    check_forward,
-    check_pair,
-    classes_of,
-    instant_of,
-    mask_of,
-)
+from timeveil.evidence import published
+from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
 
@@ -37,9 +28,11 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
     Any withheld row may have been in the window, so `high` includes all of them.
     """
     release, axis, where = evidence.release, evidence.axis, query.where
-    check_conditions(release, where, evidence.columns("quasi", "keep", "sensitive"))
+    published.check_conditions(release, where, evidence.columns("quasi", "keep", "sensitive"))
     low, high = window_of(axis, query.between)
-    counts = classes_of(release, evidence.columns("start", "end"), among=lambda batch: mask_of(batch, where))
+    counts = classes_of(
+        release, evidence.columns("start", "end"), among=lambda batch: published.mask_of(batch, where)
+    )
     start, end = bounds_of(axis, counts.column(0), counts.column(1))
     rows = np.asarray(counts["rows"])[np.lexsort((end, start))]
     parts = shares(granules_of(release, start, end), low, high)
@@ -77,8 +70,8 @@ def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[Instant, 
     >>> window_of(TimeAxis("civil", pa.date32()), ("1970-01-02", None))[0]
     86400
     """
-    check_pair(between, "times")
-    low = LOWEST if between[0] is None else instant_of(axis, between[0])
-    high = HIGHEST if between[1] is None else instant_of(axis, between[1])
-    check_forward(low, high, "time")
+    published.check_pair(between, "times")
+    low = LOWEST if between[0] is None else published.instant_of(axis, between[0])
+    high = HIGHEST if between[1] is None else published.instant_of(axis, between[1])
+    published.check_forward(low, high, "time")
     return low, high
