@@ -57,6 +57,10 @@ class ReleaseFacts:
             **{name: self.manifest[name] for name in ("guarantee", "counts", *entries)},
         }
 
+    def figures(self) -> list[tuple[str, Any]]:
+        """The release in numbers."""
+        raise NotImplementedError
+
     def examples(self) -> list[str]:
         """Sentences with values, only on request and for the custodian alone."""
         return []

@@ -78,10 +78,9 @@ class VerificationSummary:
     @property
     def files(self) -> Table | None:
         """The files and their hashes, if they are few."""
-        if not self.hashes or len(self.hashes) > MOST_FILES:
-            return None
         rows = [(name(file), name(sha256)) for file, sha256 in self.hashes]
-        return Table("Files and their SHA-256", ("file", "SHA-256"), rows, words=2)
+        few = 0 < len(rows) <= MOST_FILES
+        return Table("Files and their SHA-256", ("file", "SHA-256"), rows, words=2) if few else None
 
     @property
     def hash_of_all(self) -> str:

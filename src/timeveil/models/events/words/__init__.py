@@ -68,7 +68,6 @@ class Facts(ReleaseFacts):
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
-        """What stays visible inside groups, with the ledger."""
         return exposure(self.evidence)
 
     @cached_property
@@ -164,19 +163,17 @@ class Facts(ReleaseFacts):
         return shlex.join(options)
 
     @property
-    def withheld(self) -> list[tuple[int, str]]:
-        """How many rows were withheld, and why."""
+    def withheld(self) -> dict[str, int]:
+        """How many rows were withheld, by reason."""
         small = self.chosen.get("rows_below_k", 0)
         in_gaps = self.in_gaps if self.parameters["gaps"] == "suppress" else 0
-        reasons = [
-            (small, f"in groups below {self.k} people"),
-            (in_gaps, "in gaps of the calendar"),
-            (self.counts["withheld"] - small - in_gaps, "without a person or a time"),
-        ]
-        return [(rows, reason) for rows, reason in reasons if rows]
+        return {
+            f"in groups below {self.k} people": small,
+            "in gaps of the calendar": in_gaps,
+            "without a person or a time": self.counts["withheld"] - small - in_gaps,
+        }
 
     def figures(self) -> list[tuple[str, Any]]:
-        """The release in numbers."""
         counts = self.counts
         return [
             ("rows published", counts["rows"]),
@@ -193,7 +190,6 @@ class Facts(ReleaseFacts):
         return {**super().stated, "levels": levels}
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        """The facts of a run as data."""
         nodes = ("nodes",) if "nodes" in self.manifest else ()
         return {
             **super().as_dict("granularity", "time", "levels", "frontier", "candidates", *nodes, *entries),

@@ -36,7 +36,6 @@ class Facts(ReleaseFacts):
         return [f"Private, from the true counts: {text}." for text in texts]
 
     def figures(self) -> list[tuple[str, Any]]:
-        """The release in numbers."""
         return [
             ("patterns published, including the empty one", self.counts["patterns"]),
             ("people counted, including virtual ones", self.counts["transactions"]),
@@ -59,5 +58,4 @@ class Facts(ReleaseFacts):
         return None if self.run.get("origin") == "release" else super().typed_roles
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        """The facts of a run as data."""
         return {**super().as_dict("patterns", "parameters", *entries), "run": dict(self.run)}

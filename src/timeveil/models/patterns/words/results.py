@@ -55,37 +55,25 @@ def derivation(group: SmallGroup) -> str:
     >>> derivation(SmallGroup(("t0=c",), (), 1, ((1, 12), (-1, 7), (-1, 4)), (2,)))
     'exactly 1 person has `t0=c`: 12 - 7 - 4 = 1, where 4 is not published but follows from others.'
     """
-    have = quoted(group.present) if group.present else "anything"
-    without = ""
-    if group.absent:
-        without = (
-            f" and not {quoted(group.absent)}"
-            if len(group.absent) == 1
-            else f" and none of {quoted(group.absent)}"
-        )
+    have = quoted(group.present) or "anything"
+    none = "not" if len(group.absent) == 1 else "none of"
+    without = f" and {none} {quoted(group.absent)}" if group.absent else ""
     verb = "has" if group.people == 1 else "have"
-    return f"exactly {people(group.people)} {verb} {have}{without}: {_sum(group)}{_unpublished(group)}."
+    return f"exactly {people(group.people)} {verb} {have}{without}: {_calculation(group)}."
 
 
-def _sum(group: SmallGroup) -> str:
+def _calculation(group: SmallGroup) -> str:
+    """The sum, and which of its counts are not published; of many counts, only how many."""
+    numbers = [f"{number:,}" for number in dict.fromkeys(group.counts[index][1] for index in group.follow)]
     if len(group.counts) > SHORT:
-        return f"from {counted(len(group.counts), 'count')}"
-    signs = {1: "+", -1: "-"}
-    terms = " ".join(f"{signs[sign]} {number:,}" for sign, number in group.counts).removeprefix("+ ")
-    return f"{terms} = {group.people:,}"
-
-
-def _unpublished(group: SmallGroup) -> str:
-    """Which counts are not published; of many, how many."""
-    numbers = [f"{number:,}" for number in dict.fromkeys(group.counts[place][1] for place in group.follow)]
-    if not numbers:
-        return ""
-    many = len(group.counts) > SHORT
-    single = len(group.follow if many else numbers) == 1
-    which = f"{len(group.follow):,} of which" if many else f"where {joined(numbers)}"
-    return (
-        f", {which} {'is' if single else 'are'} not published but follow{'s' if single else ''} from others"
-    )
+        total, unpublished = f"from {counted(len(group.counts), 'count')}", len(group.follow)
+        which = f"{unpublished:,} of which"
+    else:
+        terms = " ".join(f"{'-' if sign < 0 else '+'} {number:,}" for sign, number in group.counts)
+        total, unpublished = f"{terms.removeprefix('+ ')} = {group.people:,}", len(numbers)
+        which = f"where {joined(numbers)}"
+    verbs = ("is", "follows") if unpublished == 1 else ("are", "follow")
+    return f"{total}, {which} {verbs[0]} not published but {verbs[1]} from others" if numbers else total
 
 
 def risk_table(breach: PatternBreach) -> Table:

@@ -63,11 +63,9 @@ class Facts(ReleaseFacts):
 
     @property
     def exposure(self) -> dict[str, Any] | None:
-        """What stays visible inside groups, with the ledger."""
         return self.measured
 
     def figures(self) -> list[tuple[str, Any]]:
-        """The release in numbers."""
         counts = self.counts
         return [
             ("series published", counts["rows"]),
@@ -78,7 +76,6 @@ class Facts(ReleaseFacts):
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        """The facts of a run as data."""
         measured = self.measured or {}
         return {**super().as_dict("series", "parameters", *entries), "run": dict(self.run), **measured}
 

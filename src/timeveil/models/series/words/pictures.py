@@ -72,9 +72,17 @@ def release_picture(release: Release, group: int | None = None, ledger: Ledger |
     evidence = Evidence(release, ledger)
     published = evidence.published  # refuses what cannot be drawn
     groups = groups_of(evidence, overview(published) if group is None else [group])
-    private, total = ledger is not None, release.manifest["counts"]["groups"]
-    draw = _single if len(groups) == 1 else _several
-    return draw(groups, total, published.instants, private=private)
+    private, total = ledger is not None, f"{release.manifest['counts']['groups']:,}"
+    if len(groups) == 1:
+        title, left, width = f"Group {groups[0].number} of {total}: {groups[0].size} series", 64, 760
+        body, bottom = _single(groups, published.instants)
+    else:
+        title, left = f"{len(groups)} of {total} groups, from the narrowest envelope to the widest", 24
+        (body, bottom), width = _several(groups, published.instants), 960
+    thin = " Thin lines: original series." if private else ""
+    subtitle = f"Band: the envelope that all share. Thick lines: patterns of subgroups, fitted into it.{thin}"
+    head = [*heading(title, subtitle, left), *([text(left, 66, PRIVATE, "private")] if private else [])]
+    return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
 
 
 def groups_of(evidence: Evidence, numbers: Sequence[int]) -> list[Group]:
@@ -139,11 +147,10 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
     return line
 
 
-def _single(groups: Sequence[Group], total: int, instants: Sequence[str], *, private: bool) -> Picture:
+def _single(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str], float]:
+    """A large group and, below it, its patterns; and where they end."""
     [group] = groups
-    title = f"Group {group.number} of {total:,}: {group.size} series"
-    body = [*_head(title, 64, private=private), *_drawn(group, instants, (64, 84, 672, 242), 5)]
-    y = 380.0
+    body, y = [*_drawn(group, instants, (64, 84, 672, 242), 5)], 380.0
     for index, subgroup in enumerate(group.subgroups[:_LISTED]):
         body.append(line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
         body.append(text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
@@ -151,26 +158,18 @@ def _single(groups: Sequence[Group], total: int, instants: Sequence[str], *, pri
     if len(group.subgroups) > _LISTED:
         body.append(text(102, y, f"and {len(group.subgroups) - _LISTED} more patterns", "soft"))
         y += 20
-    return Picture(title, _words(groups, private=private), y + 2, tuple(body), width=760)
+    return body, y + 2
 
 
-def _several(groups: Sequence[Group], total: int, instants: Sequence[str], *, private: bool) -> Picture:
-    step, height = 312, 210
-    title = f"{len(groups)} of {total:,} groups, from the narrowest envelope to the widest"
-    body = _head(title, 24, private=private)
+def _several(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str], float]:
+    """Small groups side by side, and where they end."""
+    step, height, body = 312, 210, []
     for index, group in enumerate(groups):
         left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
         patterns = counted(len(group.subgroups), "pattern")
         body.append(text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong"))
         body += _drawn(group, instants, (left, top, step - 64, height - 66), 4)
-    bottom = 104 + height * math.ceil(len(groups) / _ACROSS) - 24
-    return Picture(title, _words(groups, private=private), bottom, tuple(body), width=960)
-
-
-def _head(title: str, left: int, *, private: bool) -> list[str]:
-    thin = " Thin lines: original series." if private else ""
-    subtitle = f"Band: the envelope that all share. Thick lines: patterns of subgroups, fitted into it.{thin}"
-    return [*heading(title, subtitle, left), *([text(left, 66, PRIVATE, "private")] if private else [])]
+    return body, 104 + height * math.ceil(len(groups) / _ACROSS) - 24
 
 
 def _words(groups: Sequence[Group], *, private: bool) -> str:

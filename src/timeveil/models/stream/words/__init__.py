@@ -78,7 +78,6 @@ class Facts(ReleaseFacts):
         }
 
     def figures(self) -> list[tuple[str, Any]]:
-        """The release in numbers."""
         counts = self.counts
         return [
             ("records published", counts["rows"]),
@@ -88,7 +87,6 @@ class Facts(ReleaseFacts):
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        """The facts of a run as data."""
         private = ("seed", "withhold_cost", "parameters")
         return {
             **super().as_dict("time", "parameters", *entries),
