@@ -10,6 +10,13 @@ MOST_SYMBOLS = 52
 """Symbols are written a to z and A to Z."""
 
 
+NOT_A_COUNT = (
+    "`min_support` must be a share between 0 and 1, or a whole number of people",
+    "{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
+)
+"""What is wrong with a support that is neither, and the hint."""
+
+
 class PatternParameters(Parameters):
     """How mined patterns are published (Revathi; channels after Atzori et al. 2008)."""
 
@@ -72,10 +79,7 @@ class PatternParameters(Parameters):
         if self.min_support < 1:
             return None
         if self.min_support != int(self.min_support):
-            return (
-                "`min_support` must be a share between 0 and 1, or a whole number of people",
-                "{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
-            )
+            return NOT_A_COUNT
         if self.min_support >= self.k:
             return None
         return (

@@ -178,14 +178,17 @@ def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> 
     for items in following:
         if items & symbols:
             allowed[items & ~symbols] |= items & symbols
-    some = [(later, possible) for later, possible in allowed.items() if possible]
+    by_choice: dict[int, list[int]] = defaultdict(list)
+    for later, possible in allowed.items():
+        by_choice[possible].append(later)
     # A choice that is no intersection of what single sets allow can be widened without losing a set.
-    for choice in _intersections({possible for _, possible in some}) | {0}:
+    for choice in _intersections(set(by_choice)):
         first, *others = [1 << item for item in range(start, start + kinds) if choice >> item & 1] or [0]
         narrower = {
             later: following[later | first] | possible ^ choice
-            for later, possible in (some if choice else allowed.items())
+            for possible, sets in by_choice.items()
             if possible & choice == choice
+            for later in sets
         }
         for symbol in others:
             # What is spare at this instant is so for every symbol, what is spare before for each.

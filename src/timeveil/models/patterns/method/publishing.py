@@ -46,7 +46,7 @@ from timeveil.models.patterns.method.transactions import (
     read_source,
     refuse_same_people,
 )
-from timeveil.models.patterns.parameters import PatternParameters
+from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters
 
 CAP = 5_000_000
 """Patterns, or combinations of symbols that exclude each other, at which the search stops with an error."""
@@ -205,10 +205,8 @@ def as_count(min_support: float, people: int) -> int:
     if min_support < 1:
         return max(1, math.ceil(min_support * people - 1e-9))
     if min_support != int(min_support):
-        raise ParameterError(
-            "`min_support` must be a share between 0 and 1, or a whole number of people",
-            hint="{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
-        )
+        message, hint = NOT_A_COUNT
+        raise ParameterError(message, hint=hint)
     return int(min_support)
 
 
