@@ -90,22 +90,16 @@ def _content(folder: Path) -> bytes:
     if not path.is_file():
         missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
         missing = "it is a file" if folder.is_file() else missing
-        raise BundleError(
-            f"`{folder.name or folder}` is not a release folder: {missing}",
-            hint=_elsewhere(folder),
-            code="folder-missing",
-        )
+        message = f"`{folder.name or folder}` is not a release folder: {missing}"
+        raise BundleError(message, hint=_elsewhere(folder), code="folder-missing")
     if path.is_symlink():
         raise damaged(MANIFEST, "is a symbolic link, which releases do not contain")
     size = path.stat().st_size
     if size > most:
         raise too_large(MANIFEST, f"has {size:,} bytes; at most {most:,} are read", "description")
-    forbidden = BundleError(
-        f"no permission to read `{folder.name}`",
-        hint="ask its owner for permission to read it",
-        code="no-permission",
-    )
-    with raising(forbidden, on=OSError):
+    hint = "ask its owner for permission to read it"
+    error = BundleError(f"no permission to read `{folder.name}`", hint=hint, code="no-permission")
+    with raising(error, on=OSError):
         return path.read_bytes()
 
 

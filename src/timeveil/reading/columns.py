@@ -100,12 +100,9 @@ def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
     """Refuse text that is not UTF-8 and codes without a value; files and libraries can call anything text."""
     if pa.types.is_primitive(column.type):
         return  # Arrow would also complain about a time of day in a date64
-    error = InputError(
-        f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value",
-        hint="write it again with the program that made it",
-        code="bad-encoding",
-        facts={"column": name},
-    )
+    message = f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value"
+    hint = "write it again with the program that made it"
+    error = InputError(message, hint=hint, code="bad-encoding", facts={"column": name})
     with raising(error, on=pa.ArrowException):
         column.validate(full=True)
 
@@ -196,11 +193,8 @@ def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
     milliseconds = [chunk.view(pa.timestamp("ms")) for chunk in column.chunks]
     ends = pc.min_max(pa.chunked_array(milliseconds, pa.timestamp("ms")).cast(pa.int64())).as_py()
     if ends["min"] is not None and max(-ends["min"], ends["max"]) // _DAY_MS >= 1 << 31:
-        raise InputError(
-            "a column has dates that are millions of years away",
-            hint="check that its numbers are milliseconds since 1970",
-            code="bad-time",
-        )
+        hint = "check that its numbers are milliseconds since 1970"
+        raise InputError("a column has dates that are millions of years away", hint=hint, code="bad-time")
     return pa.chunked_array([chunk.cast(pa.date32()) for chunk in milliseconds], pa.date32())
 
 

@@ -120,15 +120,6 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def is_numeric(kind: pa.DataType) -> bool:
-    """Whether a type is numeric.
-
-    >>> is_numeric(pa.int8()), is_numeric(pa.bool_())
-    (True, False)
-    """
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
 class Numbers(NamedTuple):
     """The values of a column, 0 where one is missing, and which are missing."""
 
@@ -147,14 +138,14 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
     >>> numbers("load", pa.chunked_array([["1.5", "", "2e3"]])).values.tolist()
     [1.5, 0.0, 2000.0]
     """
-    column = decoded(without_wrapping(column))
+    column = parsed = decoded(without_wrapping(column))
     kind = column.type
-    parsed = column
     if is_text(kind):
         parsed = _parsed(name, column)
-    elif pa.types.is_decimal(kind) and abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
-        parsed = column.cast(pa.string())  # Arrow's direct way to a float misses the nearest one
-    elif not is_numeric(kind) and not pa.types.is_null(kind):
+    elif pa.types.is_decimal(kind):
+        if abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
+            parsed = column.cast(pa.string())  # Arrow's direct way to a float misses the nearest one
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise InputError(
             f"column `{name}` has the type {kind}, which is not numeric",
             hint="a series consists of numbers; name another column, or convert this one to numbers",
