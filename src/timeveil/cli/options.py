@@ -6,6 +6,7 @@ A command is a function of its options and an `Output`; `--json` and `--quiet` a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Annotated, Any, TypeVar
@@ -54,13 +55,13 @@ def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int]], Calla
     taken = [*arguments, *map(argument, _SPEECH)]
 
     def made(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
         def run(*, as_json: bool, quiet: bool, **given: Any) -> int:
             try:
                 return function(Output(as_json=as_json, quiet=quiet), **given)
             except TimeveilError as error:
                 raise lists_hint(error, given) from None
 
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__signature__ = Signature(taken, return_annotation=int)  # type: ignore[attr-defined]  # for typer
         run.__annotations__ = {a.name: a.annotation for a in taken} | {"return": int}
         return run
@@ -72,10 +73,10 @@ def command(table: type[T]) -> Callable[[Callable[[T, Output], int]], Callable[.
     """Make a function a command that takes the options of a table."""
 
     def made(function: Callable[[T, Output], int]) -> Callable[..., int]:
+        @wraps(function)
         def run(output: Output, **given: Any) -> int:
             return function(table(**given), output)
 
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
         return takes(map(argument, table.table().values()))(run)
 
     return made

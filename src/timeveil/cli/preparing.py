@@ -78,14 +78,8 @@ def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> 
             f"violated: the table is not {k}-anonymous as it stands: {risk.as_it_stands.people_below_k:,} of "
             f"{people(risk.people)} are in a group of fewer than {k}."
         )
-    head = f"{source} -> what {quoted(known)} reveal to an outsider"
-    return [
-        *(line for sentence in (head, rows) for line in wrapped(sentence, width)),
-        "",
-        *profile_lines(risk),
-        "",
-        *wrapped(verdict, width),
-    ]
+    head = wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width)
+    return [*head, *wrapped(rows, width), "", *profile_lines(risk), "", *wrapped(verdict, width)]
 
 
 class ExploringOptions(Parameters):

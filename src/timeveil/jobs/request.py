@@ -220,8 +220,14 @@ def load_toml(path: Path) -> dict[str, Any]:
         return read_error(path.name, cause)
 
     def not_toml(cause: Exception | str) -> ParameterError:
+        if isinstance(cause, RecursionError):
+            reason = "it is nested too deep"
+        elif isinstance(cause, str | tomllib.TOMLDecodeError):  # where it went wrong
+            reason = f"{str(cause)[:1].lower()}{str(cause)[1:]}"
+        else:
+            reason = "a number is too long"
         return ParameterError(
-            f"`{path.name}` is not TOML: {_reason(cause)}",
+            f"`{path.name}` is not TOML: {reason}",
             hint='write key = value lines, text in quotes, such as zone = "Europe/Berlin"',
             code="bad-job",
         )
@@ -232,17 +238,6 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise not_toml(f"a key has more than {DEEPEST} parts")
     with raising(not_toml, on=(ValueError, RecursionError)):
         return tomllib.loads(text)
-
-
-def _reason(cause: Exception | str) -> str:
-    """Where it went wrong; a number of too many digits, or too many brackets, have no place."""
-    if isinstance(cause, ValueError) and not isinstance(cause, tomllib.TOMLDecodeError):
-        return "a number is too long"
-    return (
-        "it is nested too deep"
-        if isinstance(cause, RecursionError)
-        else f"{str(cause)[:1].lower()}{str(cause)[1:]}"
-    )
 
 
 def granularity_tables(path: Path) -> dict[str, Any]:
