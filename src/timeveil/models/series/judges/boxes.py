@@ -62,12 +62,8 @@ class Boxes:
 
 def exact_matches(rows: Floats) -> Counts:
     """How many rows equal that of each person: where all is known exactly, nothing has to be searched."""
-    number: Integers = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        codes = np.unique(column, return_inverse=True)[1]
-        # Renumbered after each column, so that numbers never grow beyond the number of rows.
-        number = np.unique(number * (codes.max() + 1) + codes, return_inverse=True)[1]
-    return lambda people: np.bincount(number)[number[people]]
+    _, number, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return lambda people: count[number[people]]
 
 
 def overlapping_pairs(low: Floats, high: Floats, known_low: Floats, known_high: Floats, mask: Mask) -> Pairs:
@@ -79,74 +75,47 @@ def overlapping_pairs(low: Floats, high: Floats, known_low: Floats, known_high: 
     >>> [(person.tolist(), box.tolist()) for person, box in pairs]
     [([0, 1], [0, 1])]
     """
-    kind = _kinds(mask)
+    # People of whom the same sides are known are searched for together.
+    _, kind = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
     order = np.argsort(kind, kind="stable")
-    ends = np.cumsum(np.bincount(kind))
-    begins = np.concatenate([[0], ends[:-1]])
     deviation = known_low.std(axis=0) if len(known_low) else np.ones(low.shape[1])
     scale = np.where(deviation > 0, deviation, 1.0)
     # A line per side: the search looks at one side of many boxes at a time.
     lines = [np.ascontiguousarray(side.T) for side in (low, high, known_low, known_high)]
-    for first, last in zip(begins, ends, strict=True) if len(mask) else ():
-        sides, people = np.flatnonzero(mask[order[first]]), order[first:last]
+    for people in np.split(order, np.cumsum(np.bincount(kind))[:-1]) if len(mask) else ():
+        sides = np.flatnonzero(mask[people[0]])
         low, high, known_low, known_high = (line[sides] for line in lines)
-        yield from _Search(low, high, known_low, known_high, scale[sides]).pairs(people)
+        yield from _search(people, low, high, known_low, known_high, scale[sides])
 
 
-def _kinds(mask: Mask) -> Integers:
-    """A number for each person, the same for those of whom the same sides are known."""
-    kind: Integers = np.zeros(len(mask), dtype=np.int64)
-    for byte in np.packbits(mask, axis=1).T:
-        # Eight sides at a time; a byte that is the same for all distinguishes nobody.
-        if (byte != byte[:1]).any():
-            kind = np.unique(kind * 256 + byte, return_inverse=True)[1].ravel()
-    return kind
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The search for people of whom the same sides are known; a line of each array is such a side."""
-
-    low: Floats
-    high: Floats
-    known_low: Floats
-    known_high: Floats
-    scale: Floats
-
-    def pairs(self, people: Integers) -> Pairs:
-        """Halve people until few pairs are left, then try each."""
-        waiting = [(people, np.arange(self.low.shape[1]))]
-        while waiting:
-            people, boxes = waiting.pop()
-            known_low, known_high = self.known_low[:, people], self.known_high[:, people]
-            least, most = known_low.min(axis=1), known_high.max(axis=1)
-            # The narrowest side comes first: it rules out most boxes.
-            sides = np.argsort((most - least) / self.scale)
-            for side in sides:
-                meets = (self.low[side][boxes] <= most[side]) & (self.high[side][boxes] >= least[side])
-                boxes = boxes[meets]
-            if len(people) > 1 and len(people) * len(boxes) > _PAIRS_AT_ONCE:
-                middle = len(people) // 2
-                # The widest side is the last one: halving there separates people best.
-                if len(sides):
-                    people = people[np.argpartition(known_low[sides[-1]], middle)]
-                waiting += [(people[:middle], boxes), (people[middle:], boxes)]
-            elif len(boxes):
-                person, box = self._tried(known_low, known_high, boxes, sides[::-1])
-                if len(person):
-                    yield people[person], boxes[box]
-
-    def _tried(
-        self, known_low: Floats, known_high: Floats, boxes: Integers, sides: Integers
-    ) -> tuple[Integers, Integers]:
-        """Every pair: at the widest sides all at once, then those that are left, side by side."""
-        low, high = self.low[:, boxes], self.high[:, boxes]
-        meet = np.ones((known_low.shape[1], len(boxes)), dtype=bool)
-        for side in sides[:_DENSE_SIDES]:
-            meet &= low[side] <= known_high[side][:, None]
-            meet &= high[side] >= known_low[side][:, None]
+def _search(
+    people: Integers, low: Floats, high: Floats, known_low: Floats, known_high: Floats, scale: Floats
+) -> Pairs:
+    """Halve people until few pairs are left, then try each; a line of each array is a side that is known."""
+    waiting = [(people, np.arange(low.shape[1]))]
+    while waiting:
+        people, boxes = waiting.pop()
+        least, most = known_low[:, people].min(axis=1), known_high[:, people].max(axis=1)
+        # The narrowest side comes first: it rules out most boxes.
+        sides = np.argsort((most - least) / scale)
+        for side in sides:
+            boxes = boxes[(low[side][boxes] <= most[side]) & (high[side][boxes] >= least[side])]
+        if len(people) > 1 and len(people) * len(boxes) > _PAIRS_AT_ONCE:
+            middle = len(people) // 2
+            # The widest side is the last one: halving there separates people best.
+            if len(sides):
+                people = people[np.argpartition(known_low[sides[-1], people], middle)]
+            waiting += [(people[:middle], boxes), (people[middle:], boxes)]
+            continue
+        # Every pair: at the widest sides all at once, then those that are left, side by side.
+        meet = np.ones((len(people), len(boxes)), dtype=bool)
+        for side in sides[::-1][:_DENSE_SIDES]:
+            meet &= low[side][boxes] <= known_high[side][people, None]
+            meet &= high[side][boxes] >= known_low[side][people, None]
         person, box = np.nonzero(meet)
-        for side in sides[_DENSE_SIDES:]:
+        person, box = people[person], boxes[box]
+        for side in sides[::-1][_DENSE_SIDES:]:
             fit = (low[side][box] <= known_high[side][person]) & (high[side][box] >= known_low[side][person])
             person, box = person[fit], box[fit]
-        return person, box
+        if len(person):
+            yield person, box

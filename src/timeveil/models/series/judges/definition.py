@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, align, column_of, distinct_pairs, encode, fold_both
+from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, fold_both
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, has_instants
 from timeveil.symbols import MOST_LEVELS
@@ -171,7 +171,7 @@ def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings)
         "every envelope holds its series and is no wider than they and the stated rounding explain"
     )
     runs, matrix = evidence.runs, evidence.series.matrix
-    digits = evidence.release.manifest["parameters"]["round_outward"]
+    digits = stated_digits(evidence)
     groups, example = np.unique(runs.group, return_index=True)
     # The members of each published group, one group after the other.
     member = np.flatnonzero(np.isin(assigned.group, groups))
@@ -268,32 +268,28 @@ def _check_changed(
     findings.check("no more values differ from the original than l makes necessary")
     in_cell, needed = unchanged[0], 0
     for name, sides in changed.items():
-        excess = _excess(in_cell[0], sides, cells.rows, l)
-        wrong = int((_new_values(in_cell, sides) > excess).sum())
+        # Each value of each cell: how often it occurs in the original and in the release.
+        before, after, count = fold_both([in_cell, sides])
+        had, has = np.bincount(before, minlength=count), np.bincount(after, minlength=count)
+        cell = np.zeros(count, dtype=np.int64)
+        cell[before], cell[after] = in_cell[0], in_cell[1]
+        excess = np.clip(had - cells.rows[cell] // l, 0, None)
+        new = np.clip(has - had, 0, None)
+        wrong = int((np.bincount(cell, new) > np.bincount(cell, excess)).sum())
         findings.expect("changed-values:cell", not wrong, cells=wrong, name=name, l=l)
         needed += int(excess.sum())
     rows, _ = _differing([*unchanged, *changed.values()])
     findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
 
 
-def _excess(cell: Integers, sides: Sides, rows: Integers, l: int) -> Integers:
-    """Per cell how many original values occur more often than one in l."""
-    owner, _, count = distinct_pairs(cell, sides[0], sides[2])
-    excess = np.clip(count - rows[owner] // l, 0, None)
-    return np.bincount(owner, weights=excess, minlength=len(rows)).astype(np.int64)
-
-
-def _new_values(in_cell: Sides, sides: Sides) -> Integers:
-    """Per cell how many published values are not among the original ones."""
-    before, after, keys = fold_both([in_cell, sides])
-    surplus = np.clip(np.bincount(after, minlength=keys) - np.bincount(before, minlength=keys), 0, None)
-    owner = np.zeros(keys, dtype=np.int64)
-    owner[before], owner[after] = in_cell[0], in_cell[1]
-    return np.bincount(owner, weights=surplus, minlength=in_cell[2]).astype(np.int64)
-
-
 # A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what
 # a looser test lets pass could carry a message. Decimals are read from Python's texts, which are exact.
+
+
+def stated_digits(evidence: Evidence) -> int | None:
+    """The number of significant digits that bounds are stated to have."""
+    digits: int | None = evidence.release.manifest["parameters"]["round_outward"]
+    return digits
 
 
 def too_long(bounds: Floats, digits: int) -> Mask:

@@ -9,7 +9,6 @@ their series where the manifest says so, and that no value was lost, made up or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges import definition
-from timeveil.models.series.judges.definition import Cells, check_definition, too_long
+from timeveil.models.series.judges.definition import Cells, check_definition, stated_digits, too_long
 from timeveil.models.series.judges.manifest import MANIFEST, check_columns, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
@@ -91,7 +90,7 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
-    possible = _check_envelopes(release.manifest["parameters"], runs, findings)
+    possible = _check_envelopes(stated_digits(evidence), runs, findings)
     cells = _cells_of(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
@@ -110,7 +109,7 @@ def _cells_of(runs: Published) -> Cells:
     return Cells(of_row, runs.group[example], rows, runs.symbols[example], runs.levels[example])
 
 
-def _check_envelopes(parameters: Mapping[str, Any], runs: Published, findings: Findings) -> bool:
+def _check_envelopes(digits: int | None, runs: Published, findings: Findings) -> bool:
     findings.check("every envelope has finite bounds, low <= high")
     sound = np.isfinite(runs.low) & np.isfinite(runs.high) & (runs.low <= runs.high)
     # A zero has no sign, and the smallest floats have few digits: both could carry a message.
@@ -119,7 +118,6 @@ def _check_envelopes(parameters: Mapping[str, Any], runs: Published, findings: F
         sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
     wrong = int(runs.rows[~sound.all(axis=1)].sum())
     possible = findings.expect("envelope", not wrong, rows=wrong)
-    digits = parameters["round_outward"]
     if digits is not None and possible:
         findings.check(f"no bound has more than {digits} significant digits")
         long = too_long(runs.low, digits) | too_long(runs.high, digits)

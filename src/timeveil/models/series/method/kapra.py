@@ -32,8 +32,9 @@ from timeveil.models.series.method.partition import (
     presplit,
     run_ranges,
     runs_of,
+    scaled,
 )
-from timeveil.symbols import Center, positions, power_of_two, symbols_at, z_normalised
+from timeveil.symbols import Center, positions, symbols_at, z_normalised
 
 BUCKET = 128
 WIDTH_SHARE = 0.75
@@ -60,7 +61,7 @@ def kapra(
     u = positions(z_normalised(matrix, center))
     leaves = _leaves(u, k, p, max_level)
     progress("cutting by value", 0.4)
-    values = matrix / power_of_two(matrix.min(), matrix.max())  # squares of huge values must not overflow
+    values = scaled(matrix)
     subgroup = presplit(values, leaves.of, p)
     progress("forming groups", 0.6)
     rows, bounds = runs_of(subgroup)

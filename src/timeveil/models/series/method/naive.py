@@ -35,16 +35,9 @@ from timeveil.models.series.method.partition import (
     presplit,
     run_ranges,
     runs_of,
+    scaled,
 )
-from timeveil.symbols import (
-    Center,
-    pattern_distance,
-    positions,
-    power_of_two,
-    reconstructed,
-    symbols_at,
-    z_normalised,
-)
+from timeveil.symbols import Center, pattern_distance, positions, reconstructed, symbols_at, z_normalised
 
 EQUALLY_FAR = 1e-12
 ROOM = 2**62
@@ -79,8 +72,7 @@ def naive(
     ([0, 0, 1, 1], [0, 0, 1, 1])
     """
     progress("cutting by value", 0.0)
-    values = matrix / power_of_two(matrix.min(), matrix.max())  # squares of huge values must not overflow
-    group = presplit(values, np.zeros(len(matrix), np.int64), k)
+    group = presplit(scaled(matrix), np.zeros(len(matrix), np.int64), k)
     progress("finding patterns", 0.4)
     partition = patterns_in(group, matrix, p, max_level=max_level, center=center)
     progress("done", 1.0)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from timeveil.symbols import power_of_two
+
 Matrix = NDArray[np.float64]
 """One row per series, one column per instant; finite, C-contiguous."""
 Floats = NDArray[Any]
@@ -87,6 +89,11 @@ def runs_of(labels: Labels) -> tuple[Labels, Labels]:
 def run_ranges(values: Floats, bounds: Labels) -> tuple[Floats, Floats]:
     """The lowest and highest value of each run of rows between two bounds, at each instant."""
     return np.minimum.reduceat(values, bounds[:-1]), np.maximum.reduceat(values, bounds[:-1])
+
+
+def scaled(matrix: Matrix) -> Matrix:
+    """The values near 1, so that squares of huge ones do not overflow; their digits stay the same."""
+    return matrix / power_of_two(matrix.min(), matrix.max())
 
 
 def envelope_widths(low: Floats, high: Floats) -> Floats:
