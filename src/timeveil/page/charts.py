@@ -29,8 +29,8 @@ from timeveil.page.svg import (
 from timeveil.page.wording import percent
 
 Integers = NDArray[np.int64]
-RELEASE, ORIGINAL, OTHER = 0, 1, 2
-"""Colours: the release, the original it is compared with, and anything else."""
+RELEASE, ORIGINAL = 0, 1
+"""Colours: the release, and the original it is compared with."""
 _MARGIN, _LONGEST_NAME = 24, 44
 _DISTINCT_SIZES = 12
 """Up to this many different sizes have a bar each; more are counted in ranges that double."""

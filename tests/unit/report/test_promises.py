@@ -16,6 +16,7 @@ from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.words.results import beyond_the_promise
 from timeveil.page.markdown import Prose, Table
 from timeveil.page.report import Report
+from timeveil.report import explain
 
 
 def part(report: Report, heading: str) -> str:
@@ -185,3 +186,12 @@ def test_a_report_on_readings_whose_squares_are_beyond_numbers() -> None:
     release, ledger = tv.anonymize_series(table, tv.Roles(series=["a", "b", "c"]), k=5, p=5)
     assert tv.report(release).holds
     assert tv.report(release, ledger).holds
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("private", [False, True])
+def test_no_two_items_of_a_template_run_together(model: str, private: bool) -> None:
+    """Jinja removes a line break after a tag: an item that no blank line follows would swallow the next."""
+    release, ledger = pair(model)
+    explained = explain(release, ledger if private else None, verdict=tv.verify(release, ledger))
+    assert not [text for text in (*explained.sentences, *explained.limits) if "* " in text]
