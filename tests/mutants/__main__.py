@@ -35,9 +35,9 @@ _TESTS = {
     "patterns": "tests/unit/verify/test_pattern_verify.py",
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
-_JUDGES = ("verify", "manifest", "definition", "original", "records", "cells", "evidence")
+_JUDGES = ("verify", "manifest", "definition", "evidence")
 """Modules of a model that check its promise."""
-_SHARED = ("codes", "findings", "manifest", "published", "row_order")
+_SHARED = ("checks", "codes", "published")
 """Modules of `timeveil.evidence` that every check goes through."""
 
 

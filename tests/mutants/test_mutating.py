@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tests.mutants.__main__ import modules
 from tests.mutants.hook import SOURCE as SOURCE_ROOT
+from tests.mutants.hook import path_of
 from tests.mutants.mutating import mutants_of, mutated
 
 SOURCE = '''
@@ -40,3 +42,7 @@ def test_each_changes_one_place_and_none_the_words():
 def test_there_is_something_to_change_where_promises_are_checked():
     judges = SOURCE_ROOT.glob("timeveil/models/*/judges/verify.py")
     assert not [path for path in judges if not mutants_of(path.read_text("utf-8"))]
+
+
+def test_every_module_that_is_changed_exists():
+    assert [module for module in modules() if not path_of(module).exists()] == []
