@@ -10,6 +10,7 @@ import timeveil as tv
 from tests.sabotage import page
 from tests.sabotage.tampering import CATALOGUE, Sabotage
 from tests.sabotage.valid import CANARY, MARK, SEEDS, SHAPES, made, rounds
+from timeveil.evidence.checks import SHARED
 from timeveil.models import FOLDERS, part
 
 
@@ -48,7 +49,7 @@ def check(one: Sabotage, spoilt, where: str) -> None:
         assert inside == [], where
         return
     sentences = (name for model in FOLDERS for name in part(model, "judges.verify").SENTENCES)
-    assert one.code in {name.partition(":")[0] for name in sentences}
+    assert one.code in {name.partition(":")[0] for name in (*SHARED, *sentences)}
     for seen in [inside] if one.notices == "custodian" else [outside, inside]:
         assert any(code == one.code and spoilt.says in said for code, said in seen), (
             where,

@@ -33,9 +33,12 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 SHARED = {
     "columns:extra": "the table has columns that the manifest does not list: {names}",
     "columns:missing": "the table lacks columns that the manifest lists: {names}",
+    "columns:order": "the columns are not in the stated order",
+    "columns:type": "column `{name}` is not of the stated type",
     "guarantee": "the manifest states another guarantee than the release",
     "manifest": "{fault}",
     "row-order": "{rows:row} not in the order that follows from the values",
+    "tables": "the release has {tables:table}, not `data` alone",
 }
 """Sentences of the checks that every model shares."""
 _PLURALS = {"person": "people", "series": "series"}
@@ -113,31 +116,16 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """Exactly these keys; those of `optional` may be missing."""
-
-    needed: Mapping[str, Shape]
-    optional: Mapping[str, Shape] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Each:
-    """A list of items of one shape."""
-
-    of: Shape
-
-
-@dataclass(frozen=True, slots=True)
 class Named:
     """A table with free names and values of one shape."""
 
     of: Shape
 
 
-Shape: TypeAlias = Kind | Record | Each | Named
+Shape: TypeAlias = "Kind | Named | list[Shape] | Mapping[str, Shape]"
+"""A single value, a list of items of one shape, or a table of known keys; those with a `?` may be missing."""
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
-TEXT_OR_NULL = Kind("text or null", lambda value: value is None or isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 NAMES_OR_NULL = Kind(
     "a list of names or null",
@@ -159,6 +147,44 @@ def one_of(*values: object) -> Kind:
     return Kind(words, lambda value: any(type(value) is type(v) and value == v for v in values))
 
 
+def from_to(least: int, most: int, *kinds: type) -> Kind:
+    """A number in bounds, whole unless `kinds` says otherwise: without bounds it could carry a message."""
+    words = f"a number from {least} to {most:,}"
+    return Kind(words, lambda value: type(value) in (kinds or (int,)) and least <= value <= most)
+
+
+def or_null(kind: Kind) -> Kind:
+    """A value of the kind, or nothing."""
+    return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
+
+
+CLOCK: Mapping[str, Shape] = {
+    "column": TEXT,
+    "kind": one_of("civil", "zoned", "relative"),
+    "zone": or_null(TEXT),
+    "unit": or_null(TEXT),
+}
+"""How a manifest with a time column describes it."""
+
+
+def manifest_of(model: str, guarantee: Shape, roles: Sequence[str], sections: Mapping[str, Shape]) -> Shape:
+    """The shape of a model's manifest: what all manifests state, and the model's own sections."""
+    return {
+        "format": one_of(1),
+        "model": one_of(model),
+        "tool": TOOL_NAME,
+        "guarantee": guarantee,
+        "columns": columns_of_roles(*roles),
+        **sections,
+        "tables?": TABLE,  # added by `write`, checked by `open_release`
+    }
+
+
+def columns_of_roles(*roles: str) -> Shape:
+    """How a manifest lists the columns of a table."""
+    return [{"name": TEXT, "role": one_of(*roles), "type": TEXT}]
+
+
 def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
     """Expect a manifest with every section of its model, and nothing else."""
     findings.check("the manifest has every section, and nothing else")
@@ -175,7 +201,7 @@ def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
 def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
     """Everything in a value that does not have the shape.
 
-    >>> list(faults({"k": True, "ids": [1]}, Record({"k": COUNT, "name": TEXT}), "guarantee"))
+    >>> list(faults({"k": True, "ids": [1]}, {"k": COUNT, "name": TEXT, "l?": COUNT}, "guarantee"))
     ... # doctest: +NORMALIZE_WHITESPACE
     ['`guarantee.k` of the manifest is not a number of 0 or more',
      '`guarantee.name` of the manifest is missing',
@@ -186,24 +212,49 @@ def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
         case Kind(words, fits):
             if not fits(value):
                 yield f"{at} is not {words}"
-        case Record(needed, optional) if isinstance(value, Mapping):
-            keys = {**needed, **optional}
-            for key, inner in keys.items():
+        case Mapping() if isinstance(value, Mapping):
+            inner = {key.removesuffix("?"): kind for key, kind in shape.items()}
+            for key, kind in inner.items():
                 inner_path = f"{path}.{key}" if path else key
                 if key in value:
-                    yield from faults(value[key], inner, inner_path)
-                elif key in needed:
+                    yield from faults(value[key], kind, inner_path)
+                elif key in shape:
                     yield f"`{inner_path}` of the manifest is missing"
-            unknown = sum(key not in keys for key in value)
+            unknown = sum(key not in inner for key in value)
             if unknown:
                 yield f"{at} has {counted(unknown, 'unknown key')}"
-        case Each(of) if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        case [of] if isinstance(value, list | tuple):
             for number, item in enumerate(value, start=1):
                 yield from faults(item, of, f"{path}[{number}]")
         case Named(of) if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-            yield from faults(list(value.values()), Each(of), path)
+            yield from faults(list(value.values()), [of], path)
         case _:
-            yield f"{at} is not a {'list' if isinstance(shape, Each) else 'table'}"
+            yield f"{at} is not a {'list' if isinstance(shape, list) else 'table'}"
+
+
+def check_columns(
+    release: Release, findings: Findings, table: str = "data", section: str = "columns"
+) -> bool:
+    """Expect the stated columns in order, each with its type, and no other; False if the names differ."""
+    stated, schema = release.manifest[section], schema_of(release, table)
+    names = [column["name"] for column in stated]
+    extra = ", ".join(name for name in schema.names if name not in names)
+    missing = ", ".join(name for name in names if name not in schema.names)
+    findings.expect("columns:extra", not extra, table=table, names=extra)
+    findings.expect("columns:missing", not missing, table=table, names=missing)
+    if extra or missing or not findings.expect("columns:order", schema.names == names, table=table):
+        return False
+    for column, kind in zip(stated, schema.types, strict=True):
+        findings.expect("columns:type", _is_of(column["type"], kind), name=column["name"])
+    return True
+
+
+def _is_of(stated: str, kind: pa.DataType) -> bool:
+    """Whether a stated type is that of a column, whatever its layout in memory and the name of list items."""
+    stated = stated.removeprefix("dictionary<values=").split(", indices=")[0]
+    stated = {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(stated, stated)
+    listed = f"list<{kind.value_type}>" if pa.types.is_list(kind) else None
+    return stated in (str(kind), str(plain_type(kind)), listed)
 
 
 def is_zone(name: str | None) -> bool:
@@ -227,16 +278,6 @@ def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> b
     # Only a definition equal to the catalogue's, title aside, must carry its title.
     differs = {**stated, "title": None} != {**catalogued, "title": None}
     return bool(differs or stated.get("title") == catalogued["title"])
-
-
-def stated_type(stated: str) -> str:
-    """A stated type without its layout in memory.
-
-    >>> stated_type("dictionary<values=large_string, indices=int32, ordered=0>"), stated_type("int64")
-    ('string', 'int64')
-    """
-    kind = stated.removeprefix("dictionary<values=").split(", indices=")[0]
-    return {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(kind, kind)
 
 
 # The order of rows.

@@ -112,7 +112,7 @@ def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
 def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
     """One without could carry a message."""
     section, _, name = path.partition(".")
-    kind = manifest.needed[section].needed[name]
+    kind = manifest[section][name]
     for number in (least, most):
         assert list(faults(number, kind)) == []
     for number in (least - 1, most + 1, True, "1"):

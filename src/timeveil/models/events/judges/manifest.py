@@ -15,7 +15,7 @@ import pyarrow as pa
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, TEXT_OR_NULL, Each, Named, Record, one_of
+from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Named, one_of
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import Evidence
@@ -25,39 +25,31 @@ ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
 
 _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 _TALLY = dict.fromkeys(_NUMBERS, COUNT)
-_LEVELS = Named(Record({"level": COUNT, "name": TEXT}))
-_CLOCKS = one_of("civil", "zoned", "relative")
+_LEVELS = Named({"level": COUNT, "name": TEXT})
 _CHOICE_RULES = ("groups", "generality")
 _ROUNDING = 1e-9
 
-MANIFEST = Record(
+MANIFEST = checks.manifest_of(
+    "time",
+    {"name": one_of("k-anonymity"), "k": COUNT},
+    ROLES,
     {
-        "format": one_of(1),
-        "model": one_of("time"),
-        "tool": checks.TOOL_NAME,
-        "guarantee": Record({"name": one_of("k-anonymity"), "k": COUNT}),
         "granularity": TEXT,
         "granularity_definition": TABLE,
-        "time": Record({"column": TEXT, "kind": _CLOCKS, "zone": TEXT_OR_NULL, "unit": TEXT_OR_NULL}),
-        "columns": Each(Record({"name": TEXT, "role": one_of(*ROLES), "type": TEXT})),
+        "time": checks.CLOCK,
         "levels": _LEVELS,
-        "parameters": Record(
-            {
-                "k": COUNT,
-                "choose": TEXT,
-                "suppress": checks.SHARE,
-                "gaps": one_of("error", "skip", "suppress", "next"),
-                "nulls": one_of("error", "withhold"),
-                "granularities": checks.NAMES_OR_NULL,
-            }
-        ),
-        "frontier": Each(TEXT),
-        "candidates": Named(Record({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": Each(TEXT)})),
-        "counts": Record(dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT)),
-    },
-    optional={
-        "nodes": Each(Record({"levels": _LEVELS, "granularity": TEXT, **_TALLY})),
-        "tables": TABLE,  # added by `write`, checked by `open_release`
+        "parameters": {
+            "k": COUNT,
+            "choose": TEXT,
+            "suppress": checks.SHARE,
+            "gaps": one_of("error", "skip", "suppress", "next"),
+            "nulls": one_of("error", "withhold"),
+            "granularities": checks.NAMES_OR_NULL,
+        },
+        "frontier": [TEXT],
+        "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
+        "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
+        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY}],
     },
 )
 
@@ -68,31 +60,24 @@ def check_columns(release: Release, findings: checks.Findings) -> bool:
     findings.expect("tables", set(release.parts) == {"data"}, tables=len(release.parts))
     if "data" not in release.parts:
         return False
-    schema, stated, time = schema_of(release), release.manifest["columns"], release.manifest["time"]
-    names, roles, column = [c["name"] for c in stated], [c["role"] for c in stated], time["column"]
-    extra = [name for name in schema.names if name not in names]
-    missing = [name for name in names if name not in schema.names]
-    time_columns = [c["name"] for c in stated if c["role"] in ROLES[3:]]
-    sound = [
-        findings.expect("columns:extra", not extra, names=", ".join(extra)),
-        findings.expect("columns:missing", not missing, names=", ".join(missing)),
-        findings.expect("columns:order", extra or missing or schema.names == names),
-        findings.expect("columns:roles", roles == sorted(roles, key=ROLES.index), roles=", ".join(ROLES)),
-        findings.expect("columns:time", time_columns == [column, f"{column}_start", f"{column}_end"]),
-    ]
-    if not all(sound):
-        return False
-    kinds = {name: schema.field(name).type for name in names}
-    plain = {name: plain_type(kind) for name, kind in kinds.items()}
-    for c in stated:
-        typed = checks.stated_type(c["type"]) in (str(kinds[c["name"]]), str(plain[c["name"]]))
-        sound.append(findings.expect("columns:type", typed, name=c["name"]))
-    facts = {
-        "columns:label": plain[column] == pa.string(),
-        "columns:ends": kinds[f"{column}_start"] == kinds[f"{column}_end"],
-        "columns:clock": _is_clock(time, plain[f"{column}_start"]),
+    stated, time = release.manifest["columns"], release.manifest["time"]
+    column, roles = time["column"], [c["role"] for c in stated]
+    instants = [column, f"{column}_start", f"{column}_end"]
+    facts: dict[str, object] = {
+        "columns:roles": roles == sorted(roles, key=ROLES.index),
+        "columns:time": [c["name"] for c in stated if c["role"] in ROLES[3:]] == instants,
     }
-    return findings.expect_all(facts, name=column) and all(sound)
+    sound = findings.expect_all(facts, roles=", ".join(ROLES))
+    if not checks.check_columns(release, findings) or not sound:
+        return False
+    label, start, end = (schema_of(release).field(name).type for name in instants)
+    facts = {
+        "columns:label": plain_type(label) == pa.string(),
+        "columns:ends": start == end,
+        "columns:clock": _is_clock(time, plain_type(start)),
+    }
+    findings.expect_all(facts, name=column)
+    return not findings.violations
 
 
 def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:

@@ -22,13 +22,12 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
-from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape
+from timeveil.evidence.checks import Findings, check_row_order, check_shape
 from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
 
 SENTENCES = {
-    **SHARED,
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
     "candidates:below": "the smallest group and the groups below k do not fit together",
     "candidates:chosen": "the chosen granularity is not among the candidates",
@@ -48,13 +47,11 @@ SENTENCES = {
     "columns:ends": "`{name}_start` and `{name}_end` differ in type",
     "columns:label": "column `{name}` does not hold labels",
     "columns:levels": "a generalised column is not a quasi-identifier of the release",
-    "columns:order": "the columns are not in the stated order",
     "columns:original": "the published columns are not those of the original and its time",
     "columns:respondent": "the respondent is among the published columns",
     "columns:role": "the {role} columns are not those of the original",
     "columns:roles": "the roles are not in the order {roles}",
     "columns:time": "the manifest does not state one label, one start and one end of the time",
-    "columns:type": "column `{name}` is not of the stated type",
     "counts:groups": "the table has {classes:group}; the manifest states {groups}",
     "counts:read": "the manifest states {rows_read:row} read; the original has {original}",
     "counts:rows": "{rows} published and {withheld} withheld rows do not add up to {rows_read} rows read",
@@ -83,7 +80,6 @@ SENTENCES = {
     "smallest-group:people": "the smallest group has {smallest:person}; the manifest states {smallest_group}",
     "smallest-group:rows": "the manifest states that the smallest group has {smallest_group:person}, "
     "but one has {smallest:row}",
-    "tables": "the release has {tables:table}, not `data` alone",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
 }
 

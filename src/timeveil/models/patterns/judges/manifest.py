@@ -9,15 +9,12 @@ from timeveil.evidence.checks import (
     COUNT,
     FLAG,
     NAMES_OR_NULL,
-    TABLE,
-    TEXT,
-    TOOL_NAME,
-    Each,
     Findings,
-    Kind,
-    Record,
     Shape,
+    from_to,
+    manifest_of,
     one_of,
+    or_null,
 )
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
@@ -26,45 +23,29 @@ from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT
 METHODS = (*ADDING, "suppressive", "itemset")
 TYPES = {PATTERN: ("list<string>", "list<item: string>"), SUPPORT: ("int64",)}
 
-_CENTER = one_of("mean", "median", None)
-_SYMBOLS = Kind(
-    f"a number from 2 to {len(LETTERS)} or null",
-    lambda value: value is None or (type(value) is int and 2 <= value <= len(LETTERS)),
-)
-_MAX_LEN = Kind(
-    "a number of 1 or more or null",
-    lambda value: value is None or (type(value) is int and 1 <= value <= 1_000_000),
-)
 _SHARED: dict[str, Shape] = {
     "structural": FLAG,
-    "symbols": _SYMBOLS,
-    "center": _CENTER,
+    "symbols": or_null(from_to(2, len(LETTERS))),
+    "center": one_of("mean", "median", None),
     "published": one_of("frequent", "closed"),
 }
 
-MANIFEST = Record(
+MANIFEST = manifest_of(
+    "patterns",
+    {"name": one_of("no-inference-channel"), "k": COUNT, "counts_alone?": FLAG},
+    (PATTERN, SUPPORT),
     {
-        "format": one_of(1),
-        "model": one_of("patterns"),
-        "tool": TOOL_NAME,
-        "guarantee": Record(
-            {"name": one_of("no-inference-channel"), "k": COUNT}, optional={"counts_alone": FLAG}
-        ),
-        "patterns": Record({"kind": one_of("series", "baskets"), "instants": NAMES_OR_NULL, **_SHARED}),
-        "columns": Each(Record({"name": TEXT, "role": one_of(PATTERN, SUPPORT), "type": TEXT})),
-        "parameters": Record(
-            {
-                "k": COUNT,
-                "min_support": COUNT,
-                "method": one_of(*METHODS),
-                "max_len": _MAX_LEN,
-                "fill": one_of("forward", "linear", "drop", None),
-                **_SHARED,
-            }
-        ),
-        "counts": Record(dict.fromkeys(("patterns", "transactions", "virtual"), COUNT)),
+        "patterns": {"kind": one_of("series", "baskets"), "instants": NAMES_OR_NULL, **_SHARED},
+        "parameters": {
+            "k": COUNT,
+            "min_support": COUNT,
+            "method": one_of(*METHODS),
+            "max_len": or_null(from_to(1, 1_000_000)),
+            "fill": one_of("forward", "linear", "drop", None),
+            **_SHARED,
+        },
+        "counts": dict.fromkeys(("patterns", "transactions", "virtual"), COUNT),
     },
-    optional={"tables": TABLE},  # what `write` adds; `open_release` has checked it
 )
 
 

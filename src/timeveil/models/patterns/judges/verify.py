@@ -81,7 +81,6 @@ SENTENCES = {
     "support:most": "a pattern has more people than the empty pattern",
     "support:missing": "{cells:pattern} without a support",
     "support:range": "{wrong:support} below 0 or beyond {most}",
-    "tables": "the release has {tables:table}, not `data` alone",
     "too-large:boxes": "symbols of one instant can be combined in too many ways to examine all",
     "too-large:parts": "the patterns have too many parts to examine all of them",
     "unlike-any-data": "{groups:group} would have fewer than 0 people: no data have these counts",

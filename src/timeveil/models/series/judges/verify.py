@@ -16,7 +16,7 @@ import pyarrow as pa
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError
-from timeveil.evidence.checks import SHARED, Findings, check_row_order, check_shape, compared_rows
+from timeveil.evidence.checks import Findings, check_row_order, check_shape, compared_rows
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
@@ -26,7 +26,6 @@ from timeveil.models.series.judges.manifest import MANIFEST, check_columns, chec
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
-    **SHARED,
     **definition.SENTENCES,
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
@@ -34,9 +33,7 @@ SENTENCES: Mapping[str, str] = {
     "columns:level": f"column `{LEVEL}` does not hold {{expected}} per row, as stated",
     "columns:letters": f"column `{PATTERN}` does not hold letters",
     "columns:numbers": "column `{name}` does not hold numbers",
-    "columns:order": "the columns are not in the stated order",
     "columns:tail": "the other columns are not the sensitive ones and then those to keep",
-    "columns:type": "column `{name}` is not of the stated type",
     "columns:unreadable": "{fault}",
     "counts": "the table has {count} {name}; the manifest states {stated}",
     "envelope": "{rows:row} with a missing, infinite or tiny bound, or a low above its high",
@@ -60,7 +57,6 @@ SENTENCES: Mapping[str, str] = {
     "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
     "suppressed:stated": "the manifest states {stated} suppressed series, and p is {p}",
-    "tables": "the release has {tables:table}, not `data` alone",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
 """A message for every expectation of the judges of series."""

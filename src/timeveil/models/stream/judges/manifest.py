@@ -15,24 +15,8 @@ import pyarrow as pa
 
 from timeveil.calendar.catalogue import UNITS
 from timeveil.domain.release import Release
-from timeveil.evidence.checks import (
-    COUNT,
-    FLAG,
-    SHARED,
-    TABLE,
-    TEXT,
-    TEXT_OR_NULL,
-    TOOL_NAME,
-    Each,
-    Findings,
-    Kind,
-    Record,
-    has_catalogue_title,
-    is_zone,
-    one_of,
-    stated_type,
-)
-from timeveil.evidence.checks import check_shape as check_closed
+from timeveil.evidence import checks
+from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Findings, Kind, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.stream.evidence import Evidence
@@ -58,62 +42,42 @@ def _is_cost_list(value: Any) -> bool:
     return numbers and all(type(cost) in (int, float) and math.isfinite(cost) for cost in value)
 
 
-_COLUMNS = Each(Record({"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}))
-_CLOCKS = one_of("civil", "zoned", "relative")
-_TABLE_OR_NULL = Kind("a table or null", lambda value: value is None or TABLE.fits(value))
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
 _COST = Kind(
     "linear, quadratic or a list of numbers",
     lambda value: value in ("linear", "quadratic") if isinstance(value, str) else _is_cost_list(value),
 )
-_REACH = Kind(f"a number from 0 to {MOST_SLOTS}", lambda value: COUNT.fits(value) and value <= MOST_SLOTS)
-_POSITIVE = Kind("a number of 1 or more", lambda value: COUNT.fits(value) and value > 0)
-_WINDOW = Kind(f"a number from 1 to {MOST_SLOTS}", lambda value: _REACH.fits(value) and value > 0)
+_REACH = from_to(0, MOST_SLOTS)
 
-MANIFEST = Record(
+MANIFEST = checks.manifest_of(
+    "stream",
+    {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT},
+    _ROLES,
     {
-        "format": one_of(1),
-        "model": one_of("stream"),
-        "tool": TOOL_NAME,
-        "guarantee": Record({"name": one_of("l-diversity"), "l": COUNT}, optional={"true_slot": COUNT}),
-        "time": Record(
-            {
-                "column": TEXT,
-                "kind": _CLOCKS,
-                "zone": TEXT_OR_NULL,
-                "unit": TEXT_OR_NULL,
-                "slot": TEXT_OR_NULL,
-                "slot_definition": _TABLE_OR_NULL,
-            }
-        ),
-        "columns": _COLUMNS,
-        "parameters": Record(
-            {
-                "l": _POSITIVE,
-                "window": _WINDOW,
-                "slot": TEXT_OR_NULL,
-                "move_cost": _COST,
-                "first_window": one_of("grow", "exact"),
-                "filler": one_of("never", "last_chance", "always"),
-                "jitter": _REACH,
-                "buckets": one_of("anatomy", "none"),
-                "late": one_of("refuse", "move"),
-                "fill_empty": FLAG,
-                "nulls": one_of("error", "withhold"),
-            },
-            optional={"protect_slot": COUNT, "spread": _REACH, "fillers": _REACH},
-        ),
-        "counts": Record(
-            {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},
-            optional={"buckets": COUNT},
-        ),
+        "sensitive_columns?": checks.columns_of_roles(*_ROLES),
+        "time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(TABLE)},
+        "parameters": {
+            "l": Kind("a number of 1 or more", lambda value: COUNT.fits(value) and value > 0),
+            "window": from_to(1, MOST_SLOTS),
+            "slot": or_null(TEXT),
+            "move_cost": _COST,
+            "first_window": one_of("grow", "exact"),
+            "filler": one_of("never", "last_chance", "always"),
+            "jitter": _REACH,
+            "buckets": one_of("anatomy", "none"),
+            "late": one_of("refuse", "move"),
+            "fill_empty": FLAG,
+            "nulls": one_of("error", "withhold"),
+            "protect_slot?": COUNT,
+            "spread?": _REACH,
+            "fillers?": _REACH,
+        },
+        "counts": {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT, "buckets?": COUNT},
     },
-    optional={"sensitive_columns": _COLUMNS, "tables": TABLE},
 )
 
 
 SENTENCES = {
-    **SHARED,
     "bucket": "{buckets:bucket} not numbered from 0 within its slot",
     "bucket-size": "{buckets:bucket} with fewer than {l} records; the smallest has {smallest}",
     "bucket-values": "{values:value} of a bucket with another count than among its records",
@@ -130,7 +94,6 @@ SENTENCES = {
     "columns:sensitive": "the sensitive column is not that of the original",
     "columns:slots": "the slots of table `{table}` are not {kind}",
     "columns:time": "the time column of the original is among the published columns",
-    "columns:type": "column `{name}` is not of the stated type",
     "conservation": "{values:value} whose published and withheld records are not the original ones",
     "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
     "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
@@ -203,7 +166,7 @@ def reach(parameters: Mapping[str, Any]) -> int:
 
 def check_shape(release: Release, findings: Findings) -> bool:
     """Expect a manifest with every section of a stream, and nothing else."""
-    if not check_closed(release, MANIFEST, findings):
+    if not checks.check_shape(release, MANIFEST, findings):
         return False
     manifest, buckets = release.manifest, release.manifest["counts"].get("buckets")
     described = "sensitive_columns" in manifest
@@ -221,16 +184,15 @@ def check_tables(release: Release, findings: Findings) -> bool:
     """Expect the stated columns in each table, each with its type, and no other."""
     findings.check("the tables have exactly the columns, roles and types of the manifest")
     manifest, before = release.manifest, len(findings.violations)
-    stated = {"data": manifest["columns"]}
-    if "sensitive_columns" in manifest:
-        stated["sensitive"] = manifest["sensitive_columns"]
+    sections = {"data": "columns", "sensitive": "sensitive_columns"}
+    stated = {table: manifest[section] for table, section in sections.items() if section in manifest}
     names = " and ".join(f"`{name}`" for name in stated)
     if not findings.expect(
         "tables", set(release.parts) == set(stated), tables=len(release.parts), names=names
     ):
         return False
     for table, columns in stated.items():
-        _check_columns(release, table, columns, findings)
+        checks.check_columns(release, findings, table, sections[table])
         _check_roles(table, columns, "bucket" if "sensitive_columns" in manifest else "sensitive", findings)
     # Neither the true time nor a second copy of the sensitive value may be published.
     free = [c for columns in stated.values() for c in columns if c["role"] not in _FIXED_NAMES]
@@ -241,22 +203,6 @@ def check_tables(release: Release, findings: Findings) -> bool:
     if len(findings.violations) == before:
         _check_keys(release, findings)
     return len(findings.violations) == before
-
-
-def _check_columns(
-    release: Release, table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
-) -> None:
-    schema, names = schema_of(release, table), [column["name"] for column in columns]
-    extra = [name for name in schema.names if name not in names]
-    missing = [name for name in names if name not in schema.names]
-    findings.expect("columns:extra", not extra, table=table, names=", ".join(extra))
-    findings.expect("columns:missing", not missing, table=table, names=", ".join(missing))
-    if extra or missing or not findings.expect("columns:order", schema.names == names, table=table):
-        return
-    for column in columns:
-        kind = schema.field(column["name"]).type
-        fits = stated_type(column["type"]) in (str(kind), str(plain_type(kind)))
-        findings.expect("columns:type", fits, name=column["name"])
 
 
 def _check_roles(table: str, columns: Sequence[Mapping[str, Any]], last: str, findings: Findings) -> None:
@@ -296,7 +242,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
         "guarantee": dict(manifest["guarantee"]) == release.guarantee.as_dict(),
         "guarantee:l": parameters["l"] == evidence.l,
         "slot:definition": (None if definition is None else definition.get("name")) == slot,
-        "slot:title": definition is None or has_catalogue_title(definition, time),
+        "slot:title": definition is None or checks.has_catalogue_title(definition, time),
         "slot:parameter": parameters["slot"] == slot,
         "manifest:clock": _is_clock(time),
         "parameters:cost": _is_cost(parameters),
@@ -312,7 +258,7 @@ def _is_clock(time: Mapping[str, Any]) -> bool:
         case "civil":
             return zone is None and unit is None and slot is not None
         case "zoned":
-            return unit is None and slot is not None and is_zone(zone)
+            return unit is None and slot is not None and checks.is_zone(zone)
     return zone is None and (slot is None if unit is None else unit in UNITS and bool(slot))
 
 
