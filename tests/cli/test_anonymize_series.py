@@ -355,7 +355,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         f"{BAD_WIDE} {SOME} --round-outward 0",
         2,
         "`round_outward` must be a whole number",
-        "off keeps them exact",
+        "off publishes people's exact values",
     ),
     "a clock that runs late": (
         lambda: long(lambda rows: rows.append({**rows[0], "when": 9999})),

@@ -37,7 +37,7 @@ def test_a_private_report_is_for_its_owner(cli: Cli, published: str) -> None:
         os.umask(before)
     assert said.code == 0
     assert said.out == "report.html: private report written. The guarantee holds.\n"
-    assert said.err == "`report.html` tells what the release hides: keep it to yourself.\n"
+    assert said.err == "`report.html` shows what the release hides: keep it to yourself.\n"
     assert stat.S_IMODE(Path("report.html").stat().st_mode) == 0o600
     page = Path("report.html").read_text("utf-8")
     assert "<title>PRIVATE: " in page

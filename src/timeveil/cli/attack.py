@@ -19,11 +19,11 @@ class AttackOptions(LedgerOptions):
     """The options of `attack`; most are about what an outsider of one model knows."""
 
     visits: int | None = optional(
-        "On timestamped rows: how many visits of a person are known; default 1.", 2, models=("time",)
+        "On timestamped rows: number of known visits of a person; default 1.", 2, models=("time",)
     )
     tolerance: str | None = optional(
-        "On timestamped rows: how far off the known times may be, in seconds or with s, m, h, d; on series, "
-        "the known values; default 0.",
+        "How far off known times may be, in seconds or with s, m, h, d; on series, how far off known values "
+        "may be; default 0.",
         "30m",
         "X",
         models=("time", "series"),
@@ -35,23 +35,23 @@ class AttackOptions(LedgerOptions):
         models=("stream",),
     )
     beside_plain: bool = parameter(
-        "On a stream in closed packets, with --knows true-slot: publish the original by the paper's method, "
-        "too, and show both.",
+        "On a stream made with --protect-slot, with --knows true-slot: compare with the original as the "
+        "paper's method would publish it.",
         default=False,
         models=("stream",),
     )
     values: str | None = optional(
-        "On series: of how many instants, or of which, the outsider knows the value; anyone who knows all "
-        "exactly knows the shape, too; default all.",
+        "On series: number of values that the outsider knows, or their instants; all, the default, if exact, "
+        "give away the shape as well.",
         "3",
         "N|all|none|C,C,...",
         models=("series",),
     )
     pattern: bool = parameter(
-        "On series: the outsider knows the shape, too.", default=False, models=("series",)
+        "On series: the outsider also knows the shape.", default=False, models=("series",)
     )
     explain: bool = parameter(
-        "On patterns: also tell small groups that true counts give away, with items.",
+        "On patterns: also list small groups that the true counts reveal.",
         default=False,
         models=("patterns",),
     )
@@ -60,10 +60,10 @@ class AttackOptions(LedgerOptions):
 
 @command(AttackOptions)
 def attack(options: AttackOptions, output: Output) -> int:
-    """Look for every person with what an outsider may know, in the original and in the release.
+    """Look for every person as an outsider would, in the original and in the release.
 
-    The outsider knows the quasi-identifiers and some visits of a person; on a stream, a slot of theirs; on
-    series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
+    The outsider knows the quasi-identifiers and some visits of a person; on a stream, the slot of a record;
+    on series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
 
     Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
     published --ledger loads.ledger --values 3 --pattern

@@ -20,6 +20,7 @@ from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.columns import lists_hint
 
 T = TypeVar("T", bound=Parameters)
+_SEVERAL = ("names", "list", "mapping")
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
 _CONTENTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
 DROP_REST = Parameter(
@@ -96,7 +97,7 @@ def columns(names: Iterable[str], required: Iterable[str] = ()) -> list[Argument
 
 def argument(declared: Parameter, *, required: bool = False, ranges: bool = False) -> Argument:
     """The argument of a command function that takes a parameter; with `ranges`, several settings of it."""
-    several = declared.kind in ("names", "list", "mapping")
+    several = declared.kind in _SEVERAL
     kind = list[str] if several else _TYPES.get(declared.kind, float if declared.read is float else str)
     default: Any = None if declared.default == () else declared.default
     if declared.kind == "flag":
@@ -147,7 +148,8 @@ def help_text(declared: Parameter) -> str:
     'Largest number of items: --max-len 4'
     """
     meaning = spell((declared.off or declared.meaning).rstrip("."), "command")
-    return f"{meaning}: {' '.join(option_words(declared, declared.example))}"
+    several = "; repeatable" if declared.kind in _SEVERAL else ""
+    return f"{meaning}{several}: {' '.join(option_words(declared, declared.example))}"
 
 
 def refuse_foreign(options: Parameters, model: str) -> None:

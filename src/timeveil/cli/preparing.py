@@ -34,8 +34,8 @@ _PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")
 def profile(output: Output, **given: Any) -> int:
     """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
 
-    Per granularity: how many people would be alone or with fewer than k others, and what a count of rows
-    would claim. Only the columns named matter; no other is read.
+    Per granularity: how many people would be alone or in a group of fewer than k, and what a count of
+    rows would claim. Only the columns named are read.
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
@@ -88,7 +88,7 @@ class ExploringOptions(Parameters):
     loss: str | None = optional("Loss to compare by, a column of the table.", "withheld", "NAME")
     risk: str | None = optional("Risk to compare by.", "mean", "worst|mean|promised")
     knows: str | None = optional(
-        "Slot an outsider knows.", "true-slot", "published-slot|true-slot|several-slots"
+        "On a stream: slot an outsider knows.", "true-slot", "published-slot|true-slot|several-slots"
     )
     max_loss: float | None = optional("Largest acceptable loss.", 0.2)
     max_risk: float | None = optional("Largest acceptable risk.", 0.1)
@@ -107,7 +107,7 @@ class ExploringOptions(Parameters):
     ]
 )
 def explore(output: Output, **given: Any) -> int:
-    """Try a parameter at several settings in memory: what each loses, what it risks, where the knee is.
+    """Try several settings of a parameter in memory: what each loses and risks, and the best balance.
 
     Takes the options of `generalize-time`, `publish-stream`, `anonymize-series` or `sanitize-patterns`, one
     of them with a range, 2..50, or a list, 2,5,10. No release is written. Exits with 3 if no setting is

@@ -27,8 +27,8 @@ _EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true co
 DESCRIPTIONS = {
     "generalize-time": """Publish events so that every (quasi-identifiers, time) value is shared by k people.
 
-    Finds the finest time granularity that keeps the promise, leaves the person out, checks the result, and
-    writes a folder that appears complete or not at all.
+    Finds the finest time granularity that keeps the promise, leaves out who the rows are about, checks the
+    result, and writes a complete folder or none.
 
     Example: timeveil generalize-time visits.csv --out published --respondent patient --time taken_at
     --quasi zip --sensitive result --drop-rest --k 5
@@ -36,24 +36,24 @@ DESCRIPTIONS = {
     "publish-stream": """Publish small snapshots so that no sensitive value can be guessed better than 1 in l.
 
     Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
-    every slot in order. With a folder for IN and --state it works in service: every file is a snapshot,
-    every final slot a folder, and after an interruption it continues where it was.
+    every slot in order. With a folder for IN and --state it runs as a service: each file is a
+    snapshot, each final slot becomes a folder, and after an interruption it continues where it was.
 
     Example: timeveil publish-stream cases.csv --out published --time day --sensitive disease --quasi age
     --drop-rest --l 3 --window 7
     """,
-    "anonymize-series": """Publish series so that k share every envelope of values, and p of them the pattern.
+    "anonymize-series": """Publish series so that k share every envelope, and p of them every pattern in it.
 
     One row per series with --series, or one row per reading with --respondent, --time and --value. Checks
-    the result, and writes a folder that appears complete or not at all.
+    the result, and writes a complete folder or none.
 
     Example: timeveil anonymize-series loads.csv --out published --respondent household --series h00..h23
     --sensitive tariff --k 10 --p 5
     """,
-    "sanitize-patterns": """Publish frequent patterns so that no group below k follows from counts.
+    "sanitize-patterns": """Publish frequent patterns so that no group below k can be computed.
 
     Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
-    of a series release. Checks the result, and writes a folder that appears complete or not at all.
+    of a series release. Checks the result, and writes a complete folder or none.
 
     Example: timeveil sanitize-patterns baskets.csv --out published --respondent customer --item product
     --k 10 --min-support 0.02
@@ -134,7 +134,7 @@ class StatusOptions(Parameters):
 def stream_status(given: StatusOptions, output: Output) -> int:
     """How a stream in service is doing: published, in the window, withheld, behind, and what went wrong.
 
-    It tells how many records were withheld, which is private.
+    It shows how many records were withheld, which is private.
 
     Example: timeveil stream-status --state stream.db
     """

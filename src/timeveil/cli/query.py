@@ -26,54 +26,52 @@ class QueryOptions(ReleaseOptions):
     """The options of `query`, each about rows, series or patterns."""
 
     between: tuple[str, str] | None = _about_rows(
-        "Window of time, A in and B out, .. for an open side.", ("2024-03-01", "2024-04-01"), "A B"
+        "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
     )
     where: list[str] | None = _about_rows(
-        "Rows with a value, or in a range with both ends in; repeat it.", ["zip=04103", "age=30..39"], "C=V"
+        "Rows with a value, or in a range that includes both ends.", ["zip=04103", "age=30..39"], "C=V"
     )
     ranges: list[str] | None = _about_series(
-        "On series: those with a value in a range, both ends in; repeat it.",
+        "On series: those with a value in a range that includes both ends.",
         ["h08=0.2:0.5"],
         "C=LOW:HIGH",
         option="--range",
     )
     difference: list[str] | None = _about_series(
-        "On series: those whose value at A less that at B, in deviations of the series, is in a range; "
-        "repeat it.",
+        "On series: those whose value at A minus that at B, in standard deviations of the series, is in a "
+        "range.",
         ["h08,h20=:-1"],
         "A,B=LOW:HIGH",
     )
     like: str | None = _about_series(
-        "On series: those of a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
+        "On series: those with a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
     )
-    tolerance: float | None = _about_series("With --like: 1 less the correlation, at most.", 0.1)
+    tolerance: float | None = _about_series("With --like: largest distance, 1 minus the correlation.", 0.1)
     features: str | None = _about_series(
-        "On series: what shapes are compared by, one of differences, the default, adjacent, slope and "
+        "On series: what to compare shapes by: differences, which is the default, adjacent, slope or "
         "peak-to-trough.",
         "adjacent",
         "NAME",
     )
     item: list[str] | None = _about_patterns(
-        "On patterns: how many people have all of these items; repeat it.", ["h08=b", "h09=c"], "ITEM"
+        "On patterns: how many people have all of these items.", ["h08=b", "h09=c"], "ITEM"
     )
     given: list[str] | None = _about_patterns(
-        "On patterns: of those who have these items, how many have those of --then; repeat it.",
-        ["h08=b"],
-        "ITEM",
+        "On patterns: of those who have these items, how many have those of --then.", ["h08=b"], "ITEM"
     )
     then: list[str] | None = _about_patterns(
-        "With or without --given: what they have, too.", ["h09=c"], "ITEM"
+        "On patterns: items that those of --given, or else all, may have.", ["h09=c"], "ITEM"
     )
-    top: int | None = _about_patterns("On patterns: the N that most people have.", 10, at_least=1)
-    longer_than: int | None = _about_patterns("With --top: of more items than that.", 1, at_least=0)
+    top: int | None = _about_patterns("On patterns: the N patterns that most people have.", 10, at_least=1)
+    longer_than: int | None = _about_patterns("With --top: those of more than N items.", 1, at_least=0)
 
 
 @command(QueryOptions)
 def query(options: QueryOptions, output: Output) -> int:
-    """Estimate from the release alone how many rows lie in a window of time, or how many series fit.
+    """Estimate from the release alone how many rows are in a window of time, or how many series match.
 
-    Questions about values and about the shape of series may be combined. Of patterns: how many people have
-    one, how often a rule holds, or the strongest ones.
+    Questions about values and about the shape of series may be combined. On patterns: how many people
+    have one, how often a rule holds, or the strongest ones.
 
     Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
     """
@@ -217,7 +215,7 @@ def _shape(options: QueryOptions, instants: Sequence[str]) -> tv.PatternRange | 
         if options.tolerance is None:
             raise ParameterError(
                 "--like needs --tolerance: how far from it a shape may be, between 0 and 2",
-                hint="start with --tolerance 0.1; it is 1 less the correlation",
+                hint="start with --tolerance 0.1; it is 1 minus the correlation",
             )
         return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features)
     if options.tolerance is not None:

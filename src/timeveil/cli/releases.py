@@ -34,13 +34,13 @@ class VerifyOptions(ReleaseOptions):
         "Private ledger; with it, people are counted, not only rows.", "visits.ledger", "PATH"
     )
     rewrite: str | None = optional(
-        "If it holds, write a clean copy from the cells to a new folder.", "clean", "NEW"
+        "If it holds, new folder for a clean copy made from the cells alone.", "clean", "NEW"
     )
 
 
 @command(VerifyOptions)
 def verify(options: VerifyOptions, output: Output) -> int:
-    """Check the tables and the promise of a release, with the ledger in full; exit 0 if it holds, 1 if not.
+    """Check the tables and the promise of a release, in full with a ledger; exit 0 if it holds, 1 if not.
 
     Cells, column names and the manifest (release.json) are checked. A file can hide other data; --rewrite
     writes a copy without it.
@@ -92,7 +92,7 @@ class MeasureOptions(LedgerOptions):
 
 @command(MeasureOptions)
 def measure(options: MeasureOptions, output: Output) -> int:
-    """Say what the release lost against the original.
+    """Show what the release lost compared with the original.
 
     Example: timeveil measure published --ledger visits.ledger
     """
@@ -125,7 +125,7 @@ class CompareOptions(Parameters):
 def compare(options: CompareOptions, output: Output) -> int:
     """Put releases of the same data side by side: what each promises, publishes, loses and risks.
 
-    Exits with 1 if one of them does not keep its promise, or is not as it was written, which `verify` tells.
+    Exits with 1 if one of them does not keep its promise, or is not as it was written; `verify` says why.
 
     Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
     """
@@ -188,10 +188,8 @@ class PlotOptions(ReleaseOptions):
         "PATH",
         models=("series",),
     )
-    top: int | None = optional("Patterns: so many, the strongest; default 9.", 12, models=("patterns",))
-    longer_than: int | None = optional(
-        "Patterns: only those of more items than that.", 3, models=("patterns",)
-    )
+    top: int | None = optional("Patterns: the N strongest; default 9.", 12, models=("patterns",))
+    longer_than: int | None = optional("Patterns: only those of more than N items.", 3, models=("patterns",))
 
 
 @command(PlotOptions)
@@ -229,7 +227,9 @@ class ReportOptions(ReleaseOptions):
     """The options of `report`."""
 
     ledger: str | None = optional(
-        "With it, the report tells risk before, loss and attacks, and is private.", "visits.ledger", "PATH"
+        "Private ledger; with it, the report shows risk, loss and attacks, and is private.",
+        "visits.ledger",
+        "PATH",
     )
     out: str | None = optional("New HTML file; without it, text is printed.", "report.html", "FILE")
 
@@ -254,5 +254,5 @@ def report(options: ReportOptions, output: Output) -> int:
         text = f"{out}: {filed.kind} report written. {filed.summary[0]}"
     output.result(text, filed.as_dict())
     if out is not None and private:
-        output.say(f"`{out}` tells what the release hides: keep it to yourself.")
+        output.say(f"`{out}` shows what the release hides: keep it to yourself.")
     return 0 if filed.holds else VIOLATED

@@ -25,16 +25,18 @@ def _column(meaning: str, example: str | list[str], metavar: str = "C") -> Any:
 class Columns(Parameters):
     """The roles of columns, as options and as keys of a job file."""
 
-    respondent: str | None = _column("Column of the person a row is about; never published.", "patient")
+    respondent: str | None = _column(
+        "Column that identifies the person a row is about; never published.", "patient"
+    )
     time: str | None = _column("Time column.", "taken_at")
-    value: str | None = _column("Column of the reading, where a row is one reading.", "kwh")
+    value: str | None = _column("Column of readings, if each row is one reading.", "kwh")
     item: str | None = _column("Column of what a person has, an item or a list of items.", "product")
     series: tuple[str, ...] = _column(
-        "Columns of a series in order of time, where a row is one series; a range is FIRST..LAST.",
+        "Columns of a series in order of time, if each row is one series; a range is FIRST..LAST.",
         ["h00..h23"],
         "C,C,...",
     )
-    quasi: tuple[str, ...] = _column("Column that an outsider may know.", ["zip"])
+    quasi: tuple[str, ...] = _column("Quasi-identifier: column that an outsider may know.", ["zip"])
     cyclic: tuple[str, ...] = _column(
         "Also publish the weekday, hour-of-day or month-of-year, as something an outsider may know.",
         ["weekday"],
@@ -43,7 +45,7 @@ class Columns(Parameters):
     sensitive: tuple[str, ...] = _column(
         "Column whose value outsiders should not learn about a person; it is published.", ["result"]
     )
-    keep: tuple[str, ...] = _column("Further column to publish as it is.", ["exam"])
+    keep: tuple[str, ...] = _column("Further column to publish unchanged.", ["exam"])
     drop: tuple[str, ...] = _column("Column to leave out.", ["name"])
 
 

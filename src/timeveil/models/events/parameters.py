@@ -25,7 +25,7 @@ class EventParameters(Parameters):
         default=None, example=["week", "month"], option="--granularity", metavar="NAME"
     )
     choose: str = parameter(
-        "How to choose among the granularities that work: most groups, the paper's measure, or a name.",
+        "How to choose among the granularities that work: by most groups, least generality, or name.",
         default="groups", example="month", metavar="groups|generality|NAME"
     )
     suppress: float = parameter(
@@ -36,11 +36,11 @@ class EventParameters(Parameters):
         default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
     )
     levels: Mapping[str, int] | None = parameter(
-        "Level at which a column with a hierarchy is held; 0 is the value itself.",
+        "Fixed level of a column with a hierarchy; 0 is the value itself.",
         default=None, example={"age": 1}, option="--level", metavar="C=N", read=int
     )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
-        "Rows in a gap of the calendar: refuse, skip that granularity, withhold, or take the next granule.",
+        "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
         default="error", example="skip"
     )
     nulls: Literal["error", "withhold"] = parameter(
@@ -59,7 +59,7 @@ class EventParameters(Parameters):
         opened='tomllib.loads(Path({}).read_text())["granularity"]'
     )
     engine: Literal["memory", "duckdb"] = parameter(
-        "Where people are counted; duckdb takes files larger than memory.", default="memory", example="duckdb"
+        "Where people are counted; duckdb reads files larger than memory.", default="memory", example="duckdb"
     )
     memory_limit: str | None = parameter(
         "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE"

@@ -29,7 +29,7 @@ class PatternParameters(Parameters):
         "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02
     )
     method: Literal["additive", "tight", "clone", "suppressive", "itemset"] = parameter(
-        "How small groups are closed; the first three lose no pattern.", default="additive", example="tight"
+        "How small groups are hidden; the first three lose no pattern.", default="additive", example="tight"
     )
     symbols: int = parameter(
         "Series: number of symbols at an instant.",

@@ -29,7 +29,7 @@ class SeriesParameters(Parameters):
     }
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
-    p: int = parameter("Number of those that must share every pattern.", at_least=1, example=5)
+    p: int = parameter("Number of series that must share each pattern in an envelope.", at_least=1, example=5)
     method: Literal["adaptive", "kapra", "naive", "representative"] = parameter(
         "How groups and patterns are formed; adaptive loses least.", default="adaptive", example="kapra"
     )
@@ -42,18 +42,18 @@ class SeriesParameters(Parameters):
         default=1, at_least=0, at_most=1_000, example=2, methods=WEIGHING
     )
     max_level: int = parameter(
-        "Largest number of symbols a pattern may have.",
+        "Largest number of symbols possible at an instant.",
         default=20, at_least=2, at_most=MOST_SYMBOLS, example=20
     )
     center: Literal["mean", "median"] = parameter(
         "Centre that patterns are measured from.", default="mean", example="median"
     )
     round_outward: int | None = parameter(
-        "Significant digits that envelopes are widened to; off keeps them exact, as people's own values.",
+        "Significant digits that envelopes are rounded outward to; off publishes people's exact values.",
         default=3, at_least=1, at_most=MOST_DIGITS, example=2
     )
     l: int | None = parameter(
-        "Exchange sensitive numbers for others nearby until those who share a pattern have l different ones.",
+        "Replace sensitive numbers until at most 1 in l of those who share a pattern has the same one.",
         default=None, at_least=2, example=3
     )
     publish_values: tuple[str, ...] | None = parameter(

@@ -42,17 +42,17 @@ class StreamParameters(Parameters):
         "": "a new seed is drawn, so other records may move",
     }
 
-    l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
+    l: int = parameter("No value may be held by more than 1 in l records of a bucket.", at_least=2, example=3)
     window: int = parameter(
-        "Slots held at a time; a record is published within them.", at_least=1, at_most=MOST_SLOTS, example=7
+        "Slots held at a time; a record is late by fewer slots.", at_least=1, at_most=MOST_SLOTS, example=7
     )
-    slot: Any = parameter("Length of a slot, a granularity.", default="day", example="week", metavar="NAME")
+    slot: Any = parameter("Period that is published at once.", default="day", example="week", metavar="NAME")
     move_cost: Any = parameter(
-        "Cost of publishing late: a name, or a number for each of 0, 1, 2 ... slots.",
+        "Cost of publishing a record late: a name, or the costs of 0, 1, 2 ... slots.",
         default="linear", example=(0, 1, 3), metavar="linear|quadratic|N,N,...", read=costs_from_text
     )
     withhold_cost: Any = parameter(
-        "Cost of withholding a record; the cost of moving by a window if not set.",
+        "Cost of withholding a record; that of moving it by a window if not set.",
         default=None, example=10, metavar="X", private=True, read=float
     )
     seed: int | None = parameter(
@@ -67,7 +67,7 @@ class StreamParameters(Parameters):
         default=True, option="--keep-empty", off="Move no record into a slot that had none."
     )
     filler: Literal["never", "last_chance", "always"] = parameter(
-        "When to move records that their slot can spare as well, so that fewer are withheld.",
+        "When to also move records that their slot can spare, so that fewer are withheld.",
         default="never", example="always"
     )
     jitter: int = parameter(
@@ -75,15 +75,15 @@ class StreamParameters(Parameters):
         default=0, at_least=0, at_most=MOST_SLOTS, example=1
     )
     protect_slot: int | None = parameter(
-        "Also promise at most 1 in N to anyone who knows the true slot; N is below l.",
+        "Also promise a chance of at most 1 in N against anyone who knows the true slot; N is below l.",
         default=None, at_least=2, example=2
     )
     spread: int = parameter(
-        "With {protect_slot}: later slots over which held packets are spread at random.",
+        "With {protect_slot}: number of later slots over which moved packets are spread at random.",
         default=1, at_least=1, at_most=MOST_SLOTS, example=6
     )
     fillers: int = parameter(
-        "With {protect_slot}: packets that may wait for the sake of others.",
+        "With {protect_slot}: number of packets that may move along, so that having been moved reveals less.",
         default=0, at_least=0, at_most=MOST_SLOTS, example=8
     )
     buckets: Literal["anatomy", "none"] = parameter(
@@ -91,11 +91,11 @@ class StreamParameters(Parameters):
         default="anatomy", example="none"
     )
     late: Literal["refuse", "move"] = parameter(
-        "Records that arrive after their slot: refuse them, or move them to a later one.",
+        "Records that arrive after their slot was published: refuse them, or move them to a later one.",
         default="refuse", example="move"
     )
     nulls: Literal["error", "withhold"] = parameter(
-        "Rows without a time, a person or a sensitive value: refuse or withhold.",
+        "Records without a time, a person or a sensitive value: refuse or withhold.",
         default="error", example="withhold"
     )
     zone: str | None = parameter(
@@ -182,7 +182,7 @@ class ServiceParameters(Parameters):
         "In service: private state file.", default=None, example="stream.db", metavar="PATH"
     )
     stream_by: str | None = parameter(
-        "In service: column whose values each get a stream of their own.",
+        "In service: column with a separate stream for each value.",
         default=None, example="hospital", metavar="C"
     )
     follow: bool = parameter("In service: keep watching the inbox.", default=False)
