@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
-import timeveil.models.events.words.results  # noqa: F401 - what it imports is not what a test patches
+import timeveil.models.events.words  # noqa: F401 - what it imports is not what a test patches
 from timeveil.cli import output, process
 from timeveil.cli.output import printable
 

@@ -14,7 +14,7 @@ from tests.fuzz.targets import RELEASES
 from timeveil.cli.output import Output
 from timeveil.folder import open_release
 from timeveil.models.events.judges.measure import Loss
-from timeveil.models.events.words.results import loss_sentences
+from timeveil.models.events.words import loss_summary
 
 
 def spoil(name: str, at: int = 60) -> None:
@@ -155,7 +155,7 @@ def test_measure(cli: Cli, published: str) -> None:
 def test_large_numbers_are_grouped() -> None:
     loss = Loss(4_807, 3, 1, 9_000, 1, 1_602.6, 1_000.2, 1.0, 86_400.0, "second", 1_000, 0.1, 0.2)
     assert (
-        loss_sentences(loss)[0]
+        loss_summary(loss).sentences[0]
         == "4,807 rows published in 3 groups: on average 1,602.6 rows and 1,000.2 people per group."
     )
 

@@ -88,11 +88,11 @@ def attack(options: AttackOptions, output: Output) -> int:
         unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
         draw = pictures.attack_picture if plain is None else pictures.method_picture
         write_file(options.picture, draw(breach, *(unit if plain is None else [plain])).svg())
-    contexts: dict[str, list[Any]] = {"time": [release], "stream": [release, plain]}
-    examples = {"examples": True} if options.explain else {}
-    summary = part(model, "words.results").attack_summary(breach, *contexts.get(model, []), **examples)
+    summary = part(model, "words").attack_summary(breach, release, *([] if plain is None else [plain]))
     risk = {name: numbers["after"][name] for name in ("worst", "mean")}
-    output.result("\n".join(summary.lines(output.width)), {"model": model, **risk, **numbers})
+    output.result(
+        "\n".join(summary.lines(output.width, examples=options.explain)), {"model": model, **risk, **numbers}
+    )
     return 0
 
 

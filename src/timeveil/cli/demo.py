@@ -56,7 +56,7 @@ def demo(
         process.begin()
         raise
     output.print(_release_page(outcome, output.width))
-    output.print(_attack_page(breach, folder))
+    output.print(_attack_page(breach, outcome.release, folder))
     return 0 if outcome.verdict else 1
 
 
@@ -72,7 +72,7 @@ def _folder(out: str | None) -> Path:
 
 
 def _risk_page(risk: tv.Profile) -> str:
-    from timeveil.models.events.words.results import profile_lines
+    from timeveil.models.events.words import profile_lines
     from timeveil.page.wording import people
 
     alone = risk.as_it_stands.people_unique
@@ -100,16 +100,15 @@ def _release_page(outcome: Outcome, width: int) -> str:
     return "\n".join([start, *steps, "", "What a recipient sees:", *(f"  {row}" for row in rows), "", ""])
 
 
-def _attack_page(breach: tv.Breach, folder: Path) -> str:
-    from timeveil.models.events.words.results import candidate_ranges, exposed
+def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path) -> str:
+    from timeveil.models.events.words import attack_summary, candidate_ranges
     from timeveil.page.wording import aligned, share
 
     rows = [("candidates", "original", "", "release", "")]
-    for numbers in candidate_ranges(breach):
-        before, after = numbers.before, numbers.after
-        rows.append((numbers.label, _bar(before), share(before), _bar(after), share(after)))
+    for label, before, after in candidate_ranges(breach):
+        rows.append((label, _bar(before), share(before), _bar(after), share(after)))
     chart = "\n".join(f"  {line}" for line in aligned(rows, left=5))
-    exposure = "\n".join(exposed(breach))
+    exposure = "\n".join(attack_summary(breach, release).limits)
     return f"""\
 Attacked by someone who knows a zip code and the time of one visit; how many people fit:
 {chart}

@@ -62,7 +62,7 @@ def profile(output: Output, **given: Any) -> int:
 
 def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
-    from timeveil.models.events.words.results import profile_lines
+    from timeveil.models.events.words import profile_lines
     from timeveil.page.wording import counted, people, quoted, wrapped
 
     k, spread = risk.k, risk.rows_per_person

@@ -156,7 +156,7 @@ def _finite(number: float) -> float | None:
 def _of_patterns(release: tv.Release, options: QueryOptions) -> tuple[str, dict[str, Any]]:
     """The support of a pattern, the confidence of a rule, or the strongest patterns."""
     from timeveil.models.patterns.evidence import Evidence
-    from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines
+    from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
 
     items, given, then = options.item or [], options.given or [], options.then or []
     questions = [bool(items), bool(given or then), options.top is not None]

@@ -101,7 +101,7 @@ def measure(options: MeasureOptions, output: Output) -> int:
     with output.progress() as progress:
         loss = tv.measure(release, ledger, against=against, progress=progress)
     model = release.manifest["model"]
-    lines = part(model, "words.results").loss_summary(loss).lines(output.width)
+    lines = part(model, "words").loss_summary(loss).lines(output.width)
     output.result("\n".join(lines), {"model": model, **loss.as_dict()})
     return 0
 

@@ -174,8 +174,8 @@ class Summary:
     limits: Sequence[str] = ()
     examples: Sequence[str] = ()
 
-    def lines(self, width: int = WIDTH) -> list[str]:
-        """The page as lines of text."""
+    def lines(self, width: int = WIDTH, *, examples: bool = False) -> list[str]:
+        """The page as lines of text, private examples only on request."""
         if not self.title:
             sentences = [*self.sentences, *([f"{self.table.caption}:"] if self.table else [])]
             table = self.table.lines(width - 3) if self.table else []
@@ -183,7 +183,7 @@ class Summary:
         lines = [*wrapped(self.title, width), ""]
         lines += [*self.table.lines(width), ""] if self.table else []
         lines += [line for sentence in self.sentences for line in wrapped(sentence, width)]
-        if self.examples:
+        if examples and self.examples:
             lines += ["", "Anyone could have computed these groups from the true counts (private):"]
             lines += numbered(self.examples, width)
         return [*lines, *(["", *_limit_lines(self.limits, width)] if self.limits else [])]

@@ -166,9 +166,9 @@ def _numbered_list(items: Sequence[str]) -> Markdown:
     return Markdown("\n".join(f"{number}. {markdown(item)}" for number, item in enumerate(items, start=1)))
 
 
-def _paragraphs(sentences: Sequence[str]) -> Markdown:
-    """Sentences as paragraphs of a report."""
-    return Markdown("\n\n".join(map(markdown, sentences)))
+def _paragraphs(sentences: Sequence[str] | None) -> Markdown:
+    """Sentences as paragraphs of a report; none without sentences."""
+    return Markdown("\n\n".join(map(markdown, sentences or ())))
 
 
 def _plain(value: Any) -> Any:

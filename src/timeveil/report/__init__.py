@@ -1,7 +1,317 @@
-"""What a run did, in words and as data, and the report that is filed with a release."""
+"""What a run did, in words and as data, and the report that is filed with a release.
 
+Every run explains itself: what was read, chosen, withheld and verified, and what is not protected. A report
+holds, without a ledger, only what anyone who has the release can work out; with the ledger it is private.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from timeveil.domain.judgement import Verdict
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.run import Run
+from timeveil.domain.version import TOOL
+from timeveil.domain.wording import Progress, silent
+from timeveil.errors import ParameterError, spell
+from timeveil.evidence.published import require_matching_ledger
+from timeveil.folder import open_ledger
+from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
+from timeveil.judging import QUERIES, Evidence, gather, is_well_formed, verify
+from timeveil.models import part, words
+from timeveil.page import templates
+from timeveil.page.markdown import Figure, Markdown, Table, markdown
 from timeveil.page.report import Explanation, Report
-from timeveil.report.explain import explain
-from timeveil.report.filing import report
+from timeveil.page.svg import Picture
+from timeveil.page.wording import capital, counted, name, visible
 
 __all__ = ["Explanation", "Report", "explain", "report"]
+
+LARGEST_PICTURE = 120_000
+"""Characters of a picture; a larger one is not put into a report."""
+_MOST_COLUMNS, _MOST_NAMES = 40, 6
+_SUBJECTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
+_EARLIER = {
+    "adoption": "Whether a series may move to any cell with its own pattern; set by earlier versions.",
+    "exact": "Whether groups are formed as in the paper; set by earlier versions.",
+}
+"""Parameters that only releases of earlier versions state."""
+MOST_FILES = 24
+"""More files than this are listed by one hash over all of them."""
+MOST_VIOLATIONS = 40
+_SCOPES = {
+    ("time", "recipient"): "from the published table (people cannot be counted from outside)",
+    ("time", "with ledger"): "with the ledger, by counting the people of every group",
+    ("stream", "recipient"): "from the published tables (nobody outside can see whose record is whose)",
+    ("stream", "with ledger"): "with the ledger, by following every record",
+    ("series", "recipient"): "from the published table (nobody outside can see whose series a row is)",
+    ("series", "with ledger"): "with the ledger, by following every series",
+    ("patterns", "recipient"): "by computing every group that the counts give (the number of virtual people "
+    "cannot be checked from outside)",
+    ("patterns", "with ledger"): "with the ledger, by counting every pattern and computing every group",
+}
+
+
+def explain(
+    release: Release | Evidence,
+    ledger: Ledger | None = None,
+    *,
+    verdict: Verdict | None = None,
+    run: Run | None = None,
+) -> Explanation:
+    """Explain what a method did, from what it returned, or from the evidence gathered of it.
+
+    `verdict` adds what was verified, `run` how to do it again.
+    """
+    facts = facts_of(gather(release, ledger), run)
+    sentences, warnings = sentences_of(facts)
+    warnings += [] if run is None else run.unused()
+    data, title = facts.as_dict(), facts.title
+    if facts.manifest["model"] != "time":
+        data["warnings"] = warnings
+    if verdict is not None:
+        sentences += templates.sentences("page/checked.j2", verdict=verdict)
+        data["verified"] = verdict.as_dict()
+    sentences += [f"Warning: {warning}" for warning in warnings]
+    if run is not None:
+        data |= {"out": run.out, "ledger": run.ledger}
+        title = f"{title}, in `{run.out}`"
+        sentences += facts.examples() if run.explain else []
+    return Explanation(title, tuple(sentences), templates.for_a_run(limits_of(facts)), data, run)
+
+
+def facts_of(evidence: Evidence, run: Run | None = None) -> Any:
+    """The facts of a release of any model, which is linked with its original only once."""
+    hierarchies = None if run is None else run.values.get("hierarchies")
+    return part(evidence.release.manifest["model"], "words").Facts(evidence, tuple(hierarchies or ()))
+
+
+def sentences_of(facts: Any) -> tuple[list[str], list[str]]:
+    """What was done, in sentences, and warnings."""
+    return templates.marked(f"{words(facts.manifest['model'])}/run.j2", f=facts)
+
+
+def limits_of(facts: Any) -> list[templates.Limit]:
+    """What a release does not protect, with numbers where the ledger gives them."""
+    manifest = facts.manifest
+    return templates.limits(
+        words(manifest["model"]),
+        guarantee=facts.guarantee,
+        manifest=manifest,
+        exposure=facts.exposure,
+        measured=facts.ledger is not None and bool(manifest["counts"].get("rows", 1)),
+    )
+
+
+def report(
+    release: Release | str | Path, ledger: Ledger | str | Path | None = None, *, progress: Progress = silent
+) -> Report:
+    """Report what was released, under which guarantee, what it costs and what it does not protect.
+
+    `release` is a release or its folder, whose files are then checked, too. Without a `ledger` the report is
+    public: everything in it follows from the release. With a ledger, or its file, it is private: it adds the
+    risk before publication, the loss, and the results of attacks. The same release gives the same report.
+    """
+    private = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
+    if not isinstance(release, Release | str | Path):
+        raise ParameterError(
+            f"a report is about a release or its folder, not about a {type(release).__name__}",
+            hint="give what a method returned first, or the folder that `write` made",
+        )
+    progress("verifying", 0.0)
+    verified = verification(release, private)
+    evidence = verified.evidence
+    if verified.verdict and evidence is not None:
+        title, template = f"a release of {_SUBJECTS[verified.model]}", f"{words(verified.model)}/report.md.j2"
+        context = _context(verified, evidence, progress)
+    else:
+        # A release that does not keep its promise has no numbers worth reporting, so only that is said.
+        title, template, context = "a release that violates its guarantee", "report/violated.md.j2", {}
+        if evidence is not None and is_well_formed(evidence.release.manifest):
+            context = {"stated": evidence.release, "parameters": parameter_table(evidence.release)}
+    figures: list[Figure] = []
+    body = templates.document(template, verified=verified, show=partial(_show, figures), **context)
+    return Report(
+        f"Report on {title}",
+        "public" if private is None else "private",
+        verified.model,
+        holds=bool(verified.verdict),
+        summary=verified.sentences,
+        markdown=body,
+        figures=tuple(figures),
+    )
+
+
+def _show(figures: list[Figure], *choices: Figure | None) -> Markdown:
+    """The first of several figures that is not too large, numbered, as an image; nothing if there is none."""
+    possible = [choice for choice in choices if choice is not None]
+    for choice in possible:
+        if isinstance(choice, Table) or len(choice.svg(1)) <= LARGEST_PICTURE:
+            figures.append(choice)
+            title = choice.title if isinstance(choice, Picture) else choice.caption
+            return Markdown(f"![{markdown(title)}]({len(figures) - 1})")
+    return Markdown("There is too much to draw on this page; `timeveil plot` draws it." if possible else "")
+
+
+def _context(verified: VerificationSummary, evidence: Evidence, progress: Progress) -> dict[str, Any]:
+    """What the template of a model is filled with; what is private, only with the ledger."""
+    release, facts = evidence.release, facts_of(evidence)
+    results, (sentences, warnings) = part(verified.model, "words"), sentences_of(facts)
+    private = {}
+    if facts.ledger is not None and facts.counts.get("rows", 1):
+        private = {"again": Markdown(visible(facts.command())), **results.private(facts, progress)}
+    return {
+        **dict.fromkeys(("breach", "again", "sizes", "losses", "errors", "error_table", "exposed")),
+        "f": facts,
+        "figures": Table("The release in numbers", ("figure", "value"), facts.figures(), words=2),
+        "columns": column_tables(release),
+        "parameters": parameter_table(release),
+        "done": [*sentences, *(f"Warning: {warning}" for warning in warnings)],
+        "limits": limits_of(facts),
+        "measure_queries": QUERIES,
+        "tool": release.manifest.get("tool", TOOL),
+        **results.public(facts),
+        **private,
+    }
+
+
+def column_tables(release: Release) -> list[Table]:
+    """The columns of every table; of series, the bounds of all instants on one line."""
+    tables, manifest = [], release.manifest
+    for table, key in (("data", "columns"), ("sensitive", "sensitive_columns")):
+        columns = manifest.get(key, ())
+        bounds = [column for column in columns if column["role"] in ("low", "high")]
+        rows = [
+            (name(column["name"]), column.get("type", ""), templates.column_meaning(manifest, column))
+            for column in columns
+            if column not in bounds
+        ]
+        if bounds:
+            ends = f"{name(bounds[0]['name'])} to {name(bounds[-1]['name'])}"
+            rows.insert(1, (ends, bounds[0]["type"], "lowest and highest value of the group at each instant"))
+        more = len(rows) - _MOST_COLUMNS
+        rows = [*rows[:_MOST_COLUMNS], *([("and more", "", f"{more:,} columns")] if more > 0 else [])]
+        head = ("column", "type", "what it is")
+        tables += [Table(f"Columns of the table {table}", head, rows, words=3)] if rows else []
+    return tables
+
+
+def parameter_table(release: Release) -> Table:
+    """The parameters that the manifest states, and what they mean."""
+    meaning = meanings(release.manifest["model"])
+    rows = [
+        (name(parameter), _setting(value), meaning.get(parameter, ""))
+        for parameter, value in release.manifest["parameters"].items()
+    ]
+    return Table("Parameters of the run", ("parameter", "set to", "meaning"), rows, words=3)
+
+
+def meanings(model: str) -> dict[str, str]:
+    """What each parameter of a model means."""
+    table = part(model, "parameters").PARAMETERS.table()
+    return {**_EARLIER, **{name: spell(declared.meaning) for name, declared in table.items()}}
+
+
+def _setting(value: Any) -> str:
+    """A setting in few words.
+
+    >>> _setting(None), _setting(True), _setting(0.05), _setting(["week", "month"])
+    ('not set', 'yes', '0.05', 'week, month')
+    """
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list() | tuple():
+            first = [_setting(item) for item in value[:_MOST_NAMES]]
+            more = len(value) - len(first)
+            return ", ".join(first) + (f" and {more:,} more" if more else "")
+        case Mapping():
+            return counted(len(value), "entry", "entries")
+        case _:
+            return f"{value}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationSummary:
+    """The evidence, if the release can be read, the verdict, and names and hashes of its files.
+
+    `sound` says that a recipient would find nothing wrong, although the ledger does not agree.
+    """
+
+    evidence: Evidence | None
+    model: str
+    verdict: Verdict
+    hashes: tuple[tuple[str, str], ...] = ()
+    sound: bool = False
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict in a few sentences."""
+        scope = _SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
+        if self.verdict:
+            seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
+            promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
+            verified = f"Verified {scope}, by code that shares nothing with the method."
+            return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified
+        result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
+        if not self.sound:
+            return "The guarantee is VIOLATED.", f"{result} Do not rely on this release."
+        return (
+            f"{capital(NOT_ITS_LEDGER.message)}.",
+            f"According to this ledger, the guarantee is VIOLATED. {result} Without the ledger, no violation "
+            "is found. Do not rely on this release before you know which of the two is wrong.",
+        )
+
+    @property
+    def findings(self) -> list[str]:
+        """The violations, or else the checks that passed."""
+        if self.verdict:
+            return list(self.verdict.checks)
+        messages = [violation.message for violation in self.verdict.violations[:MOST_VIOLATIONS]]
+        more = len(self.verdict.violations) - len(messages)
+        return [*messages, *([f"And {counted(more, 'more violation')}."] if more else [])]
+
+    @property
+    def files(self) -> Table | None:
+        """The files and their hashes, if they are few."""
+        rows = [(name(file), name(sha256)) for file, sha256 in self.hashes]
+        few = 0 < len(rows) <= MOST_FILES
+        return Table("Files and their SHA-256", ("file", "SHA-256"), rows, words=2) if few else None
+
+    @property
+    def hash_of_all(self) -> str:
+        """One hash over the names and hashes of all files."""
+        lines = "".join(f"{sha256}  {file}\n" for file, sha256 in self.hashes)
+        return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def verification(release: Release | str | Path, ledger: Ledger | None) -> VerificationSummary:
+    """Verify a release; if it is a folder, its files as well."""
+    if isinstance(release, Release):
+        if ledger is not None:
+            require_matching_ledger(release, ledger)
+        evidence = gather(release, ledger)
+        verdict = verify(evidence)
+        sound = verdict.ledger_only
+        if sound:
+            verdict = replace(verdict, violations=(NOT_ITS_LEDGER, *verdict.violations))
+        return VerificationSummary(evidence, str(release.manifest.get("model")), verdict, sound=sound)
+    folder = Path(release)
+    opened, verdict, sound = judged(folder, ledger)
+    model = "" if opened is None else str(opened.release.manifest.get("model"))
+    return VerificationSummary(opened, model, verdict, tuple(_hashes(folder)), sound and not verdict)
+
+
+def _hashes(folder: Path) -> list[tuple[str, str]]:
+    """Names and hashes of all files, sorted by name; links are not followed."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return [(path.relative_to(folder).as_posix(), digest(path)) for path in files]

@@ -14,8 +14,8 @@ import timeveil as tv
 from timeveil.errors import InputError
 from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.judges.attack import StreamBreach
+from timeveil.models.stream.words import attack_summary
 from timeveil.models.stream.words.pictures import attack_picture, method_picture
-from timeveil.models.stream.words.results import attack_summary
 
 SVG = "{http://www.w3.org/2000/svg}"
 KNOWS = tv.StreamAdversary("true-slot")

@@ -16,7 +16,7 @@ import timeveil as tv
 from timeveil.judging import attack
 from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
 from timeveil.models.patterns.judges.solving import bound_attack
-from timeveil.models.patterns.words.results import attack_summary, derivation
+from timeveil.models.patterns.words import attack_summary, derivation
 from timeveil.models.stream.judges.attack import StreamAdversary
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
@@ -76,7 +76,7 @@ def test_examples_are_told_with_few_counts_and_only_if_asked_for():
     assert first.people == sum(sign * number for sign, number in first.counts) == 1
     assert derivation(first) == "exactly 1 person has `a` and not `d`: 4 - 3 = 1."
     told, silent = (
-        "\n".join(attack_summary(breach, examples=True).lines()),
+        "\n".join(attack_summary(breach).lines(examples=True)),
         "\n".join(attack_summary(breach).lines()),
     )
     assert "`a` and not `d`" in told

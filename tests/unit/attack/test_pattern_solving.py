@@ -17,7 +17,7 @@ from timeveil.models.patterns.evidence.family import Family, knowledge_of
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.judges.solving import solve_attack
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.words.results import attack_summary
+from timeveil.models.patterns.words import attack_summary
 
 
 def family(counts: dict[frozenset[int], int], symbols: int, instants: int) -> Family:

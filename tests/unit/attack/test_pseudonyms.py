@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import timeveil as tv
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges.measure import tying_columns
-from timeveil.models.events.words import exposure
+from timeveil.models.events.words import Facts
 from timeveil.report import explain
 
 ROLES = tv.Roles(respondent="who", time="when", keep=["case"], sensitive=["result"])
@@ -32,7 +32,7 @@ def published(people, cases, results):
 def test_a_kept_case_number_is_found_and_told():
     """Each person's rows carry one number of their own: all rows are tied, and the run says so."""
     release, ledger = published(["a", "a", "b", "b", "c"], ["1", "1", "2", "2", "3"], list("xxyyx"))
-    exposed = exposure(Evidence(release, ledger))
+    exposed = Facts(Evidence(release, ledger)).exposure
     assert exposed["tied_rows"] == {"case": 4 / 5, "result": 2 / 5}
     text = explain(release, ledger).text()
     assert "`case` acts like a second name: 80 %" in text
@@ -41,7 +41,7 @@ def test_a_kept_case_number_is_found_and_told():
 def test_values_that_several_people_have_tie_nothing():
     """Nor do values that occur once, nor nulls."""
     release, ledger = published(["a", "a", "b", "b"], ["1", "2", None, None], ["x", "y", "x", "y"])
-    exposed = exposure(Evidence(release, ledger))
+    exposed = Facts(Evidence(release, ledger)).exposure
     assert exposed["tied_rows"] == {"case": 0.0, "result": 0.0}
     assert "second name" not in explain(release, ledger).text()
 
@@ -49,7 +49,7 @@ def test_values_that_several_people_have_tie_nothing():
 def test_ids_that_differ_in_case_are_told():
     """They count as different people, so the custodian must know; other blanks are refused on reading."""
     release, ledger = published(["P1", "p1", "Q2", "q2"], list("1234"), ["x"] * 4)
-    exposed = exposure(Evidence(release, ledger))
+    exposed = Facts(Evidence(release, ledger)).exposure
     assert exposed["similar_ids"] == 2
     assert "2 ids differ from another only in case or blanks" in explain(release, ledger).text()
 

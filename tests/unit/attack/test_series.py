@@ -16,8 +16,8 @@ from timeveil.judging import attack
 from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.series.judges.boxes import Boxes, exact_matches, overlapping_pairs
+from timeveil.models.series.words import attack_summary
 from timeveil.models.series.words.pictures import attack_picture
-from timeveil.models.series.words.results import attack_summary
 from timeveil.symbols import positions, symbols_at, z_normalised
 
 

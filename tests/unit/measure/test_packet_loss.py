@@ -14,7 +14,7 @@ from benchmarks.experiments.streams import DRAWN, Setting, drawn
 import timeveil as tv
 from timeveil.errors import InputError
 from timeveil.models.stream.judges.measure import least_leaving
-from timeveil.models.stream.words.results import loss_summary
+from timeveil.models.stream.words import loss_summary
 
 TABLE = drawn(Setting(records=20, values=12, exponent=0.7), 60, seed=3)
 

@@ -19,7 +19,7 @@ from timeveil.models.patterns.evidence.counting import mined
 from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts
-from timeveil.models.patterns.words.results import loss_summary
+from timeveil.models.patterns.words import loss_summary
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 ITEMS = tv.Roles(item="has")

@@ -19,7 +19,7 @@ from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.judges.workload import Bands, Columns, ReleaseSummary, Workload
-from timeveil.models.series.words.results import loss_summary
+from timeveil.models.series.words import loss_summary
 from timeveil.symbols import z_normalised
 
 

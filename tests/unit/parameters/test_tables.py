@@ -18,7 +18,7 @@ from timeveil.jobs.request import read_job, tables
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.report.filing import meanings
+from timeveil.report import meanings
 
 SIGNATURES = [(table, getattr(tv, command.replace("-", "_"))) for command, table in tables().items()]
 OUTSIDE = {"table", "source", "roles", "progress"}

@@ -14,7 +14,7 @@ import timeveil as tv
 from timeveil.judging import answer
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
-from timeveil.models.patterns.words.results import confidence_lines, support_lines, top_lines
+from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
 from timeveil.models.series.judges.query import RangeCount
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})

@@ -12,7 +12,7 @@ from timeveil.domain.roles import Roles
 from timeveil.models.events import words
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.method import generalize_time
-from timeveil.models.events.words import exposure
+from timeveil.models.events.words import Facts
 from timeveil.report import Explanation, explain
 
 ROLES = Roles(respondent="who", time="day", quasi=("zip",), sensitive=("result",), drop="rest")
@@ -149,7 +149,7 @@ def test_a_verdict_is_told_as_it_is() -> None:
 
 def test_what_is_not_protected() -> None:
     pair = generalize_time(visits(), ROLES, 3, granularities=["month"])
-    assert exposure(Evidence(*pair)) == {
+    assert Facts(Evidence(*pair)).exposure == {
         "largest_share": pytest.approx(0.5),
         "commonest_sensitive": {"result": 1.0},
         "tied_rows": {"result": 0.0},
@@ -167,7 +167,7 @@ def test_what_is_not_protected() -> None:
 def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "CHEAP_ROWS", 9)
     pair = generalize_time(visits(), ROLES, 3)
-    assert exposure(Evidence(*pair)) is None
+    assert Facts(Evidence(*pair)).exposure is None
     assert explain(*pair).limits[0].startswith("The chance of 1 in 3 is for a guess among people.")
     assert explain(*pair).limits[0].endswith("`timeveil attack` has the numbers.")
 

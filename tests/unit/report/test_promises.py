@@ -13,7 +13,7 @@ from tests.unit.report.reports import MODELS, pair, told
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
-from timeveil.models.patterns.words.results import beyond_the_promise
+from timeveil.models.patterns.words import beyond_the_promise
 from timeveil.page.markdown import Prose, Table
 from timeveil.page.report import Report
 from timeveil.report import explain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,7 @@ from timeveil.page.charts import column_chart
 from timeveil.page.markdown import Prose, Table, markdown
 from timeveil.page.report import Report
 from timeveil.page.svg import COLOURS, Picture, stylesheet
-from timeveil.report import filing
-from timeveil.report.filing import meanings
+from timeveil.report import meanings
 
 HEADINGS = (
     "What was released",
@@ -250,7 +250,7 @@ def test_releases_without_rows_have_a_report() -> None:
 
 def test_a_picture_that_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = len(told("series", private=False).html)
-    monkeypatch.setattr(filing, "LARGEST_PICTURE", 1_000)
+    monkeypatch.setattr(sys.modules["timeveil.report"], "LARGEST_PICTURE", 1_000)
     page = tv.report(pair("series")[0]).html
     assert "too much to draw on this page" in page
     assert len(page) < whole

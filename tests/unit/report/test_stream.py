@@ -16,7 +16,7 @@ from timeveil.models.stream import words
 from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.models.stream.words.results import attack_summary
+from timeveil.models.stream.words import attack_summary
 from timeveil.report import Explanation, explain
 
 ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")

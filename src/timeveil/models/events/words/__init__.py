@@ -1,4 +1,4 @@
-"""The words about a release of timestamped rows: its facts, from which templates make all texts.
+"""The words about a release of timestamped rows: its facts, its losses, attacks, and the risk of a table.
 
 Everything comes from the manifest and, where there is one, the ledger: column names and counts, never a
 value.
@@ -12,39 +12,42 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from timeveil.calendar.catalogue import resolve
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.wording import Progress
+from timeveil.evidence.published import columns_of
 from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.attack import Adversary, Breach, attack
 from timeveil.models.events.judges.measure import (
+    Loss,
     commonest_sensitive,
     largest_share,
+    measure,
     similar_ids,
     tying_columns,
 )
+from timeveil.models.events.judges.profile import Profile
 from timeveil.models.events.parameters import EventParameters
-from timeveil.page.facts import ReleaseFacts
-from timeveil.page.wording import name
+from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
+from timeveil.page import templates
+from timeveil.page.charts import candidate_shares, range_names
+from timeveil.page.facts import Attempt, ReleaseFacts, attack_table, risk_table
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import aligned, counted, joined, name, share
 
 CHEAP_ROWS = 1_000_000
 """Above this many rows, a run does not look into every group."""
-
-
-def exposure(evidence: Evidence) -> dict[str, Any] | None:
-    """What stays visible inside groups; None without a ledger, where it would take long, or of no rows.
-
-    The largest share of a group's rows of one person, and per sensitive column that of one value; per
-    published column the share of rows that its value ties to another row of the same person; and how many
-    ids differ from another only in case or surrounding blanks.
-    """
-    ledger, counts = evidence.ledger, evidence.release.manifest["counts"]
-    if ledger is None or ledger.original.rows > CHEAP_ROWS or not counts["rows"]:
-        return None
-    commonest = commonest_sensitive(evidence)
-    return {
-        "largest_share": largest_share(evidence),
-        "commonest_sensitive": {column: shares["worst"] for column, shares in commonest.items()},
-        "tied_rows": tying_columns(evidence),
-        "similar_ids": similar_ids(evidence),
-    }
+SAMPLE = 2_000
+"""People who are tried by outsiders other than the one that the promise covers."""
+WINDOWS = 1_000
+"""Random window counts that the loss is measured by in a report."""
+_MOST_CANDIDATES = 40
+_SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
 class Facts(ReleaseFacts):
@@ -57,18 +60,40 @@ class Facts(ReleaseFacts):
         self.title = f"{self.source} -> {self.k}-anonymous by time"
         self.granularity: str = self.manifest["granularity"]
         self.levels: Mapping[str, Mapping[str, Any]] = self.manifest["levels"]
-        self.quasi = [column["name"] for column in self.manifest["columns"] if column["role"] == "quasi"]
+        self.quasi = columns_of(evidence.release, "quasi")
         candidates = self.manifest["candidates"]
         self.allowed = {name: counts for name, counts in candidates.items() if counts["allowed"]}
         self.aliases = [alias for counts in self.allowed.values() for alias in counts["aliases"]]
         self.skipped: Mapping[str, str] = self.run.get("skipped", {})
         self.chosen: Mapping[str, Any] = candidates.get(self.granularity, {})
         self.in_gaps: int = self.chosen.get("rows_in_gaps", 0)
-        self.withheld_share: float = self.counts["withheld"] / max(self.counts["rows_read"], 1)
+        small, withheld_in_gaps = self.chosen.get("rows_below_k", 0), 0
+        if self.parameters["gaps"] == "suppress":
+            withheld_in_gaps = self.in_gaps
+        self.incomplete: int = self.counts["withheld"] - small - withheld_in_gaps
+        self.withheld = {
+            f"in groups below {self.k} people": small,
+            "in gaps of the calendar": withheld_in_gaps,
+            "without a person or a time": self.incomplete,
+        }
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
-        return exposure(self.evidence)
+        """What stays visible inside groups; None without a ledger, where it would take long, or of no rows.
+
+        The largest share of a group's rows of one person, and per sensitive column that of one value; per
+        published column the share of rows that its value ties to another row of the same person; and how
+        many ids differ from another only in case or surrounding blanks.
+        """
+        if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
+            return None
+        commonest = commonest_sensitive(self.evidence)
+        return {
+            "largest_share": largest_share(self.evidence),
+            "commonest_sensitive": {column: shares["worst"] for column, shares in commonest.items()},
+            "tied_rows": tying_columns(self.evidence),
+            "similar_ids": similar_ids(self.evidence),
+        }
 
     @cached_property
     def finer_than_data(self) -> list[str]:
@@ -127,10 +152,7 @@ class Facts(ReleaseFacts):
             return None
         rows, name = min(failed)
         # `suppress` is a share of the rows with a person and a time.
-        in_gaps = self.in_gaps if self.parameters["gaps"] == "suppress" else 0
-        needed = (
-            math.ceil(rows / (self.counts["rows"] + self.chosen["rows_below_k"] + in_gaps) * 10_000) / 10_000
-        )
+        needed = math.ceil(rows / (self.counts["rows_read"] - self.incomplete) * 10_000) / 10_000
         possible = rows > 0 and needed < 1 and _groups(self.allowed[name]) > 0
         groups = self.allowed[name]["groups_below_k"]
         return {"name": name, "rows": rows, "groups": groups, "suppress": f"{needed:g}" if possible else None}
@@ -161,17 +183,6 @@ class Facts(ReleaseFacts):
             level = node["levels"].get(column, {"level": 0})["level"]
             options += ["--level", f"{column}={level}"]
         return shlex.join(options)
-
-    @property
-    def withheld(self) -> dict[str, int]:
-        """How many rows were withheld, by reason."""
-        small = self.chosen.get("rows_below_k", 0)
-        in_gaps = self.in_gaps if self.parameters["gaps"] == "suppress" else 0
-        return {
-            f"in groups below {self.k} people": small,
-            "in gaps of the calendar": in_gaps,
-            "without a person or a time": self.counts["withheld"] - small - in_gaps,
-        }
 
     def figures(self) -> list[tuple[str, Any]]:
         counts = self.counts
@@ -211,3 +222,122 @@ class Facts(ReleaseFacts):
 def _groups(counts: Mapping[str, Any]) -> int:
     """Groups that are left after withholding."""
     return int(counts["groups"] - counts["groups_below_k"])
+
+
+def attack_summary(breach: Breach, release: Release) -> Summary:
+    """An attack as a page."""
+    sentences, limits = templates.marked("models/events/words/attack.j2", breach=breach)
+    title = f"An outsider knows {knowledge(breach, release)} -> what they find"
+    return Summary(sentences, risk_table(breach, "a person"), title, limits)
+
+
+def knowledge(breach: Breach, release: Release) -> str:
+    """What the outsider knows."""
+    times = f"the time of {counted(breach.adversary.visits, 'visit')}"
+    within = breach.adversary.within(release.manifest["time"]["unit"] or "second")
+    return joined([*map(name, columns_of(release, "quasi")), times]) + within
+
+
+def loss_summary(loss: Loss) -> Summary:
+    """The loss as numbered sentences."""
+    before, after = (span(width, loss.width_unit) for width in (loss.width_before, loss.width_after))
+    return Summary(templates.sentences("models/events/words/loss.j2", loss=loss, before=before, after=after))
+
+
+def span(width: float, unit: str) -> str:
+    """A width of time in the largest unit that it fills.
+
+    >>> span(90.0, "second"), span(172_800.0, "second"), span(1.0, "month")
+    ('1.5 minutes', '2 days', '1 month')
+    """
+    label, size = f"{unit}s", 1
+    if unit == "second":
+        label, size = next((unit for unit in _SPANS if width >= unit[1]), _SPANS[-1])
+    number = width / size
+    return f"{number:.3g} {label if number != 1 else label[:-1]}"
+
+
+def profile_lines(profile: Profile, granularities: frozenset[str] | None = None) -> list[str]:
+    """The risk of a table as it is, and at each granularity, or at some of them."""
+    rows = [
+        ("", "people", "people", "of", "smallest", "by counting", ""),
+        ("time by", "alone", f"below {profile.k}", "all", "group", "rows", "groups"),
+    ]
+    for level in (profile.as_it_stands, *profile.granularities):
+        if granularities is None or level is profile.as_it_stands or level.granularity in granularities:
+            overstated = "" if level.claimed_by_rows == level.smallest_group else " !"
+            rows.append(
+                (
+                    level.granularity,
+                    f"{level.people_unique:,}",
+                    f"{level.people_below_k:,}",
+                    share(level.share_below_k),
+                    f"{level.smallest_group:,}",
+                    f"{level.claimed_by_rows:,}{overstated}",
+                    f"{level.groups:,}",
+                )
+            )
+    legend = "! counting rows instead of people would overstate the smallest group"
+    return [*aligned(rows), *([legend] if any("!" in row[5] for row in rows) else [])]
+
+
+def candidate_ranges(breach: Breach) -> list[tuple[str, float, float]]:
+    """Share of people, before and after, by their number of candidates, those out of reach first."""
+    edges, before, after = candidate_shares(breach, breach.k)
+    unreached = ("out of reach", breach.before.out_of_reach, breach.after.out_of_reach)
+    return [unreached, *zip(range_names(edges), before, after, strict=True)]
+
+
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    candidates = dict(list(f.allowed.items())[:_MOST_CANDIDATES])
+    return {
+        "sizes": size_picture(f.evidence.release, f.k),
+        "granularities": granularity_picture(candidates, f.granularity),
+        "candidates": _candidate_table(f, candidates),
+    }
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    release, time = f.evidence.release, f.manifest["time"]
+    progress("attacking", 0.2)
+    breach = attack(f.evidence, Adversary())
+    near = Adversary(tolerance=1 if time["kind"] == "relative" else 86_400, sample=SAMPLE)
+    attempts = [
+        Attempt(knowledge(tried, release), tried, f.k) for tried in (breach, attack(f.evidence, near))
+    ]
+    for visits in (2, 3):
+        if visits <= max(2, _most_rows(f.original)):
+            several = attack(f.evidence, Adversary(visits=visits, sample=SAMPLE))
+            attempts.append(Attempt(knowledge(several, release), several, None))
+    progress("measuring", 0.7)
+    return {
+        "breach": breach,
+        "knowledge": attempts[0].knows,
+        "attacked": attack_picture(breach, time["unit"] or "second"),
+        "risks": risk_table(breach, "a person"),
+        "attacks": attack_table(attempts),
+        "broken": any(attempt.broken for attempt in attempts),
+        "losses": loss_summary(measure(f.evidence, windows=WINDOWS, seed=0)).sentences,
+    }
+
+
+def _most_rows(original: Relation) -> int:
+    """The rows of the person with the most."""
+    people = pa.Table.from_batches(original.batches([original.respondent]))
+    counts = people.group_by(original.respondent).aggregate([([], "count_all")])["count_all"]
+    return int(np.asarray(counts).max(initial=0))
+
+
+def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
+    numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", "feasible")
+    rows = [
+        (
+            name(granularity) + (" (chosen)" if granularity == f.granularity else ""),
+            *(counts[number] for number in numbers),
+        )
+        for granularity, counts in candidates.items()
+    ]
+    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", "would work")
+    return Table("What each granularity gives, before rows are withheld", head, rows) if rows else None

@@ -1,4 +1,4 @@
-"""The words about a pattern release: its facts, from which templates make all texts.
+"""The words about a pattern release: its facts, its losses, what attacks find, and answers.
 
 Texts hold column names and numbers, never an item. Only on request does a run name the small groups that the
 true counts reveal; these sentences are for the custodian alone.
@@ -6,15 +6,41 @@ true counts reveal; these sentences are for the custodian alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
+from timeveil.domain.judgement import Estimate
+from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.models.patterns.evidence import Evidence
+from timeveil.domain.wording import Progress
+from timeveil.models.patterns.evidence import Evidence, Patterns
+from timeveil.models.patterns.judges import measure
+from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
+from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternParameters
+from timeveil.models.patterns.words.pictures import (
+    error_picture,
+    group_picture,
+    length_picture,
+    release_picture,
+)
+from timeveil.page import templates
 from timeveil.page.facts import ReleaseFacts
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import aligned, counted, joined, people, quoted, share
 
 MOST_EXAMPLES = 5
+SHORT = 8
+"""Up to this many counts of a sum are listed."""
+_ALTERNATIVES = {
+    "without people": "leaving people out",
+    "without patterns": "leaving patterns out",
+    "series table": "counting in the series table",
+}
 
 
 class Facts(ReleaseFacts):
@@ -59,3 +85,189 @@ class Facts(ReleaseFacts):
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
         return {**super().as_dict("patterns", "parameters", *entries), "run": dict(self.run)}
+
+
+def attack_summary(breach: PatternBreach, _release: Release | None = None) -> Summary:
+    """An attack as a page; its examples, which are private, name some small groups of the original."""
+    sentences, limits = templates.marked("models/patterns/words/attack.j2", breach=breach)
+    return Summary(
+        sentences,
+        risk_table(breach),
+        f"An outsider {breach.adversary.words} -> what they find",
+        [*limits, "Other releases about the same people, and who is among those counted."],
+        [derivation(group) for group in breach.examples],
+    )
+
+
+def derivation(group: SmallGroup) -> str:
+    """How anyone gets from counts to a few people.
+
+    >>> derivation(SmallGroup(("bread",), ("milk",), 2, ((1, 31), (-1, 29))))
+    'exactly 2 people have `bread` and not `milk`: 31 - 29 = 2.'
+    >>> derivation(SmallGroup(("t0=c",), (), 1, ((1, 12), (-1, 7), (-1, 4)), (2,)))
+    'exactly 1 person has `t0=c`: 12 - 7 - 4 = 1, where 4 is not published but follows from others.'
+    """
+    have = quoted(group.present) or "anything"
+    none = "not" if len(group.absent) == 1 else "none of"
+    without = f" and {none} {quoted(group.absent)}" if group.absent else ""
+    verb = "has" if group.people == 1 else "have"
+    return f"exactly {people(group.people)} {verb} {have}{without}: {_calculation(group)}."
+
+
+def _calculation(group: SmallGroup) -> str:
+    """The sum, and which of its counts are not published; of many counts, only how many."""
+    numbers = [f"{number:,}" for number in dict.fromkeys(group.counts[index][1] for index in group.follow)]
+    if len(group.counts) > SHORT:
+        total, unpublished = f"from {counted(len(group.counts), 'count')}", len(group.follow)
+        which = f"{unpublished:,} of which"
+    else:
+        terms = " ".join(f"{'-' if sign < 0 else '+'} {number:,}" for sign, number in group.counts)
+        total, unpublished = f"{terms.removeprefix('+ ')} = {group.people:,}", len(numbers)
+        which = f"where {joined(numbers)}"
+    verbs = ("is", "follows") if unpublished == 1 else ("are", "follow")
+    return f"{total}, {which} {verbs[0]} not published but {verbs[1]} from others" if numbers else total
+
+
+def risk_table(breach: PatternBreach) -> Table:
+    """What is found in the original and in the release."""
+    risks = (breach.before, breach.after)
+    rows = [
+        (f"groups below {breach.k} that can be computed", breach.channels_before, breach.channels_after),
+        ("people in one of them", breach.exposed_before, breach.exposed_after),
+        ("people alone in one", *(risk.pinned for risk in risks)),
+        ("smallest group", *(risk.quantile(0.0) if risk.worst else "none" for risk in risks)),
+    ]
+    return Table("What this outsider finds", ("", "original", "release"), rows)
+
+
+def loss_summary(loss: PatternLoss) -> Summary:
+    """The loss as numbered sentences and a table."""
+    sentences = templates.sentences(
+        "models/patterns/words/loss.j2",
+        loss=loss,
+        missing=[
+            _ALTERNATIVES[way]
+            for way in ("without people", "without patterns")
+            if loss.alternative(way) is None
+        ],
+        most_patterns=measure.MOST_PATTERNS,
+    )
+    return Summary(sentences, alternative_table(loss) if loss.alternatives else None)
+
+
+def alternative_table(loss: PatternLoss) -> Table:
+    """This release and other ways to publish the same patterns."""
+    head = ("", "patterns", "changed", "lost", "mean error", "worst error", "people left out")
+    numbers = ("patterns", "changed", "lost", "mean_error", "worst_error", "withheld")
+    ways = {"this release": loss, **{_ALTERNATIVES[other.way]: other for other in loss.alternatives}}
+    rows = [(name, *(getattr(way, number) for number in numbers)) for name, way in ways.items()]
+    return Table("Other ways to publish the same patterns", head, rows)
+
+
+def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) -> list[str]:
+    """How many people have a pattern, and what its symbols stand for."""
+    if count.low == count.high:
+        answer = f"{people(int(count.value))} exactly"
+    elif math.isinf(count.high):
+        answer = f"{people(int(count.low))} or more, because some were left out"
+    elif count.low == 0:
+        answer = f"not published: {people(int(count.high))} at most"
+    else:
+        answer = f"{people(int(count.value))}, between {count.low:,.0f} and {count.high:,.0f}"
+        if published.virtual:
+            answer += f", because {published.virtual:,} who do not exist were added"
+    return [answer, *meaning_lines(published, items)]
+
+
+def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[str]) -> list[str]:
+    """How often a rule holds, and what its symbols stand for."""
+    answer = f"{share(confidence.value)} of them"
+    if confidence.low != confidence.high:
+        answer += f", between {share(confidence.low)} and {share(confidence.high)}"
+    return [answer, *meaning_lines(published, items)]
+
+
+def top_lines(top: pa.Table, published: Patterns) -> list[str]:
+    """The strongest patterns as a table."""
+    patterns = top.to_pylist()
+    if not patterns:
+        return ["no pattern is that long"]
+    rows = [(", ".join(row["pattern"]), f"{row['support']:,}", f"{row['low']:,.0f}") for row in patterns]
+    items = list(dict.fromkeys(item for row in patterns for item in row["pattern"]))
+    return [*aligned([("pattern", "people", "at least"), *rows]), *meaning_lines(published, items)]
+
+
+def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
+    """The values that each symbol covers, which are the same at every instant."""
+    if not published.instants or not items:
+        return []
+    spans = {item.rpartition("=")[2]: published.range_of(item) for item in items}
+    known = sorted((span, letter) for letter, span in spans.items() if span is not None)
+    head = (
+        f"in deviations of a series from its {published.center}, with {counted(published.kinds, 'symbol')}:"
+    )
+    return ["", head, *aligned([(f"  {letter}:", span_words(*span)) for span, letter in known], left=2)]
+
+
+def span_words(low: float, high: float) -> str:
+    """A range of z-normalised values.
+
+    >>> span_words(-math.inf, -0.9674), span_words(0.0, 0.43)
+    ('below -0.967', '0 to 0.43')
+    """
+    if math.isinf(low):
+        return f"below {high:.3g}"
+    return f"{low:.3g} and above" if math.isinf(high) else f"{low:.3g} to {high:.3g}"
+
+
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    published = f.evidence.patterns
+    return {
+        "published": published,
+        "strongest": release_picture(f.evidence) if int(published.lengths.max(initial=0)) else None,
+        "lengths": length_picture(published),
+    }
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    progress("attacking", 0.2)
+    breach = attack(f.evidence, PatternAdversary())
+    progress("measuring", 0.7)
+    loss = measure.measure(f.evidence, against=None, seed=0)
+    alternatives = alternative_table(loss)
+    return {
+        "breach": breach,
+        "attacked": group_picture(breach),
+        "risks": risk_table(breach),
+        "attacks": _attack_table(breach),
+        "all_solved": breach.beyond is not None and breach.beyond.tried == breach.beyond.possible,
+        "losses": loss_summary(loss).sentences,
+        "errors": error_picture(loss, alternatives),
+        "error_table": alternatives,
+        "exposed": beyond_the_promise(breach),
+    }
+
+
+def _attack_table(breach: PatternBreach) -> Table:
+    head = ("the outsider", "promised", "groups below k", "people in one", "result")
+    result = "above the bound" if breach.broken else "within the bound"
+    if breach.channels_after and not breach.broken:
+        result = "beyond the promise"
+    rows: list[tuple[object, ...]] = [
+        (breach.adversary.words, "none", breach.channels_after, breach.exposed_after, result)
+    ]
+    bounds = breach.beyond
+    if bounds is not None and bounds.tried == bounds.possible:
+        outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
+        rows.append(("solves for all data with these counts", "nothing", bounds.pinned, None, outcome))
+    return Table("Attacks on the release", head, rows, words=2)
+
+
+def beyond_the_promise(breach: PatternBreach) -> list[str]:
+    """What equations give, and bounds if all were tried or a small group was found before time was up."""
+    bounds = breach.beyond
+    (first, *equations) = templates.marked("models/patterns/words/attack.j2", breach=breach)[1]
+    conclusive = bounds is not None and (bounds.tried == bounds.possible or bounds.pinned > 0)
+    return [first, *equations] if conclusive else equations

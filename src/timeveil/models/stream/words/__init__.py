@@ -1,4 +1,4 @@
-"""The words about a stream release: its facts, from which templates make all texts.
+"""The words about a stream release: its facts, its losses, and what attacks find.
 
 How many records were moved and withheld is private: it comes from the ledger, and only the custodian sees it.
 """
@@ -11,13 +11,32 @@ from typing import Any
 
 import numpy as np
 
+from timeveil.domain.release import Release
+from timeveil.domain.wording import Progress
+from timeveil.evidence.published import columns_of
+from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
+from timeveil.models.stream.judges.measure import StreamLoss, measure
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.page.facts import ReleaseFacts
+from timeveil.models.stream.words.pictures import (
+    KNOWLEDGE,
+    attack_picture,
+    bucket_picture,
+    error_picture,
+    time_picture,
+)
+from timeveil.page import templates
+from timeveil.page.facts import Attempt, ReleaseFacts, attack_table
+from timeveil.page.markdown import Table
+from timeveil.page.report import Summary
+from timeveil.page.wording import quoted
 
 CHEAP_ROWS = 200_000
 """Above this many rows, a run does not try the attack that the promise does not cover."""
+WINDOWS = 1_000
+"""Random window counts of each length that the loss is measured by in a report."""
+_PARTS = {"constant": "the same value every time", "changing": "not the same every time"}
 
 
 class Facts(ReleaseFacts):
@@ -94,3 +113,101 @@ class Facts(ReleaseFacts):
             **self.slots,
             **({} if self.breach is None else {"true_slot_known": self.breach.as_dict()}),
         }
+
+
+def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach | None = None) -> Summary:
+    """An attack as a page; `plain` is the same attack on what the paper's method makes of the records."""
+    quasi = columns_of(release, "quasi")
+    knowledge = " and ".join([*([quoted(quasi)] if quasi else []), KNOWLEDGE[breach.adversary.knows]])
+    promised = breach.true_slot is not None and breach.adversary.knows == "true-slot"
+    bounds = [breach.l, *([breach.true_slot] if promised else [])]
+    rows = [("from the original", *_chances(breach.before, bounds))]
+    for name, tried in (("with the paper's method", plain), ("from the release", breach)):
+        if tried is not None:
+            rows.append((name, *_chances(tried.after, bounds)))
+            rows += [
+                (f"  {_PARTS.get(part, part)}", *_chances(tried.parts[part], bounds)) for part in tried.parts
+            ]
+    head = ("chance of knowing the true value", "people", "mean", "worst")
+    table = Table("What this outsider finds", (*head, *(f"above 1 in {size}" for size in bounds)), rows)
+    split = any(part.people != round(part.people) for part in breach.parts.values())
+    sentences = templates.sentences(
+        "models/stream/words/attack.j2", breach=breach, bounds=bounds, split=split
+    )
+    return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find")
+
+
+def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[object, ...]:
+    """How many people, the mean and the worst chance, and the share above 1 in each bound.
+
+    Of nobody there is no chance, which is not a chance of 0.
+    """
+    if not chances.people:
+        return "0", *["–"] * (2 + len(bounds))
+    number = round(chances.people) if chances.people >= 0.5 else "under 1"
+    return number, chances.mean, chances.worst, *(chances.share_above(1 / size) for size in bounds if size)
+
+
+def loss_summary(loss: StreamLoss) -> Summary:
+    """The loss as numbered sentences and a table."""
+    return Summary(templates.sentences("models/stream/words/loss.j2", loss=loss), window_table(loss))
+
+
+def window_table(loss: StreamLoss) -> Table:
+    """The error of random window counts, by the length of the window."""
+    head = ("slots in the window", "this release", "withholding only", "merging slots")
+    rows = []
+    for error in loss.window_errors:
+        merged = "not possible" if error.merge is None else error.merge
+        rows.append((error.length, error.release, error.suppress_only, merged))
+    return Table("Mean error of random window counts", head, rows)
+
+
+def public(f: Facts) -> dict[str, Any]:
+    """What the template of a report needs besides the facts."""
+    return {"sizes": bucket_picture(f.evidence), "over_time": time_picture(f.evidence)}
+
+
+def private(f: Facts, progress: Progress) -> dict[str, Any]:
+    """What only the custodian may see: the risk before, the loss, and attacks."""
+    progress("attacking", 0.2)
+    first = attack(f.evidence, StreamAdversary("published-slot"))
+    second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
+    attempts = [_attempt(first, first.l), _attempt(second, second.true_slot)]
+    if f.original.roles.respondent is not None:
+        attempts.append(_attempt(attack(f.evidence, StreamAdversary("several-slots")), None))
+    progress("measuring", 0.6)
+    loss = measure(f.evidence, windows=WINDOWS, seed=0)
+    return {
+        "breach": first,
+        "knowledge": KNOWLEDGE["published-slot"],
+        "attacked": attack_picture(first),
+        "true_slot_attacked": attack_picture(second),
+        "risks": _risk_table(first),
+        "attacks": attack_table(attempts),
+        "fates": _fate_table(second),
+        "broken": first.share_above(1 / first.l) > 0,
+        "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
+        "losses": loss_summary(loss).sentences,
+        "errors": error_picture(loss),
+        "error_table": window_table(loss),
+    }
+
+
+def _attempt(breach: StreamBreach, bound: int | None) -> Attempt:
+    return Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
+
+
+def _risk_table(breach: StreamBreach) -> Table:
+    head = ("source", "mean chance", "worst chance", "certain", f"above 1 in {breach.l}")
+    rows = []
+    for source, chances in (("original", breach.before), ("release", breach.after)):
+        above = chances.share_above(1 / breach.l)
+        rows.append((source, chances.mean, chances.worst, chances.certain, above))
+    return Table("Chance that this outsider gives to a person's true value", head, rows)
+
+
+def _fate_table(breach: StreamBreach) -> Table:
+    rows = [(fate, *_chances(part, [])) for fate, part in breach.parts.items()]
+    head = ("what became of the record", "people", "mean chance", "worst chance")
+    return Table("Chances of an outsider who knows the true slot, by what became of the record", head, rows)
