@@ -17,12 +17,7 @@ import timeveil as tv
 from benchmarks.experiments.series_judging import pattern_loss
 from benchmarks.experiments.series_runs import precision
 from timeveil.models.series.evidence import Evidence, Published, Records
-from timeveil.models.series.judges.estimate import (
-    estimated_ranges,
-    estimated_symbols,
-    without_symbols,
-    without_values,
-)
+from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
 from timeveil.models.series.judges.workload import Columns, Outcome, ReleaseSummary, Workload
 from timeveil.models.series.method.partition import Matrix
@@ -103,7 +98,7 @@ def _mean(records: Records, share: float, questions: int, draws: int) -> dict[st
 def _estimated(records: Records, known: Published) -> tuple[dict[str, float | None], dict[str, float]]:
     """How good the estimates are, and the processor seconds that they took."""
     domain = float(records.matrix.min()), float(records.matrix.max())
-    values, symbols = without_values(known), without_symbols(known)
+    values, symbols = known.others(known.values), known.others(known.pattern)
     begin = time.process_time()
     low, high = estimated_ranges(known, values, domain)
     middle = time.process_time()
@@ -130,7 +125,7 @@ def _estimated(records: Records, known: Published) -> tuple[dict[str, float | No
 def _asked(records: Records, known: Published, questions: int) -> dict[str, float | None]:
     """Range counts on instants without values, differences with instants without a symbol, and shapes."""
     everything = np.arange(known.size)
-    missing, unsaid = without_values(known), without_symbols(known)
+    missing, unsaid = known.others(known.values), known.others(known.pattern)
     asked = missing if len(missing) else everything
     shapes = shapes_at(known, everything)
     low, high = envelopes_at(known, asked)

@@ -17,12 +17,7 @@ from timeveil.errors import ParameterError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.estimate import (
-    estimate_patterns,
-    estimate_ranges,
-    estimated_ranges,
-    without_values,
-)
+from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges, estimated_ranges
 from timeveil.models.series.judges.features import FEATURES
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.words.pictures import release_picture
@@ -146,7 +141,7 @@ def test_estimates_of_a_customised_release_hold(center, method):
     release, ledger = published(method, center=center, publish_values=NAMES[:6], publish_pattern=NAMES[2:])
     records = Evidence(release, ledger).records
     known, kept = records.published, records.released
-    missing = without_values(known)
+    missing = known.others(known.values)
     assert [known.instants[place] for place in missing] == ["t6", "t7"]
     truth, run = records.matrix[kept][:, missing], records.run[kept]
     for domain in ((None, None), (records.matrix.min(), records.matrix.max())):
@@ -177,7 +172,7 @@ def test_bounds_about_the_median_hold_for_series_with_one_spike(seed):
     how = {"method": "kapra", "center": "median", "publish_values": shown}
     release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, **how)
     records = Evidence(release, ledger).records
-    missing, run = without_values(records.published), records.run[records.released]
+    missing, run = records.published.others(records.published.values), records.run[records.released]
     low, high = estimated_ranges(records.published, missing)
     truth = records.matrix[records.released][:, missing]
     assert ((low[run] <= truth) & (truth <= high[run])).all()

@@ -89,6 +89,10 @@ class Published:
                 )
         return np.array([self.instants.index(name) for name in names], dtype=np.int64)
 
+    def others(self, instants: Integers) -> Integers:
+        """The instants that are not among these."""
+        return np.setdiff1d(np.arange(self.size), instants)
+
     def cells(self, slack: float = 0.0) -> tuple[Floats, Floats]:
         """Per run and instant the z-normalised values that its symbol allows; all of them without one."""
         low = np.full((len(self.rows), self.size), -self.reach)

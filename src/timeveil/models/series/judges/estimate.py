@@ -44,6 +44,8 @@ _ROUNDS, _STEPS = 2, 200
 _TINY = 1e-11
 _WIDER = 1e-9
 """Bounds are widened by this share of their spread: rounding must not exclude the truth."""
+_ENDLESS = 1e6
+"""In spreads of the bounds: a deviation that may be as large as this may be of any size."""
 
 
 def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
@@ -53,15 +55,12 @@ def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
     infinite; `domain`, what is publicly known of all values, bounds every range.
     """
     published = _estimable(release)
-    missing = without_values(published)
-    bounds = estimated_ranges(published, missing, domain)
-    return pa.table(
-        {
-            f"{published.instants[instant]}_{end}": np.repeat(bound[:, column], published.rows)
-            for column, instant in enumerate(missing)
-            for end, bound in zip(("lo", "hi"), bounds, strict=True)
-        }
-    )
+    missing, columns = published.others(published.values), dict[str, Floats]()
+    low, high = estimated_ranges(published, missing, domain)
+    for column, instant in enumerate(missing):
+        for end, bound in (("lo", low), ("hi", high)):
+            columns[f"{published.instants[instant]}_{end}"] = np.repeat(bound[:, column], published.rows)
+    return pa.table(columns)
 
 
 def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Table:
@@ -71,68 +70,13 @@ def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Tabl
     most. The level is that of the row, or where each instant has one, the median of the row's.
     """
     published = _estimable(release)
-    missing = without_symbols(published)
+    missing, columns = published.others(published.pattern), dict[str, pa.Array]()
     symbols, levels = estimated_symbols(published, missing, domain)
-    letters, columns = np.array(list(LETTERS)), dict[str, pa.Array]()
+    letters = np.array(list(LETTERS))[np.repeat(symbols, published.rows, axis=0)]
     for column, instant in enumerate(missing):
-        name, symbol = published.instants[instant], np.repeat(symbols[:, column], published.rows)
-        columns[f"{name}_symbol"] = pa.array(letters[symbol], pa.string())
-        columns[f"{name}_level"] = pa.array(np.repeat(levels, published.rows), pa.int16())
+        columns[f"{published.instants[instant]}_symbol"] = pa.array(letters[:, column], pa.string())
+        columns[f"{published.instants[instant]}_level"] = np.repeat(levels, published.rows)
     return pa.table(columns)
-
-
-def without_values(published: Published) -> Integers:
-    """The instants whose envelope was not published."""
-    return np.setdiff1d(np.arange(published.size), published.values)
-
-
-def without_symbols(published: Published) -> Integers:
-    """The instants whose symbol was not published."""
-    return np.setdiff1d(np.arange(published.size), published.pattern)
-
-
-def estimated_ranges(
-    published: Published, instants: Integers, domain: Range = (None, None)
-) -> tuple[Floats, Floats]:
-    """Per run and instant the lowest and highest value that fits what was published."""
-    low, high = np.empty((2, len(published.rows), len(instants)))
-    for rows, _, lowest, highest in _blocks(published, domain):
-        low[rows], high[rows] = lowest[:, instants], highest[:, instants]
-    return low, high
-
-
-def estimated_symbols(
-    published: Published, instants: Integers, domain: Range = (None, None)
-) -> tuple[Symbols, Symbols]:
-    """Per run and instant the symbol whose values overlap the envelope most, and per run its level.
-
-    The level is that of the run; the median of its levels where each instant has one.
-    """
-    neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
-    if neither:
-        raise ParameterError(
-            f"neither values nor symbols of {', '.join(neither[:12])} were published",
-            hint="ask about other instants",
-            code="not-published",
-        )
-    levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
-    if published.levels.shape[1]:
-        levels = np.median(published.levels, axis=1).astype(np.int16)
-    symbols = np.zeros((len(published.rows), len(instants)), dtype=np.int16)
-    columns, extent = np.searchsorted(published.values, instants), extent_of(published)
-    for rows, scale, lowest, highest in _blocks(published, domain) if len(instants) else ():
-        middles = (np.maximum(lowest, extent[0]) + np.minimum(highest, extent[1])) / 2
-        position = positions(z_normalised(middles, published.center)[:, instants])
-        envelope = published.low[rows][:, columns], published.high[rows][:, columns]
-        symbols[rows] = _most_overlap(scale, levels[rows], envelope, position, published.reach)
-    return symbols, levels
-
-
-def extent_of(published: Published) -> tuple[float, float]:
-    """The lowest and the highest published bound: a guess at where values are, not a bound of them."""
-    if not published.low.size:
-        return -np.inf, np.inf
-    return float(published.low.min()), float(published.high.max())
 
 
 def _estimable(release: Release) -> Published:
@@ -156,6 +100,50 @@ def refuse_borrowed(published: Published) -> None:
         )
 
 
+def estimated_ranges(
+    published: Published, instants: Integers, domain: Range = (None, None)
+) -> tuple[Floats, Floats]:
+    """Per run and instant the lowest and highest value that fits what was published."""
+    low, high = np.empty((2, len(published.rows), len(instants)))
+    for rows, _, lowest, highest in _narrowed(published, domain):
+        low[rows], high[rows] = lowest[:, instants], highest[:, instants]
+    return low, high
+
+
+def estimated_symbols(
+    published: Published, instants: Integers, domain: Range = (None, None)
+) -> tuple[Symbols, Symbols]:
+    """Per run and instant the symbol whose values overlap the envelope most, and per run its level.
+
+    The level is that of the run; the median of its levels where each instant has one.
+    """
+    neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
+    if neither:
+        raise ParameterError(
+            f"neither values nor symbols of {', '.join(neither[:12])} were published",
+            hint="ask about other instants",
+            code="not-published",
+        )
+    levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
+    if published.levels.shape[1]:
+        levels = np.median(published.levels, axis=1).astype(np.int16)
+    symbols = np.zeros((len(published.rows), len(instants)), dtype=np.int16)
+    columns, extent = np.searchsorted(published.values, instants), extent_of(published)
+    for rows, scale, lowest, highest in _narrowed(published, domain) if len(instants) else ():
+        middles = (np.maximum(lowest, extent[0]) + np.minimum(highest, extent[1])) / 2
+        position = positions(z_normalised(middles, published.center)[:, instants])
+        envelope = published.low[rows][:, columns], published.high[rows][:, columns]
+        symbols[rows] = _most_overlap(scale, levels[rows], envelope, position, published.reach)
+    return symbols, levels
+
+
+def extent_of(published: Published) -> tuple[float, float]:
+    """The lowest and the highest published bound: a guess at where values are, not a bound of them."""
+    if not published.low.size:
+        return -np.inf, np.inf
+    return float(published.low.min()), float(published.high.max())
+
+
 def _most_overlap(
     scale: Scaling, levels: Symbols, envelope: tuple[Floats, Floats], position: Floats, reach: float
 ) -> Symbols:
@@ -176,49 +164,39 @@ def _most_overlap(
     return chosen
 
 
-def _blocks(published: Published, domain: Range) -> Iterator[tuple[slice, Scaling, Floats, Floats]]:
-    """Every run, as many at a time as fit well in memory: its scaling, and its value at each instant."""
+def _narrowed(published: Published, domain: Range) -> Iterator[tuple[slice, Scaling, Floats, Floats]]:
+    """Every run, as many at a time as fit well in memory: its scaling, and its value at each instant.
+
+    One narrows the other, a few times. Ranges always contain the truth, so any number of rounds is safe.
+    """
     floor, ceiling = ends("the domain", domain)
-    below, above = published.cells()
+    lowest_z, highest_z = published.cells()
     step = max(_BLOCK // max(published.size, 1), 1)
     for start in range(0, len(published.rows), step):
         rows = slice(start, start + step)
+        below, above = lowest_z[rows], highest_z[rows]
         # At instants without an envelope only the domain bounds the value.
-        low, high = np.full_like(below[rows], floor), np.full_like(below[rows], ceiling)
+        low, high = np.full_like(below, floor), np.full_like(below, ceiling)
         low[:, published.values] = np.maximum(published.low[rows], floor)
         high[:, published.values] = np.minimum(published.high[rows], ceiling)
-        yield rows, *_narrowed(low, high, below[rows], above[rows], published.center)
-
-
-def _narrowed(
-    low: Floats, high: Floats, below: Floats, above: Floats, center: str
-) -> tuple[Scaling, Floats, Floats]:
-    """The scaling of each run and its values, from one to the other and back, a few times."""
-    scale = _scaled(low, high, below, above, center)
-    # Ranges only ever narrow and always contain the truth, so any number of rounds is safe.
-    for _ in range(_ROUNDS):
-        for instant in range(low.shape[1]):
-            lowest, highest = scale.between(below[:, instant], above[:, instant])
-            low[:, instant] = np.maximum(low[:, instant], lowest)
-            high[:, instant] = np.minimum(high[:, instant], highest)
-        if center == "mean":
-            low, high = _balanced(low, high, below, above, scale)
-        scale = _scaled(low, high, below, above, center)
-    return scale, low, high
+        scale = _scaled(low, high, below, above, published.center)
+        for _ in range(_ROUNDS):
+            for instant in range(published.size):
+                lowest, highest = scale.between(below[:, instant], above[:, instant])
+                low[:, instant] = np.maximum(low[:, instant], lowest)
+                high[:, instant] = np.minimum(high[:, instant], highest)
+            if published.center == "mean":
+                low, high = _balanced(low, high, below, above, scale)
+            scale = _scaled(low, high, below, above, published.center)
+        yield rows, scale, low, high
 
 
 def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str) -> Scaling:
-    """The centre is between that of the lowest and that of the highest values."""
+    """The centre, between that of the lowest and that of the highest values, is one more instant of z = 0."""
     middle = np.mean if center == "mean" else np.median
-    # The centre itself is one more instant, at which z is 0.
-    nil = np.zeros((len(low), 1))
-    return scaling(
-        np.hstack([low, middle(low, axis=1, keepdims=True)]),
-        np.hstack([high, middle(high, axis=1, keepdims=True)]),
-        np.hstack([below, nil]),
-        np.hstack([above, nil]),
-        span=high.max(axis=1) - low.min(axis=1),
-    )
+    added = middle(low, axis=1), middle(high, axis=1), np.zeros(len(low)), np.zeros(len(low))
+    sides = map(np.column_stack, zip((low, high, below, above), added, strict=True))
+    return scaling(*sides, span=high.max(axis=1) - low.min(axis=1))
 
 
 def _balanced(
@@ -239,14 +217,11 @@ def _balanced(
 
 
 def _others(part: Floats) -> Floats:
-    """Per row and column the sum of the other columns, which may be infinite."""
+    """Per row and column the sum of the others; nan, which `fmin` and `fmax` pass over, where infinite."""
     finite = np.isfinite(part)
-    endless = ~finite
-    total = np.where(finite, part, 0.0).sum(axis=1, keepdims=True)
-    elsewhere = endless.sum(axis=1, keepdims=True) - endless
-    sums: Floats = total - np.where(finite, part, 0.0)
-    # An infinite sum bounds nothing, and `fmin` and `fmax` pass over nan.
-    return np.where(elsewhere > 0, np.nan, sums)
+    known = np.where(finite, part, 0.0)
+    endless = (~finite).sum(axis=1, keepdims=True) - ~finite
+    return np.where(endless > 0, np.nan, known.sum(axis=1, keepdims=True) - known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,30 +273,23 @@ def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Float
     # On this scale bounds are of size 1, so that one tolerance fits all series.
     low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
     low, high = low - _TINY, high + _TINY
-    least, possible = _newton(low, high, below, above, np.zeros(len(low)), 1)
-    most, _ = _newton(low, high, below, above, _beyond(low, high, below, above), -1)
+    least, possible = _newton(low, high, below, above, 0.0)
+    most, _ = _newton(low, high, below, above, _ENDLESS)
+    most = np.where(most < _ENDLESS, most, np.inf)
     most = np.maximum(np.minimum(most, span / 2 / unit + _TINY), least)
     return Scaling(low, high, below, above, shift, unit, least, most, possible)
 
 
-def _gap(low: Floats, high: Floats, below: Floats, above: Floats, deviation: Floats) -> tuple[Floats, Floats]:
-    """The room left for the centre at a deviation, and how it changes with the deviation."""
-    rows = np.arange(len(low))
-    tops, floors = high - deviation[:, None] * below, low - deviation[:, None] * above
-    top, floor = tops.argmin(axis=1), floors.argmax(axis=1)
-    gap: Floats = tops[rows, top] - floors[rows, floor]
-    slope: Floats = above[rows, floor] - below[rows, top]
-    return gap, slope
-
-
-def _newton(
-    low: Floats, high: Floats, below: Floats, above: Floats, deviation: Floats, way: int
-) -> tuple[Floats, Mask]:
-    """The first deviation from these, up or down (`way`), with room for a centre, and if there is one."""
-    deviation = deviation.copy()
-    waiting, possible = np.flatnonzero(np.isfinite(deviation)), np.ones(len(low), dtype=bool)
+def _newton(low: Floats, high: Floats, below: Floats, above: Floats, start: float) -> tuple[Floats, Mask]:
+    """The first deviation, up from 0 or down from another, with room for a centre, and if there is one."""
+    deviation, way = np.full(len(low), start), -1 if start else 1
+    waiting, possible = np.arange(len(low)), np.ones(len(low), dtype=bool)
     for _ in range(_STEPS):
-        gap, slope = _gap(*(part[waiting] for part in (low, high, below, above, deviation)))
+        rows, at = np.arange(len(waiting)), deviation[waiting, None]
+        tops, floors = high[waiting] - at * below[waiting], low[waiting] - at * above[waiting]
+        top, floor = tops.argmin(axis=1), floors.argmax(axis=1)
+        # The room left for the centre, and how it changes with the deviation.
+        gap, slope = tops[rows, top] - floors[rows, floor], above[waiting, floor] - below[waiting, top]
         # Too little room: going on gives more, unless the slope says that it does not.
         short = gap < -_TINY
         possible[waiting[short & (slope * way <= 0)]] = False
@@ -329,38 +297,19 @@ def _newton(
         waiting, gap, slope = waiting[go_on], gap[go_on], slope[go_on]
         if not len(waiting):
             break
-        deviation[waiting] = np.maximum(deviation[waiting] - gap / slope, 0.0)
+        # A little short of the goal: rounding must not carry a step past it.
+        deviation[waiting] = np.maximum(deviation[waiting] - (1 - _WIDER) * gap / slope, 0.0)
     return deviation, possible
-
-
-def _beyond(low: Floats, high: Floats, below: Floats, above: Floats) -> Floats:
-    """A deviation at or above the largest that leaves room for a centre; infinite if any does."""
-    rows = np.arange(len(low))
-    steepest_top = np.where(np.isfinite(high), below, -np.inf)
-    steepest_floor = np.where(np.isfinite(low), above, np.inf)
-    top, floor = steepest_top.argmax(axis=1), steepest_floor.argmin(axis=1)
-    slope = steepest_floor[rows, floor] - steepest_top[rows, top]
-    bounded = slope < -_TINY
-    deviation = np.full(len(low), np.inf)
-    first = high[rows, top][bounded] - low[rows, floor][bounded]
-    deviation[bounded] = np.maximum(first / -slope[bounded], 0.0)
-    return deviation
 
 
 def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Floats) -> Floats:
     """The top of min_j (high_j + deviation * (above - below_j)), which is concave, between two deviations."""
-    slopes = above[:, None] - below
+    slopes, last = above[:, None] - below, np.where(np.isinf(most), _ENDLESS, most)
     left, left_slope = _line(high, slopes, least)
-    endless = ~np.isfinite(most)
-    right, right_slope = _line(high, slopes, np.where(endless, 0.0, most))
-    last, last_slope = _last_line(high, slopes)
-    right, right_slope = np.where(endless, last, right), np.where(endless, last_slope, right_slope)
-    with np.errstate(invalid="ignore"):
-        best = np.where(left_slope <= 0, left + left_slope * least, right + right_slope * most)
+    right, right_slope = _line(high, slopes, last)
+    best = np.where(left_slope <= 0, left + left_slope * least, right + right_slope * last)
     # A deviation without limit: the value levels off, or grows without end.
-    best = np.where((left_slope > 0) & endless & (right_slope == 0), right, best)
-    best = np.where((left_slope > 0) & endless & (right_slope > 0), np.inf, best)
-    best = np.where(np.isfinite(left), best, np.inf)
+    best[~np.isfinite(left) | ((right_slope > 0) & np.isinf(most))] = np.inf
     at_work = np.flatnonzero((left_slope > 0) & (right_slope < 0) & np.isfinite(left))
     for _ in range(_STEPS):
         if not len(at_work):
@@ -386,12 +335,3 @@ def _line(high: Floats, slopes: Floats, deviation: Floats) -> tuple[Floats, Floa
     rows = np.arange(len(high))
     lowest = (high + deviation[:, None] * slopes).argmin(axis=1)
     return high[rows, lowest], slopes[rows, lowest]
-
-
-def _last_line(high: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """The lowest line beyond every crossing."""
-    rows = np.arange(len(high))
-    steepness = np.where(np.isfinite(high), slopes, np.inf)
-    flattest = steepness.min(axis=1, keepdims=True)
-    lowest = np.where(steepness == flattest, high, np.inf).argmin(axis=1)
-    return high[rows, lowest], steepness[rows, lowest]
