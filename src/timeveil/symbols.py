@@ -86,8 +86,7 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
     ([0, 1, 2], [1])
     """
     levels = np.asarray(levels)
-    symbols: NDArray[np.uint8] = np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8)
-    return symbols
+    return np.asarray(np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8))
 
 
 def breakpoints(level: int) -> Numbers:
@@ -176,8 +175,7 @@ def power_of_two(low: Numbers, high: Numbers) -> Numbers:
     [2.0]
     """
     largest = np.maximum(np.abs(low), np.abs(high))
-    divisor: Numbers = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
-    return divisor
+    return np.asarray(np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1))
 
 
 def _above_lowest(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:

@@ -15,20 +15,21 @@ finest level.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.evidence.risk import QUANTILES, Posterior, Risk
+from timeveil.evidence.risk import Posterior, Risk
 from timeveil.models.series.evidence import Evidence, Mask, Records, floats_of
 from timeveil.models.series.judges.boxes import Boxes, Counts, Pairs, exact_matches
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
@@ -37,6 +38,12 @@ from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 _BUDGET = 20_000_000
 _PILOT = 200
 _EQUAL = 1e-9
+_PARAMETERS = (
+    Parameter("tolerance", "number", "how far off known values may be", range=Range(0), example=0.5),
+    Parameter("seed", "whole", "seed of random choices", range=Range(0), example=0),
+    Parameter("sample", "whole", "number of people to attack", range=Range(1), example=100, optional=True),
+)
+_INSTANTS = Parameter("values", "whole", "number of instants known", range=Range(1), example=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +68,14 @@ class SeriesAdversary:
     sample: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str) and self.values != "all":
+        for declared in _PARAMETERS:
+            object.__setattr__(self, declared.name, declared.check(getattr(self, declared.name)))
+        if isinstance(self.values, Real):
+            object.__setattr__(self, "values", _INSTANTS.check(self.values))
+        elif isinstance(self.values, str) and self.values != "all":
             raise _bad('`values` must be a number, a list of instants, "all" or None', "use {values=[...]}")
-        if isinstance(self.values, Sequence) and not isinstance(self.values, str):
+        elif isinstance(self.values, Sequence) and self.values != "all":
             object.__setattr__(self, "values", tuple(self.values))
-        limits = [("seed", self.seed, 0)]
-        limits += [] if self.sample is None else [("sample", self.sample, 1)]
-        limits += [("values", self.values, 1)] if isinstance(self.values, int | float) else []
-        for name, number, least in limits:
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise _bad(f"`{name}` must be a whole number of at least {least}", f"use {{{name}={least}}}")
-        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
-        if not number or not math.isfinite(self.tolerance) or self.tolerance < 0:
-            raise _bad("`tolerance` must be a number of at least 0", "give it in the units of the values")
         if not self.pattern and (self.values is None or self.values == ()):
             raise _bad("the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}")
 
@@ -165,7 +167,7 @@ class SeriesBreach:
     @property
     def distribution(self) -> dict[str, int]:
         """How many published rows fit: the number that each share of people does not exceed."""
-        return {f"{share:g}": self.after.quantile(share) for share in QUANTILES}
+        return self.after.quantiles
 
     @property
     def share_above_one_in_p(self) -> float:
@@ -287,9 +289,9 @@ class _SensitiveColumn:
         run, value, count = distinct_pairs(np.repeat(np.arange(len(rows)), rows), after.codes, self._size)
         # An entry more, which a search past the last key reads.
         self._keys, self._counts = np.append(run * self._size + value, -1), np.append(count, 0)
-        self._least, self._most = np.full((2, len(rows)), [[self._size], [-1]])
-        np.minimum.at(self._least, run, value)
-        np.maximum.at(self._most, run, value)
+        # Pairs are sorted: those of a run follow each other, its least value first.
+        begins = np.searchsorted(run, np.arange(len(rows)))
+        self._least, self._most = value[begins], value[np.append(begins[1:], len(run)) - 1]
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
 
     def add(self, people: Integers, begins: Integers, person: Integers, run: Integers) -> None:

@@ -195,8 +195,8 @@ def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str
     """The centre, between that of the lowest and that of the highest values, is one more instant of z = 0."""
     middle = np.mean if center == "mean" else np.median
     added = middle(low, axis=1), middle(high, axis=1), np.zeros(len(low)), np.zeros(len(low))
-    sides = map(np.column_stack, zip((low, high, below, above), added, strict=True))
-    return scaling(*sides, span=high.max(axis=1) - low.min(axis=1))
+    low, high, below, above = map(np.column_stack, zip((low, high, below, above), added, strict=True))
+    return scaling(low, high, below, above, span=high.max(axis=1) - low.min(axis=1))
 
 
 def _balanced(

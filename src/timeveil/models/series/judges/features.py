@@ -57,8 +57,7 @@ class Feature:
         """The feature of each row of z-normalised values."""
         weights = self.weights(instants, key)
         used = np.flatnonzero(weights)
-        sums: Floats = z[:, used] @ weights[used]
-        return sums
+        return z[:, used] @ weights[used]
 
     def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """What the feature can be when each value is between two others."""
@@ -71,16 +70,14 @@ class Slope(Feature):
     def weights(self, instants: Names, _key: Any) -> Floats:
         """Least squares: the instants are one step apart."""
         steps = np.arange(len(instants), dtype=np.float64) - (len(instants) - 1) / 2
-        weights: Floats = steps / max(float(steps @ steps), 1e-300)
-        return weights
+        return steps / max(float(steps @ steps), 1e-300)
 
 
 class PeakToTrough(Feature):
     """The highest value less the lowest."""
 
     def value(self, _instants: Names, _key: Any, z: Floats) -> Floats:
-        spread: Floats = z.max(axis=1) - z.min(axis=1)
-        return spread
+        return np.asarray(z.max(axis=1) - z.min(axis=1))
 
     def bounds(self, _instants: Names, _key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Two of n values of deviation 1 are at most sqrt(2n) apart."""
@@ -111,8 +108,7 @@ class Differences(Feature):
 
     def vector(self, z: Floats) -> Floats:
         """The features of each row."""
-        centred: Floats = z - z.mean(axis=1, keepdims=True)
-        return centred
+        return np.asarray(z - z.mean(axis=1, keepdims=True))
 
     def back(self, weights: Floats) -> Floats:
         """Weights on the features as weights on the values."""
@@ -128,8 +124,7 @@ class Differences(Feature):
         vector = self.vector(z)
         length = np.sqrt(np.square(vector).sum(axis=1, keepdims=True))
         flat = length <= TINY * np.maximum(np.abs(z).max(axis=1, keepdims=True, initial=0.0), 1.0)
-        unit: Floats = np.where(flat, 0.0, vector / np.where(flat, 1.0, length))
-        return unit
+        return np.where(flat, 0.0, vector / np.where(flat, 1.0, length))
 
     def distances(self, z: Floats, like: Floats) -> Floats:
         """The distance of each row from one direction: 0 if neither has one, 1 if only one of them has."""
@@ -166,12 +161,10 @@ class Adjacent(Differences):
         return isinstance(key, tuple) and key in pairwise(instants)
 
     def vector(self, z: Floats) -> Floats:
-        steps: Floats = z[:, :-1] - z[:, 1:]
-        return steps
+        return z[:, :-1] - z[:, 1:]
 
     def back(self, weights: Floats) -> Floats:
-        back: Floats = np.append(weights, 0.0) - np.append(0.0, weights)
-        return back
+        return np.asarray(np.append(weights, 0.0) - np.append(0.0, weights))
 
     def lengths(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         down, up = low[:, :-1] - high[:, 1:], high[:, :-1] - low[:, 1:]

@@ -118,8 +118,7 @@ def widths(low: Floats, high: Floats) -> Floats:
     largest = width.max(axis=1, keepdims=True)
     # Relative to the largest width, squares stay finite.
     part = np.divide(width, largest, out=np.zeros_like(width), where=largest > 0)
-    rms: Floats = largest[:, 0] * np.sqrt(np.square(part).mean(axis=1))
-    return rms
+    return np.asarray(largest[:, 0] * np.sqrt(np.square(part).mean(axis=1)))
 
 
 def pattern_losses(records: Records) -> Floats:
@@ -133,14 +132,6 @@ def pattern_losses(records: Records) -> Floats:
         original = records.matrix[block][:, published.pattern]
         losses[start : start + _BLOCK] = pattern_distance(original, shapes[records.run[block]])
     return losses
-
-
-def summary_of(records: Records) -> ReleaseSummary:
-    """A release as a workload reads it."""
-    published = records.published
-    values, pattern = published.values, published.pattern
-    shapes = published.shapes()[:, pattern]
-    return ReleaseSummary(published.rows, records.run, values, pattern, published.low, published.high, shapes)
 
 
 def _query_errors(

@@ -131,8 +131,7 @@ class Outcome:
 
     def errors(self) -> Floats:
         """Relative errors of the counts."""
-        errors: Floats = np.abs(self.guess - self.truth) / np.maximum(self.truth, 1.0)
-        return errors
+        return np.abs(self.guess - self.truth) / np.maximum(self.truth, 1.0)
 
 
 class Workload:
@@ -173,11 +172,7 @@ class Workload:
     def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Ranges of differences."""
         bands = self._differences.draw(self._centres(questions, rng), 3, rng)
-
-        def asked(part: slice) -> Outcome:
-            return self._as_sets(self._differences.within(bands[part]), self._published_within(bands[part]))
-
-        return self._answered("pattern ranges", questions, asked)
+        return self._answered("pattern ranges", questions, lambda part: self._as_sets(*self._in(bands[part])))
 
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Shapes within each tolerance of a random series."""
@@ -191,16 +186,16 @@ class Workload:
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Ranges of values and of differences, or of values and a shape."""
         centre = self._centres(len(tolerance), rng)
-        values = self._values.draw(centre, 2, rng)
-        shapes = self._differences.draw(centre, 2, rng)
+        values, shapes = (columns.draw(centre, 2, rng) for columns in (self._values, self._differences))
 
         def asked(part: slice) -> Outcome:
             # The first half of each part asks for differences in ranges, the second for similar shapes.
-            middle = part.start + (part.stop - part.start) // 2
-            by_range, by_shape = slice(part.start, middle), slice(middle, part.stop)
-            near, published_near = self._similar(centre[by_shape], tolerance[by_shape])
-            fits = np.concatenate([self._differences.within(shapes[by_range]), near])
-            answered = np.concatenate([self._published_within(shapes[by_range]), published_near])
+            middle = (part.start + part.stop) // 2
+            halves = (
+                self._in(shapes[part.start : middle]),
+                self._similar(centre[middle : part.stop], tolerance[middle : part.stop]),
+            )
+            fits, answered = map(np.concatenate, zip(*halves, strict=True))
             truth = np.count_nonzero(fits & self._values.within(values[part]), axis=1)
             share = self._spread(values[part])[:, self._group]
             return Outcome(truth.astype(float), (share * answered) @ self._rows)
@@ -227,13 +222,13 @@ class Workload:
             share *= spread(self._low[column], self._high[column], low[:, None], high[:, None]).share
         return share
 
-    def _published_within(self, bands: Bands) -> Mask:
-        """Per question and run whether its reconstructed shape is in every range."""
+    def _in(self, bands: Bands) -> tuple[Mask, Mask]:
+        """Per question the series, and the runs, whose differences are in every range."""
         inside = np.ones((len(bands.column), len(self._rows)), dtype=bool)
         for column, low, high in bands:
             difference = self._published_differences[column]
             inside &= (difference >= low[:, None]) & (difference <= high[:, None])
-        return inside
+        return self._differences.within(bands), inside
 
     def _similar(self, centre: Integers, tolerance: Floats) -> tuple[Mask, Mask]:
         """Per question the series, and the runs, whose shape is within the tolerance of the centre."""
@@ -241,12 +236,11 @@ class Workload:
         return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least
 
     def _as_sets(self, fits: Mask, answered: Mask) -> Outcome:
-        guess = answered.astype(np.float64) @ self._rows
         # Suppressed series have run -1: the last column, which is never in the answer.
-        padded = np.concatenate([answered, np.zeros((len(answered), 1), dtype=bool)], axis=1)
+        padded = np.pad(answered, ((0, 0), (0, 1)))
         hits = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
         truth = np.count_nonzero(fits, axis=1)
-        return Outcome(truth.astype(float), guess, hits.astype(float))
+        return Outcome(truth.astype(float), answered.astype(np.float64) @ self._rows, hits.astype(float))
 
 
 def directions(shapes: Floats) -> Floats:

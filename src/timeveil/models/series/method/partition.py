@@ -99,8 +99,7 @@ def scaled(matrix: Matrix) -> Matrix:
 def envelope_widths(low: Floats, high: Floats) -> Floats:
     """Root mean square width of each envelope (eq. 2)."""
     gap = high - low
-    widths: Floats = np.sqrt(np.einsum("...j,...j->...", gap, gap) / gap.shape[-1])
-    return widths
+    return np.asarray(np.sqrt(np.einsum("...j,...j->...", gap, gap) / gap.shape[-1]))
 
 
 def total_width(values: Floats, bounds: Labels) -> float:
@@ -217,8 +216,7 @@ def first_smallest(keys: Floats, number: int) -> Flags:
     edge = np.partition(keys, number - 1, axis=1)[:, number - 1, None]
     below, equal = keys < edge, keys == edge
     room = number - np.count_nonzero(below, axis=1)
-    flags: Flags = below | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
-    return flags
+    return np.asarray(below | (equal & (np.cumsum(equal, axis=1) <= room[:, None])))
 
 
 def slots_of(begins: Labels, length: int, at_once: int) -> Iterator[Labels]:

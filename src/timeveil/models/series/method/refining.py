@@ -245,5 +245,4 @@ def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
 
 
 def _lengths(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    return lengths
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))

@@ -170,8 +170,7 @@ class Axes:
     def of_shapes(self, shapes: Floats) -> Floats:
         """Each row on the axes of the most variance of the shapes alone."""
         pools = len(self._lengths)
-        features: Floats = shapes @ self._spread(_principal(self._moments[pools:, pools:]))
-        return features
+        return shapes @ self._spread(_principal(self._moments[pools:, pools:]))
 
     def _spread(self, turn: Floats) -> Floats:
         """Axes of means over runs of instants as axes of the instants."""
