@@ -169,11 +169,7 @@ def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
 
 
 def power_of_two(low: Numbers, high: Numbers) -> Numbers:
-    """A divisor that brings values between these bounds near 1 and changes none of their digits.
-
-    >>> power_of_two(np.array([-3.0]), np.array([1.0])).tolist()
-    [2.0]
-    """
+    """A divisor that brings values between these bounds near 1 and changes none of their digits."""
     largest = np.maximum(np.abs(low), np.abs(high))
     return np.asarray(np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1))
 

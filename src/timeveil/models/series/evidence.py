@@ -203,12 +203,7 @@ class Evidence:
 
 
 def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats, Floats]:
-    """The z-normalised values that symbols allow, at most `reach` from 0.
-
-    >>> low, high = cell_bounds(np.array([[0, 1]]), np.array([[2, 2]]), reach=3.0)
-    >>> low.round(6).tolist(), high.round(6).tolist()
-    ([[-3.0, 0.0]], [[0.0, 3.0]])
-    """
+    """The z-normalised values that symbols allow, at most `reach` from 0."""
     from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy
 
     low, high = ndtri(symbols / levels), ndtri((symbols + 1) / levels)
@@ -276,12 +271,7 @@ def _runs(group: Integers, rows: Integers, *matrices: npt.NDArray[Any]) -> tuple
 
 
 def patterns_of(text: pa.Array, level: pa.Array, width: int) -> tuple[Symbols, Symbols]:
-    """Per row and instant of the pattern the symbol, from 0, and its level.
-
-    >>> symbols, levels = patterns_of(pa.array(["aC"]), pa.array([29]), 2)
-    >>> symbols.tolist(), levels.tolist()
-    ([[0, 28]], [[29, 29]])
-    """
+    """Per row and instant of the pattern the symbol, from 0, and its level."""
     if text.null_count:
         raise _damaged(f"{counted(text.null_count, 'row')} without a pattern", "pattern")
     if not width:

@@ -67,14 +67,7 @@ def exact_matches(rows: Floats) -> Counts:
 
 
 def overlapping_pairs(low: Floats, high: Floats, known_low: Floats, known_high: Floats, mask: Mask) -> Pairs:
-    """Pairs of person and box that meet, in parts; all pairs of a person come in one part, together.
-
-    >>> low, high = np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]])
-    >>> point = np.array([[0.5], [2.0], [9.0]])
-    >>> pairs = overlapping_pairs(low, high, point, point, np.ones((3, 1), bool))
-    >>> [(person.tolist(), box.tolist()) for person, box in pairs]
-    [([0, 1], [0, 1])]
-    """
+    """Pairs of person and box that meet, in parts; all pairs of a person come in one part, together."""
     # People of whom the same sides are known are searched for together.
     _, kind = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
     order = np.argsort(kind, kind="stable")

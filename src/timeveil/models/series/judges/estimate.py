@@ -258,11 +258,6 @@ def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Float
     """The scaling of series: one row per series, one column per instant; bounds may be infinite.
 
     All values of a series are within a stretch of length `span`.
-
-    >>> sides = [np.array([row]) for row in ([0.0, 9.0], [1.0, 10.0], [-1.0, 1.0], [-1.0, 1.0])]
-    >>> known = scaling(*sides, span=np.array([np.inf]))
-    >>> [np.round(bound, 6).tolist() for bound in known.between(np.array([0.0]), np.array([0.0]))]
-    [[4.5], [5.5]]
     """
     bounds = np.concatenate([low, high], axis=1)
     finite = np.isfinite(bounds)

@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 
 
 class Feature:
-    """One number that describes a shape, asked for by its own name."""
+    """One number that describes a shape, asked for by its name: usually the slope of its straight line."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,12 +46,12 @@ class Feature:
         return f'"{self.name}"'
 
     def has(self, _instants: Names, key: Hashable) -> bool:
-        """Whether this can be asked for."""
         return key == self.name
 
-    def weights(self, instants: Names, key: Any) -> Floats:
-        """The weight of each z-normalised value in the feature, where that is a sum."""
-        raise NotImplementedError
+    def weights(self, instants: Names, _key: Any) -> Floats:
+        """The weight of each z-normalised value in the feature: by least squares, one step between two."""
+        steps = np.arange(len(instants), dtype=np.float64) - (len(instants) - 1) / 2
+        return steps / max(float(steps @ steps), 1e-300)
 
     def value(self, instants: Names, key: Any, z: Floats) -> Floats:
         """The feature of each row of z-normalised values."""
@@ -62,15 +62,6 @@ class Feature:
     def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """What the feature can be when each value is between two others."""
         return linear_bounds(self.weights(instants, key), low, high)
-
-
-class Slope(Feature):
-    """The slope of the straight line through a series."""
-
-    def weights(self, instants: Names, _key: Any) -> Floats:
-        """Least squares: the instants are one step apart."""
-        steps = np.arange(len(instants), dtype=np.float64) - (len(instants) - 1) / 2
-        return steps / max(float(steps @ steps), 1e-300)
 
 
 class PeakToTrough(Feature):
@@ -176,7 +167,7 @@ class Adjacent(Differences):
 FEATURES: dict[str, Feature] = {
     "differences": Differences("differences"),
     "adjacent": Adjacent("adjacent"),
-    "slope": Slope("slope"),
+    "slope": Feature("slope"),
     "peak-to-trough": PeakToTrough("peak-to-trough"),
 }
 
@@ -199,11 +190,7 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
 
 
 def feature(name: str) -> Feature:
-    """The features of a name.
-
-    >>> feature("slope").keys(("a", "b"))
-    '"slope"'
-    """
+    """The features of a name."""
     if name not in FEATURES:
         raise ParameterError(
             f"there are no features called `{name}`", hint=f"use one of {', '.join(FEATURES)}"
@@ -212,11 +199,7 @@ def feature(name: str) -> Feature:
 
 
 def ends(name: str, span: object) -> tuple[float, float]:
-    """The two ends of a range, an open side at infinity.
-
-    >>> ends("a", (None, 3))
-    (-inf, 3.0)
-    """
+    """The two ends of a range, an open side at infinity."""
     if not isinstance(span, tuple | list) or len(span) != 2:
         raise ParameterError(
             f"the range for {name} is not a pair", hint="give (lo, hi), None for an open side"
@@ -231,11 +214,7 @@ def ends(name: str, span: object) -> tuple[float, float]:
 
 
 def number(name: str, value: object) -> float:
-    """A number that is not NaN.
-
-    >>> number("tolerance", 1)
-    1.0
-    """
+    """A number that is not NaN."""
     if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
         raise ParameterError(f"{name} is not a number but {actual}", hint="give a number")

@@ -107,11 +107,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
 
 
 def widths(low: Floats, high: Floats) -> Floats:
-    """The root mean square width of envelopes (eq. 2).
-
-    >>> widths(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).round(4).tolist()
-    [3.5355]
-    """
+    """The root mean square width of envelopes (eq. 2)."""
     if not low.shape[1]:
         return np.zeros(0)
     width = high - low

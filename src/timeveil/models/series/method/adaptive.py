@@ -54,13 +54,7 @@ def adaptive(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Partition:
-    """Groups of at least k, subgroups of at least p, and a level for each instant of a pattern.
-
-    >>> matrix = np.array([[1.0, 2, 3], [9, 8, 7], [2, 3, 4], [8, 7, 6]])
-    >>> partition = adaptive(matrix, 4, 2)
-    >>> partition.group.tolist(), [np.flatnonzero(partition.subgroup == s).tolist() for s in (0, 1)]
-    ([0, 0, 0, 0], [[0, 2], [1, 3]])
-    """
+    """Groups of at least k, subgroups of at least p, and a level for each instant of a pattern."""
     progress("looking at shapes", 0.0)
     alphabet, series = Alphabet(max_level, one_level), Series.of(matrix)
     share = 0.2 if effort else 0.9
@@ -86,13 +80,7 @@ def adaptive(
 
 
 def representative(matrix: Matrix, k: int, p: int, *, max_level: int = 20, **options: Any) -> Partition:
-    """Groups of at least k, subgroups of at least p, and one pattern near the middle of each subgroup.
-
-    >>> matrix = np.array([[1.0, 2, 3], [9, 8, 7], [2, 3, 4], [8, 7, 6], [0, 1, 2], [7, 6, 5]])
-    >>> partition = representative(matrix, 6, 3)
-    >>> partition.own, partition.levels.tolist()
-    (False, [[4, 4, 4], [4, 4, 4]])
-    """
+    """Groups of at least k, subgroups of at least p, and one pattern near the middle of each subgroup."""
     level = min(max_level, max(LEAST_LEVEL, p + 1))
     return adaptive(matrix, k, p, max_level=max_level, one_level=level, **options)
 

@@ -50,13 +50,7 @@ def kapra(
     center: Center = "mean",
     progress: Progress = silent,
 ) -> Partition:
-    """Groups of k with subgroups of p, patterns first; every pattern is each member's own.
-
-    >>> matrix = np.array([[1.0, 2, 3], [2, 3, 4], [9, 8, 7], [8, 7, 6]])
-    >>> partition = kapra(matrix, 4, 2)
-    >>> partition.group.tolist(), partition.subgroup.tolist()
-    ([0, 0, 0, 0], [0, 0, 1, 1])
-    """
+    """Groups of k with subgroups of p, patterns first; every pattern is each member's own."""
     progress("finding patterns", 0.0)
     u = positions(z_normalised(matrix, center))
     leaves = _leaves(u, k, p, max_level)
@@ -117,10 +111,6 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     """The group of each subgroup, given its envelope and size; needs k series in all (§5.3.3).
 
     Buckets are cut by the middles of subgroups, or by their widths too, whichever loses less.
-
-    >>> ends = np.array([[0.0], [10.0], [1.0], [11.0]])
-    >>> form_groups(ends, ends, np.array([2, 2, 2, 2]), 4).tolist()
-    [0, 1, 0, 1]
     """
     width = np.sqrt(low.shape[1]) * envelope_widths(low, high)
     # A bucket holds k series several times over

@@ -64,13 +64,7 @@ def naive(
     center: Center = "mean",
     progress: Progress = silent,
 ) -> Partition:
-    """Groups of k with subgroups of p, groups first; nobody is suppressed.
-
-    >>> matrix = np.array([[1.0, 2, 3], [2, 3, 4], [9, 8, 7], [8, 7, 6]])
-    >>> partition = naive(matrix, 2, 2)
-    >>> partition.group.tolist(), partition.subgroup.tolist()
-    ([0, 0, 1, 1], [0, 0, 1, 1])
-    """
+    """Groups of k with subgroups of p, groups first; nobody is suppressed."""
     progress("cutting by value", 0.0)
     group = presplit(scaled(matrix), np.zeros(len(matrix), np.int64), k)
     progress("finding patterns", 0.4)
@@ -152,12 +146,7 @@ class Growing:
 
 
 def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
-    """The leaves of one tree per root, given the positions of the series and the root of each (Algorithm 1).
-
-    >>> u = np.array([[0.1, 0.9], [0.2, 0.8], [0.9, 0.1], [0.8, 0.2]])
-    >>> splitting_tree(u, np.zeros(4, np.int64), p=2, max_level=3).of.tolist()
-    [0, 0, 1, 1]
-    """
+    """The leaves of one tree per root, from the positions of the series and the root of each (Algorithm 1)."""
     growing = Growing(len(u))
     to_maximise = []
     rows, node = np.arange(len(u)), roots

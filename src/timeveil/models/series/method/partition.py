@@ -191,9 +191,6 @@ def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
 
     A balanced k-d cut replaces the top-down search of the paper, of the values as they are or on their
     principal axes, whichever loses less.
-
-    >>> presplit(np.array([[0.0], [9.0], [1.0], [8.0]]), np.zeros(4, np.int64), 2).tolist()
-    [0, 1, 0, 1]
     """
     rows, bounds = runs_of(labels)
     values = matrix[rows]
@@ -207,11 +204,7 @@ def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
 
 
 def first_smallest(keys: Floats, number: int) -> Flags:
-    """Which `number` keys of each row are the smallest; of equal ones the first.
-
-    >>> first_smallest(np.array([[3, 1, 2, 1, 1]]), 2).tolist()
-    [[False, True, False, True, False]]
-    """
+    """Which `number` keys of each row are the smallest; of equal ones the first."""
     # All below the edge, and of those equal to it as many as there is room for.
     edge = np.partition(keys, number - 1, axis=1)[:, number - 1, None]
     below, equal = keys < edge, keys == edge
