@@ -146,7 +146,7 @@ class Growing:
 
 
 def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
-    """The leaves of one tree per root, from the positions of the series and the root of each (Algorithm 1)."""
+    """The leaves of one tree per root, from the positions and the root of each series (Algorithm 1)."""
     growing = Growing(len(u))
     to_maximise = []
     rows, node = np.arange(len(u)), roots
