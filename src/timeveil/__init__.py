@@ -7,26 +7,21 @@ write · report
 imported when it is first used, so that `import timeveil` and `timeveil --help` are quick.
 """
 
-import ast as _ast
+import _ast
 import importlib as _importlib
 import sys as _sys
 import types as _types
-import typing as _typing
-from pathlib import Path as _Path
 
 import timeveil.starting  # noqa: F401 - takes care of an interrupt while the rest is loading
 
-_stub = _ast.parse(_Path(__file__).with_suffix(".pyi").read_text("utf-8"))
-_HOMES = {
-    alias.name: node.module
-    for node in _stub.body
-    if isinstance(node, _ast.ImportFrom)
-    for alias in node.names
-}
+with open(__file__.rpartition(".")[0] + ".pyi", encoding="utf-8") as _file:  # noqa: PTH123 - pathlib is slow
+    _stub = compile(_file.read(), _file.name, "exec", _ast.PyCF_ONLY_AST)
+_imports = (node for node in _stub.body if isinstance(node, _ast.ImportFrom))
+_HOMES = {alias.name: node.module for node in _imports for alias in node.names}
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - type checkers read the stub
 
 
-def __getattr__(name: str) -> _typing.Any:
+def __getattr__(name: str) -> object:
     if name in _HOMES:
         value = getattr(_importlib.import_module(_HOMES[name]), name)
         globals()[name] = value
@@ -46,7 +41,7 @@ def __dir__() -> list[str]:
 class _Package(_types.ModuleType):
     """Three functions are named like the package they are in; importing such a package must not hide them."""
 
-    def __setattr__(self, name: str, value: _typing.Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (isinstance(value, _types.ModuleType) and name in _HOMES):
             super().__setattr__(name, value)
 

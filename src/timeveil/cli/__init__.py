@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from timeveil.cli.attack import attack
 from timeveil.cli.demo import demo
 from timeveil.cli.frame import main
-from timeveil.cli.preparing import explore, granularities, hierarchy, profile
+from timeveil.cli.options import command
+from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
 from timeveil.cli.process import to_stdout
-from timeveil.cli.publishing import publishing_command, run, stream_status
-from timeveil.cli.query import query
-from timeveil.cli.releases import compare, measure, plot, report, verify
+from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
+from timeveil.cli.query import Query
+from timeveil.cli.releases import Attack, Compare, Measure, Plot, Report, Verify
 from timeveil.domain.version import TOOL
 from timeveil.jobs.request import tables
 
@@ -49,8 +49,8 @@ def _timeveil(
         raise typer.Exit
 
 
-_PUBLISHING = (profile, *map(publishing_command, tables().values()), stream_status, explore)
-_JUDGING = (verify, measure, attack, query, compare, plot, report)
-for command in (*_PUBLISHING, *_JUDGING, run, granularities, hierarchy, demo):
-    name, first = command.__name__.replace("_", "-"), str(command.__doc__).split("\n", 1)[0]
-    app.command(name=name, short_help=first)(command)
+_PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
+_OTHERS = (Verify, Measure, Attack, Query, Compare, Plot, Report, SavedJob, Granularities, Hierarchy)
+for function in (*_PUBLISHING, *map(command, _OTHERS), demo):
+    name, first = function.__name__.replace("_", "-"), str(function.__doc__).split("\n", 1)[0]
+    app.command(name=name, short_help=first)(function)

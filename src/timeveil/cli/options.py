@@ -1,6 +1,7 @@
 """Options of commands, made from tables of parameters, and what every command does with them.
 
-A command is a function of its options and an `Output`; `--json` and `--quiet` are added to all of them.
+A command is a table of its options with a method `run`, or a function of an `Output` and whatever options it
+`takes`; `--json` and `--quiet` are added to all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,6 @@ from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.columns import lists_hint
 
-T = TypeVar("T", bound=Parameters)
 _SEVERAL = ("names", "list", "mapping")
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
 _CONTENTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
@@ -32,14 +32,22 @@ _SPEECH = (
 )
 
 
-class ReleaseOptions(Parameters):
-    """What a command about a release takes."""
+class Command(Parameters):
+    """A command: the class is named like it and documented as its help, the fields are its options."""
+
+    def run(self, output: Output) -> int | None:
+        """Do it, and return the exit code if it is not 0."""
+        raise NotImplementedError
+
+
+class ReleaseCommand(Command):
+    """A command about a release."""
 
     folder: str = parameter("Release folder, such as published.", metavar="DIR", positional=True)
 
 
-class LedgerOptions(ReleaseOptions):
-    """What a command about a release and its ledger takes."""
+class LedgerCommand(ReleaseCommand):
+    """A command about a release and its ledger."""
 
     ledger: str = parameter(
         "Private ledger that was made with the release.", example="NAME.ledger", metavar="PATH"
@@ -51,36 +59,33 @@ def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any
     return parameter(meaning, default=None, example=example, metavar=metavar, **more)
 
 
-def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Make a function a command: it is called with an `Output`, and with these arguments by name."""
     taken = [*arguments, *map(argument, _SPEECH)]
 
-    def made(function: Callable[..., int]) -> Callable[..., int]:
+    def made(function: Callable[..., int | None]) -> Callable[..., int | None]:
         @wraps(function)
-        def run(*, as_json: bool, quiet: bool, **given: Any) -> int:
+        def run(*, as_json: bool, quiet: bool, **given: Any) -> int | None:
             try:
                 return function(Output(as_json=as_json, quiet=quiet), **given)
             except TimeveilError as error:
                 raise lists_hint(error, given) from None
 
-        run.__signature__ = Signature(taken, return_annotation=int)  # type: ignore[attr-defined]  # for typer
-        run.__annotations__ = {a.name: a.annotation for a in taken} | {"return": int}
+        run.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # for typer
+        run.__annotations__ = {a.name: a.annotation for a in taken}
         return run
 
     return made
 
 
-def command(table: type[T]) -> Callable[[Callable[[T, Output], int]], Callable[..., int]]:
-    """Make a function a command that takes the options of a table."""
+def command(table: type[Command]) -> Callable[..., int | None]:
+    """The function that takes the options of a command and runs it."""
 
-    def made(function: Callable[[T, Output], int]) -> Callable[..., int]:
-        @wraps(function)
-        def run(output: Output, **given: Any) -> int:
-            return function(table(**given), output)
+    def run(output: Output, **given: Any) -> int | None:
+        return table(**given).run(output)
 
-        return takes(map(argument, table.table().values()))(run)
-
-    return made
+    run.__name__, run.__doc__ = getattr(table, "command", table.__name__.lower()), table.__doc__
+    return takes(map(argument, table.table().values()))(run)
 
 
 def source(meaning: str) -> Argument:

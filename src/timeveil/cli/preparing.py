@@ -9,7 +9,7 @@ from typing import Any
 
 import timeveil as tv
 from timeveil.cli import options
-from timeveil.cli.options import optional
+from timeveil.cli.options import Command, optional
 from timeveil.cli.output import Output, refuse_file, write_file
 from timeveil.cli.publishing import SOURCE, VIOLATED
 from timeveil.domain.parameter import Parameters, parameter
@@ -143,51 +143,36 @@ def _adversary(model: str, knows: Any) -> tv.StreamAdversary | None:
     return None if knows is None else tv.StreamAdversary(knows)
 
 
-class GranularityOptions(Parameters):
-    """The options of `granularities`."""
-
-    graph: str | None = optional("Draw which is finer than which, as SVG.", "order.svg", "FILE")
-    calendar: str | None = optional("TOML file that defines further granularities.", "clinic.toml", "FILE")
-
-
-@options.command(GranularityOptions)
-def granularities(given: GranularityOptions, output: Output) -> int:
+class Granularities(Command):
     """List the granularities of time, and which is directly coarser than which.
 
     Example: timeveil granularities --graph order.svg
     """
-    from timeveil.calendar.catalogue import CATALOGUE
-    from timeveil.calendar.definitions import from_toml
-    from timeveil.calendar.order import Order, order_svg
-    from timeveil.page.wording import aligned
 
-    defined = [] if given.calendar is None else from_toml(calendar_file(Path(given.calendar)))
-    every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
-    if given.graph is not None:
-        write_file(given.graph, order_svg([g for g in every if g.clock in ("civil", "any")]))
-    order = Order(every)
-    coarser = [[h.name for h in order.directly_coarser(g)] for g in every]
-    rows = [("name", "what it is", "gaps", "directly coarser")]
-    data = []
-    for g, names in zip(every, coarser, strict=True):
-        rows.append((g.name, g.title, "yes" if g.has_gaps else "", ", ".join(names)))
-        data.append(g.as_dict() | {"has_gaps": g.has_gaps, "directly_coarser": names})
-    output.result("\n".join(aligned(rows, left=4)), {"granularities": data})
-    return 0
+    graph: str | None = optional("Draw which is finer than which, as SVG.", "order.svg", "FILE")
+    calendar: str | None = optional("TOML file that defines further granularities.", "clinic.toml", "FILE")
 
+    def run(self, output: Output) -> None:
+        from timeveil.calendar.catalogue import CATALOGUE
+        from timeveil.calendar.definitions import from_toml
+        from timeveil.calendar.order import Order, order_svg
+        from timeveil.page.wording import aligned
 
-class HierarchyOptions(Parameters):
-    """The options of `hierarchy`."""
-
-    source: str = parameter(SOURCE, metavar="IN", positional=True)
-    column: str = parameter("Column to make coarser.", example="age", metavar="C")
-    out: str = parameter("New hierarchy file.", example="age.csv", metavar="FILE")
-    intervals: str | None = optional("For numbers: widths from fine to coarse.", "5,10,20", "N,N")
-    prefixes: str | None = optional("For codes: how many characters stay.", "3,2", "N,N")
+        defined = [] if self.calendar is None else from_toml(calendar_file(Path(self.calendar)))
+        every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
+        if self.graph is not None:
+            write_file(self.graph, order_svg([g for g in every if g.clock in ("civil", "any")]))
+        order = Order(every)
+        coarser = [[h.name for h in order.directly_coarser(g)] for g in every]
+        rows = [("name", "what it is", "gaps", "directly coarser")]
+        data = []
+        for g, names in zip(every, coarser, strict=True):
+            rows.append((g.name, g.title, "yes" if g.has_gaps else "", ", ".join(names)))
+            data.append(g.as_dict() | {"has_gaps": g.has_gaps, "directly_coarser": names})
+        output.result("\n".join(aligned(rows, left=4)), {"granularities": data})
 
 
-@options.command(HierarchyOptions)
-def hierarchy(given: HierarchyOptions, output: Output) -> int:
+class Hierarchy(Command):
     """Write a hierarchy file for a column: one row per value, one column per level, for you to edit.
 
     Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so only you can
@@ -195,22 +180,31 @@ def hierarchy(given: HierarchyOptions, output: Output) -> int:
 
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
-    from timeveil.recoding import hierarchy_from
 
-    column, out, prefixes = given.column, given.out, given.prefixes
-    if (given.intervals is None) == (prefixes is None):
-        raise ParameterError(
-            "give either --intervals or --prefixes",
-            hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
+    source: str = parameter(SOURCE, metavar="IN", positional=True)
+    column: str = parameter("Column to make coarser.", example="age", metavar="C")
+    out: str = parameter("New hierarchy file.", example="age.csv", metavar="FILE")
+    intervals: str | None = optional("For numbers: widths from fine to coarse.", "5,10,20", "N,N")
+    prefixes: str | None = optional("For codes: how many characters stay.", "3,2", "N,N")
+
+    def run(self, output: Output) -> None:
+        from timeveil.recoding import hierarchy_from
+
+        column, out, prefixes = self.column, self.out, self.prefixes
+        if (self.intervals is None) == (prefixes is None):
+            raise ParameterError(
+                "give either --intervals or --prefixes",
+                hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
+            )
+        refuse_file(out)
+        rule = hierarchy_from(f"intervals:{self.intervals}" if prefixes is None else f"prefixes:{prefixes}")
+        values = _distinct_values(self.source, column)
+        write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
+        names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
+        text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
+        output.result(
+            text, {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
         )
-    refuse_file(out)
-    rule = hierarchy_from(f"intervals:{given.intervals}" if prefixes is None else f"prefixes:{prefixes}")
-    values = _distinct_values(given.source, column)
-    write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
-    names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
-    text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
-    output.result(text, {"file": out, "column": column, "values": len(values), "levels": list(rule.names)})
-    return 0
 
 
 def _distinct_values(table: str, column: str) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from timeveil.cli import options
+from timeveil.cli.options import Command
 from timeveil.cli.output import Output
 from timeveil.cli.process import note_written
 from timeveil.domain.parameter import Parameter, Parameters, parameter
@@ -61,7 +62,7 @@ DESCRIPTIONS = {
 }
 
 
-def publishing_command(table: type[Parameters]) -> Callable[..., int]:
+def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
     """The command of a method, with an option for every line of its table."""
 
     files = Files.table()
@@ -83,21 +84,19 @@ def publishing_command(table: type[Parameters]) -> Callable[..., int]:
     return options.takes(arguments)(publish)
 
 
-class RunOptions(Parameters):
-    """The options of `run`."""
-
-    job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
-
-
-@options.command(RunOptions)
-def run(given: RunOptions, output: Output) -> int:
+class SavedJob(Command):
     """Run a saved job: a TOML file with the options of a command.
 
     Paths in it are relative to the file, and unknown keys are refused.
 
     Example: timeveil run job.toml
     """
-    return perform(read_job(Path(given.job)), output)
+
+    command = "run"
+    job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
+
+    def run(self, output: Output) -> int:
+        return perform(read_job(Path(self.job)), output)
 
 
 def perform(run: Run, output: Output) -> int:
@@ -124,25 +123,22 @@ def perform(run: Run, output: Output) -> int:
     return 0
 
 
-class StatusOptions(Parameters):
-    """The options of `stream-status`."""
-
-    state: str = parameter("State file of a stream in service.", example="stream.db", metavar="PATH")
-
-
-@options.command(StatusOptions)
-def stream_status(given: StatusOptions, output: Output) -> int:
+class ServiceStatus(Command):
     """How a stream in service is doing: published, in the window, withheld, behind, and what went wrong.
 
     It shows how many records were withheld, which is private.
 
     Example: timeveil stream-status --state stream.db
     """
-    from timeveil.service import status
 
-    state = status(Path(given.state))
-    output.result("\n".join(_status_lines(given.state, state)), state.as_dict())
-    return 0
+    command = "stream-status"
+    state: str = parameter("State file of a stream in service.", example="stream.db", metavar="PATH")
+
+    def run(self, output: Output) -> None:
+        from timeveil.service import status
+
+        state = status(Path(self.state))
+        output.result("\n".join(_status_lines(self.state, state)), state.as_dict())
 
 
 def _status_lines(path: str, state: Status) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import ReleaseOptions, command, optional, refuse_foreign
+from timeveil.cli.options import ReleaseCommand, optional, refuse_foreign
 from timeveil.cli.output import Output
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import listed
@@ -22,8 +22,14 @@ _about_series = partial(optional, models=("series",))
 _about_patterns = partial(optional, models=("patterns",))
 
 
-class QueryOptions(ReleaseOptions):
-    """The options of `query`, each about rows, series or patterns."""
+class Query(ReleaseCommand):
+    """Estimate from the release alone how many rows are in a window of time, or how many series match.
+
+    Questions about values and about the shape of series may be combined. On patterns: how many people
+    have one, how often a rule holds, or the strongest ones.
+
+    Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
+    """
 
     between: tuple[str, str] | None = _about_rows(
         "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
@@ -65,30 +71,20 @@ class QueryOptions(ReleaseOptions):
     top: int | None = _about_patterns("On patterns: the N patterns that most people have.", 10, at_least=1)
     longer_than: int | None = _about_patterns("With --top: those of more than N items.", 1, at_least=0)
 
-
-@command(QueryOptions)
-def query(options: QueryOptions, output: Output) -> int:
-    """Estimate from the release alone how many rows are in a window of time, or how many series match.
-
-    Questions about values and about the shape of series may be combined. On patterns: how many people
-    have one, how often a rule holds, or the strongest ones.
-
-    Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
-    """
-    release = tv.open_release(options.folder)
-    model = str(release.manifest["model"])
-    refuse_foreign(options, model)
-    if model == "series":
-        text, data = _of_series(release, options)
-    elif model == "patterns":
-        text, data = _of_patterns(release, options)
-    else:
-        text, data = _of_rows(release, options, output)
-    output.result(text, data)
-    return 0
+    def run(self, output: Output) -> None:
+        release = tv.open_release(self.folder)
+        model = str(release.manifest["model"])
+        refuse_foreign(self, model)
+        if model == "series":
+            text, data = _of_series(release, self)
+        elif model == "patterns":
+            text, data = _of_patterns(release, self)
+        else:
+            text, data = _of_rows(release, self, output)
+        output.result(text, data)
 
 
-def _of_rows(release: tv.Release, options: QueryOptions, output: Output) -> tuple[str, dict[str, Any]]:
+def _of_rows(release: tv.Release, options: Query, output: Output) -> tuple[str, dict[str, Any]]:
     """How many rows; of a stream, of what was published, not of what happened."""
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
     conditions = _conditions(options.where or [], release, output)
@@ -153,7 +149,7 @@ def _finite(number: float) -> float | None:
     return None if math.isinf(number) else number
 
 
-def _of_patterns(release: tv.Release, options: QueryOptions) -> tuple[str, dict[str, Any]]:
+def _of_patterns(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]]:
     """The support of a pattern, the confidence of a rule, or the strongest patterns."""
     from timeveil.models.patterns.evidence import Evidence
     from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
@@ -179,7 +175,7 @@ def _of_patterns(release: tv.Release, options: QueryOptions) -> tuple[str, dict[
     return "\n".join(confidence_lines(confidence, evidence.patterns, [*given, *then])), _data(confidence)
 
 
-def _of_series(release: tv.Release, options: QueryOptions) -> tuple[str, dict[str, Any]]:
+def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]]:
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
     ranges: dict[str, Range] = {}
@@ -203,7 +199,7 @@ def _of_series(release: tv.Release, options: QueryOptions) -> tuple[str, dict[st
     return _estimate(count, "series", missing), _data(count)
 
 
-def _shape(options: QueryOptions, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
+def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
     """The question about shapes, by differences or by numbers that they are like."""
     features = "differences" if options.features is None else options.features
     if options.like is not None:

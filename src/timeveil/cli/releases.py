@@ -1,19 +1,23 @@
-"""Commands that look at releases: `verify`, `measure`, `compare`, `plot` and `report`."""
+"""Commands that look at releases: `verify`, `measure`, `attack`, `compare`, `plot` and `report`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import LedgerOptions, ReleaseOptions, command, optional, refuse_foreign
+from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, optional, refuse_foreign
 from timeveil.cli.output import Output, one_line, refuse_file, write_file
 from timeveil.cli.process import note_written
 from timeveil.cli.publishing import VIOLATED
-from timeveil.domain.parameter import Parameters, parameter
-from timeveil.errors import BundleError, ParameterError
+from timeveil.domain.parameter import parameter
+from timeveil.errors import BundleError, ParameterError, raising
+from timeveil.jobs.columns import listed
 from timeveil.models import part
 
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SCOPES = {
     ("time", "recipient"): "as far as can be checked without the ledger (people were not counted)",
     ("time", "with ledger"): "checked with the ledger (the people of every group were counted)",
@@ -27,8 +31,14 @@ _SCOPES = {
 }
 
 
-class VerifyOptions(ReleaseOptions):
-    """The options of `verify`."""
+class Verify(ReleaseCommand):
+    """Check the tables and the promise of a release, in full with a ledger; exit 0 if it holds, 1 if not.
+
+    Cells, column names and the manifest (release.json) are checked. A file can hide other data; --rewrite
+    writes a copy without it.
+
+    Example: timeveil verify published
+    """
 
     ledger: str | None = optional(
         "Private ledger; with it, people are counted, not only rows.", "visits.ledger", "PATH"
@@ -37,34 +47,25 @@ class VerifyOptions(ReleaseOptions):
         "If it holds, new folder for a clean copy made from the cells alone.", "clean", "NEW"
     )
 
+    def run(self, output: Output) -> int:
+        from timeveil.folder import writing
+        from timeveil.folder.opening import judged
 
-@command(VerifyOptions)
-def verify(options: VerifyOptions, output: Output) -> int:
-    """Check the tables and the promise of a release, in full with a ledger; exit 0 if it holds, 1 if not.
-
-    Cells, column names and the manifest (release.json) are checked. A file can hide other data; --rewrite
-    writes a copy without it.
-
-    Example: timeveil verify published
-    """
-    from timeveil.folder import writing
-    from timeveil.folder.opening import judged
-
-    ledger = None if options.ledger is None else output.ledger(options.ledger)
-    evidence, verdict, sound = judged(Path(options.folder), ledger)
-    model = None if evidence is None else str(evidence.release.manifest.get("model"))
-    model = model if (model, verdict.scope) in _SCOPES else None
-    lines = _verdict_lines(verdict, options.folder, model, output.width)
-    output.result("\n".join(lines), {"model": model, **verdict.as_dict()})
-    if sound and not verdict:
-        output.say(
-            "As far as a recipient can see, the release is sound: check that the ledger is the one that "
-            "was made together with it."
-        )
-    if verdict and options.rewrite is not None:
-        note_written(writing.rewrite(options.folder, options.rewrite))
-        output.say(f"A clean copy is in `{options.rewrite}`.")
-    return 0 if verdict else VIOLATED
+        ledger = None if self.ledger is None else output.ledger(self.ledger)
+        evidence, verdict, sound = judged(Path(self.folder), ledger)
+        model = None if evidence is None else str(evidence.release.manifest.get("model"))
+        model = model if (model, verdict.scope) in _SCOPES else None
+        lines = _verdict_lines(verdict, self.folder, model, output.width)
+        output.result("\n".join(lines), {"model": model, **verdict.as_dict()})
+        if sound and not verdict:
+            output.say(
+                "As far as a recipient can see, the release is sound: check that the ledger is the one that "
+                "was made together with it."
+            )
+        if verdict and self.rewrite is not None:
+            note_written(writing.rewrite(self.folder, self.rewrite))
+            output.say(f"A clean copy is in `{self.rewrite}`.")
+        return 0 if verdict else VIOLATED
 
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
@@ -82,32 +83,180 @@ def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: i
     return lines
 
 
-class MeasureOptions(LedgerOptions):
-    """The options of `measure`."""
+class Measure(LedgerCommand):
+    """Show what the release lost compared with the original.
+
+    Example: timeveil measure published --ledger visits.ledger
+    """
 
     against: str | None = optional(
         "On patterns of series: a release of the same series to read counts off.", "curves", "DIR"
     )
 
+    def run(self, output: Output) -> None:
+        release, ledger = tv.open_release(self.folder), output.ledger(self.ledger)
+        against = None if self.against is None else tv.open_release(self.against)
+        with output.progress() as progress:
+            loss = tv.measure(release, ledger, against=against, progress=progress)
+        model = release.manifest["model"]
+        lines = part(model, "words").loss_summary(loss).lines(output.width)
+        output.result("\n".join(lines), {"model": model, **loss.as_dict()})
 
-@command(MeasureOptions)
-def measure(options: MeasureOptions, output: Output) -> int:
-    """Show what the release lost compared with the original.
 
-    Example: timeveil measure published --ledger visits.ledger
+class Attack(LedgerCommand):
+    """Look for every person as an outsider would, in the original and in the release.
+
+    The outsider knows the quasi-identifiers and some visits of a person; on a stream, the slot of a record;
+    on series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
+
+    Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
+    published --ledger loads.ledger --values 3 --pattern
     """
-    release, ledger = tv.open_release(options.folder), output.ledger(options.ledger)
-    against = None if options.against is None else tv.open_release(options.against)
-    with output.progress() as progress:
-        loss = tv.measure(release, ledger, against=against, progress=progress)
-    model = release.manifest["model"]
-    lines = part(model, "words").loss_summary(loss).lines(output.width)
-    output.result("\n".join(lines), {"model": model, **loss.as_dict()})
-    return 0
+
+    visits: int | None = optional(
+        "On timestamped rows: number of known visits of a person; default 1.", 2, models=("time",)
+    )
+    tolerance: str | None = optional(
+        "How far off known times may be, in seconds or with s, m, h, d; on series, how far off known values "
+        "may be; default 0.",
+        "30m",
+        "X",
+        models=("time", "series"),
+    )
+    knows: str | None = optional(
+        "On a stream: which slot of a record the outsider knows; default published-slot.",
+        "true-slot",
+        "published-slot|true-slot|several-slots",
+        models=("stream",),
+    )
+    beside_plain: bool = parameter(
+        "On a stream made with --protect-slot, with --knows true-slot: compare with the original as the "
+        "paper's method would publish it.",
+        default=False,
+        models=("stream",),
+    )
+    values: str | None = optional(
+        "On series: number of values that the outsider knows, or their instants; all, the default, if exact, "
+        "give away the shape as well.",
+        "3",
+        "N|all|none|C,C,...",
+        models=("series",),
+    )
+    pattern: bool = parameter(
+        "On series: the outsider also knows the shape.", default=False, models=("series",)
+    )
+    explain: bool = parameter(
+        "On patterns: also list small groups that the true counts reveal.",
+        default=False,
+        models=("patterns",),
+    )
+    picture: str | None = optional("Draw how many candidates are left, as SVG.", "attack.svg", "FILE")
+
+    def run(self, output: Output) -> None:
+        refuse_file(self.picture, [self.folder])
+        release = tv.open_release(self.folder)
+        model = str(release.manifest["model"])
+        refuse_foreign(self, model)
+        if model == "patterns" and self.picture is not None:
+            raise ParameterError(
+                "there is no picture of an attack on patterns",
+                hint="leave --picture out; `timeveil plot` draws the release itself",
+            )
+        ledger = output.ledger(self.ledger)
+        breach: Any = tv.attack(release, ledger, _adversary(self, release))
+        plain = _plain_breach(release, ledger, breach) if self.beside_plain else None
+        numbers = breach.as_dict() | ({} if plain is None else {"plain": plain.as_dict()})
+        if self.explain:
+            numbers["examples"] = [group.as_dict() for group in breach.examples]
+        if self.picture is not None:
+            pictures = part(model, "words.pictures")
+            unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
+            draw = pictures.attack_picture if plain is None else pictures.method_picture
+            write_file(self.picture, draw(breach, *(unit if plain is None else [plain])).svg())
+        summary = part(model, "words").attack_summary(breach, release, *([] if plain is None else [plain]))
+        risk = {name: numbers["after"][name] for name in ("worst", "mean")}
+        output.result(
+            "\n".join(summary.lines(output.width, examples=self.explain)), {"model": model, **risk, **numbers}
+        )
 
 
-class CompareOptions(Parameters):
-    """The options of `compare`."""
+def _adversary(options: Attack, release: tv.Release) -> Any:
+    """The outsider that the options describe."""
+    match release.manifest["model"]:
+        case "time":
+            visits = 1 if options.visits is None else options.visits
+            return tv.Adversary(visits=visits, tolerance=_time_tolerance(options.tolerance, release))
+        case "stream":
+            knows: Any = "published-slot" if options.knows is None else options.knows
+            return tv.StreamAdversary(knows)
+        case "series":
+            return _series_adversary(options, release.manifest["series"]["instants"])
+        case _:
+            return tv.PatternAdversary()
+
+
+def _time_tolerance(typed: str | None, release: tv.Release) -> int:
+    """Seconds, or numbers of the release's own unit on relative time."""
+    text = "0" if typed is None else typed
+    relative = release.manifest["time"]["kind"] == "relative"
+    has_unit = text[-1:] in _SECONDS and not relative
+    number, seconds = (text[:-1], _SECONDS[text[-1]]) if has_unit else (text, 1)
+    error = ParameterError(
+        "the tolerance is not a length of time",
+        hint=f"give a number of {release.manifest['time']['unit']}s, as the release has relative time"
+        if relative
+        else "give seconds, or a number with s, m, h or d, such as 30m",
+    )
+    with raising(error, on=(ValueError, OverflowError)):
+        return int(float(number) * seconds)
+
+
+def _series_adversary(options: Attack, instants: list[str]) -> tv.SeriesAdversary:
+    error = ParameterError(
+        "the tolerance is not a number", hint="give it in the units of the values, such as --tolerance 0.5"
+    )
+    with raising(error, on=ValueError):
+        tolerance = float("0" if options.tolerance is None else options.tolerance)
+    values: Any = "all" if options.values is None else options.values
+    if values == "none":
+        values = None
+        if options.tolerance is not None:
+            raise ParameterError(
+                "`--tolerance` is how far off known values may be, and with `--values none` there are none",
+                hint="leave `--tolerance` out",
+            )
+    elif values != "all":
+        values = int(values) if values.isdecimal() else listed([values], instants)
+    return tv.SeriesAdversary(values=values, tolerance=tolerance, pattern=options.pattern)
+
+
+def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreach) -> tv.StreamBreach:
+    """The same attack on the same records, published by the paper's method."""
+    if breach.true_slot is None or breach.adversary.knows != "true-slot":
+        raise ParameterError(
+            "there is nothing to show beside the paper's method",
+            hint="give --knows true-slot and a release that was made with --protect-slot",
+        )
+    original, stated = ledger.original, release.manifest["parameters"]
+    published = tv.publish_stream(
+        original.table,
+        replace(original.roles, drop=()),
+        slot=stated["slot"] or "day",
+        nulls="withhold",
+        zone=original.clock.zone,
+        unit=original.clock.unit,
+        **{name: stated[name] for name in ("l", "window", "move_cost", "fill_empty")},
+    )
+    return tv.attack(*published, breach.adversary)
+
+
+class Compare(Command):
+    """Put releases of the same data side by side: what each promises, publishes, loses and risks.
+
+    Exits with 1 if one of them does not keep its promise, or is not as it was written; `verify` says why.
+
+    Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
+    """
 
     folders: list[str] = parameter(
         "Release folders of the same data, such as k5 k10.", metavar="DIR DIR...", positional=True
@@ -120,48 +269,40 @@ class CompareOptions(Parameters):
     )
     out: str | None = optional("New SVG file to draw losses and risks to.", "compared.svg", "FILE")
 
+    def run(self, output: Output) -> int:
+        from timeveil.compare.comparison import comparison_lines, comparison_picture
 
-@command(CompareOptions)
-def compare(options: CompareOptions, output: Output) -> int:
-    """Put releases of the same data side by side: what each promises, publishes, loses and risks.
-
-    Exits with 1 if one of them does not keep its promise, or is not as it was written; `verify` says why.
-
-    Example: timeveil compare k5 k10 --ledger k5.ledger --ledger k10.ledger --out compared.svg
-    """
-    from timeveil.compare.comparison import comparison_lines, comparison_picture
-
-    folders, ledgers = options.folders, options.ledger or []
-    refuse_file(options.out, folders, private=bool(ledgers))
-    paths = [Path(folder).resolve() for folder in folders]
-    for index, folder in enumerate(folders):
-        if paths[index] in paths[:index]:
-            raise ParameterError(f"`{folder}` is given twice", hint="name different release folders")
-    names = [path.name for path in paths]
-    if len(set(names)) < len(names):  # where two end alike, each is shown as it was typed
-        names = [folder.rstrip("/") for folder in folders]
-    try:
-        releases = {name: tv.open_release(folder) for name, folder in zip(names, folders, strict=True)}
-    except BundleError as error:
-        if error.code != "folder-damaged":
-            raise
-        comparison = _damaged(names, folders)
+        folders, ledgers = self.folders, self.ledger or []
+        refuse_file(self.out, folders, private=bool(ledgers))
+        paths = [Path(folder).resolve() for folder in folders]
+        for index, folder in enumerate(folders):
+            if paths[index] in paths[:index]:
+                raise ParameterError(f"`{folder}` is given twice", hint="name different release folders")
+        names = [path.name for path in paths]
+        if len(set(names)) < len(names):  # where two end alike, each is shown as it was typed
+            names = [folder.rstrip("/") for folder in folders]
+        try:
+            releases = {name: tv.open_release(folder) for name, folder in zip(names, folders, strict=True)}
+        except BundleError as error:
+            if error.code != "folder-damaged":
+                raise
+            comparison = _damaged(names, folders)
+            output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
+            return VIOLATED
+        if ledgers and len(ledgers) != len(names):
+            raise ParameterError(
+                f"there are {len(names)} folders and {len(ledgers)} ledgers",
+                hint="give one --ledger for each folder, in the same order, or none",
+            )
+        private = dict(zip(names, map(output.ledger, ledgers), strict=True)) if ledgers else None
+        with output.progress() as progress:
+            comparison = tv.compare(releases, private, progress=progress)
+        if self.out is not None:
+            write_file(self.out, comparison_picture(comparison).svg(), private=bool(ledgers))
         output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
-        return VIOLATED
-    if ledgers and len(ledgers) != len(names):
-        raise ParameterError(
-            f"there are {len(names)} folders and {len(ledgers)} ledgers",
-            hint="give one --ledger for each folder, in the same order, or none",
-        )
-    private = dict(zip(names, map(output.ledger, ledgers), strict=True)) if ledgers else None
-    with output.progress() as progress:
-        comparison = tv.compare(releases, private, progress=progress)
-    if options.out is not None:
-        write_file(options.out, comparison_picture(comparison).svg(), private=bool(ledgers))
-    output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
-    if ledgers:
-        output.say("Losses and chances were measured with the ledgers: keep these numbers to yourself.")
-    return 0 if comparison.holds else VIOLATED
+        if ledgers:
+            output.say("Losses and chances were measured with the ledgers: keep these numbers to yourself.")
+        return 0 if comparison.holds else VIOLATED
 
 
 def _damaged(names: Sequence[str], folders: Sequence[str]) -> tv.Comparison:
@@ -175,8 +316,11 @@ def _damaged(names: Sequence[str], folders: Sequence[str]) -> tv.Comparison:
     return tv.Comparison(tuple(names), tuple(models), tuple(verdicts), (), "assumed", (reason,))
 
 
-class PlotOptions(ReleaseOptions):
-    """The options of `plot`."""
+class Plot(ReleaseCommand):
+    """Draw a release: the envelopes and patterns of series, or the strongest patterns.
+
+    Example: timeveil plot published --group 7 --out picture.svg
+    """
 
     out: str = parameter("New SVG file to draw to.", example="picture.svg", metavar="FILE")
     group: int | None = optional(
@@ -191,40 +335,39 @@ class PlotOptions(ReleaseOptions):
     top: int | None = optional("Patterns: the N strongest; default 9.", 12, models=("patterns",))
     longer_than: int | None = optional("Patterns: only those of more than N items.", 3, models=("patterns",))
 
+    def run(self, output: Output) -> None:
+        private = self.ledger is not None
+        refuse_file(self.out, [self.folder], private=private)
+        release = tv.open_release(self.folder)
+        model = release.manifest["model"]
+        if model not in ("series", "patterns"):
+            raise ParameterError(
+                "only a release of series or of patterns can be drawn",
+                hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
+            )
+        refuse_foreign(self, model)
+        pictures = part(model, "words.pictures")
+        if model == "series":
+            ledger = None if self.ledger is None else output.ledger(self.ledger)
+            picture = pictures.release_picture(release, self.group, ledger)
+        else:
+            evidence = part(model, "evidence").Evidence(release)
+            top = pictures.SHOWN if self.top is None else self.top
+            picture = pictures.release_picture(evidence, top, self.longer_than)
+        write_file(self.out, picture.svg(), private=private)
+        output.result(f"{self.out}: drawn", {"picture": self.out, "private": private})
+        if private:
+            output.say(f"`{self.out}` shows original series: keep it to yourself.")
 
-@command(PlotOptions)
-def plot(options: PlotOptions, output: Output) -> int:
-    """Draw a release: the envelopes and patterns of series, or the strongest patterns.
 
-    Example: timeveil plot published --group 7 --out picture.svg
+class Report(ReleaseCommand):
+    """Write a report to keep with a release: what was published and guaranteed, its cost and its limits.
+
+    Without a ledger it is public. Exits with 1 if the guarantee is violated; the report is written all the
+    same, and says so.
+
+    Example: timeveil report published --ledger visits.ledger --out report.html
     """
-    private = options.ledger is not None
-    refuse_file(options.out, [options.folder], private=private)
-    release = tv.open_release(options.folder)
-    model = release.manifest["model"]
-    if model not in ("series", "patterns"):
-        raise ParameterError(
-            "only a release of series or of patterns can be drawn",
-            hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
-        )
-    refuse_foreign(options, model)
-    pictures = part(model, "words.pictures")
-    if model == "series":
-        ledger = None if options.ledger is None else output.ledger(options.ledger)
-        picture = pictures.release_picture(release, options.group, ledger)
-    else:
-        evidence = part(model, "evidence").Evidence(release)
-        top = pictures.SHOWN if options.top is None else options.top
-        picture = pictures.release_picture(evidence, top, options.longer_than)
-    write_file(options.out, picture.svg(), private=private)
-    output.result(f"{options.out}: drawn", {"picture": options.out, "private": private})
-    if private:
-        output.say(f"`{options.out}` shows original series: keep it to yourself.")
-    return 0
-
-
-class ReportOptions(ReleaseOptions):
-    """The options of `report`."""
 
     ledger: str | None = optional(
         "Private ledger; with it, the report shows risk, loss and attacks, and is private.",
@@ -233,26 +376,17 @@ class ReportOptions(ReleaseOptions):
     )
     out: str | None = optional("New HTML file; without it, text is printed.", "report.html", "FILE")
 
-
-@command(ReportOptions)
-def report(options: ReportOptions, output: Output) -> int:
-    """Write a report to keep with a release: what was published and guaranteed, its cost and its limits.
-
-    Without a ledger it is public. Exits with 1 if the guarantee is violated; the report is written all the
-    same, and says so.
-
-    Example: timeveil report published --ledger visits.ledger --out report.html
-    """
-    out, private = options.out, options.ledger is not None
-    refuse_file(out, [options.folder], "report", private=private)
-    ledger = None if options.ledger is None else output.ledger(options.ledger)
-    with output.progress() as progress:
-        filed = tv.report(options.folder, ledger, progress=progress)
-    text = str(filed)
-    if out is not None:
-        write_file(out, filed.html, private=private)
-        text = f"{out}: {filed.kind} report written. {filed.summary[0]}"
-    output.result(text, filed.as_dict())
-    if out is not None and private:
-        output.say(f"`{out}` shows what the release hides: keep it to yourself.")
-    return 0 if filed.holds else VIOLATED
+    def run(self, output: Output) -> int:
+        out, private = self.out, self.ledger is not None
+        refuse_file(out, [self.folder], "report", private=private)
+        ledger = None if self.ledger is None else output.ledger(self.ledger)
+        with output.progress() as progress:
+            filed = tv.report(self.folder, ledger, progress=progress)
+        text = str(filed)
+        if out is not None:
+            write_file(out, filed.html, private=private)
+            text = f"{out}: {filed.kind} report written. {filed.summary[0]}"
+        output.result(text, filed.as_dict())
+        if out is not None and private:
+            output.say(f"`{out}` shows what the release hides: keep it to yourself.")
+        return 0 if filed.holds else VIOLATED
