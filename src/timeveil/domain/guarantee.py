@@ -4,14 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
-from timeveil.domain.parameter import Parameter, Range
+from timeveil.domain.parameter import Checked, Problem, parameter, rule
 from timeveil.errors import BundleError, ParameterError, raising
 
 
+class Promise(Checked):
+    """What the four promises have in common."""
+
+    __slots__ = ()
+    model: ClassVar[str]
+    name: ClassVar[str]
+    words: ClassVar[str]
+    further_words: ClassVar[Mapping[str, str]] = {}
+    """By field: what the sentence adds where it is set."""
+    if_set: ClassVar[tuple[str, ...]] = ()
+    """Fields that a manifest states only where they are set."""
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        added = (words for name, words in self.further_words.items() if getattr(self, name))
+        return "".join([self.words, *added]).format(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The promise as `release.json` states it."""
+        values = {name: getattr(self, name) for name in self.table()}
+        stated = {name: value for name, value in values.items() if value or name not in self.if_set}
+        return {"name": self.name, **stated}
+
+
+@rule("k", "p", "l")
+def numbers_nest(promise: Any) -> Problem:
+    """p of the k share a pattern, and l values differ among the p."""
+    for small, large in (("p", "k"), ("l", "p")):
+        less, more = getattr(promise, small), getattr(promise, large)
+        if less is not None and less > more:
+            return (
+                f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
+                f"lower {{{small}}} to {more}, or raise {{{large}}} to {less}",
+            )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(Promise):
     """Every (quasi-identifiers, time) value is shared by at least k different people.
 
     Mascetti et al. 2006, Definition 3: people are counted, not rows.
@@ -20,27 +58,17 @@ class KAnonymity:
     'every combination of quasi-identifiers and time is shared by at least 5 different people'
     """
 
-    model: ClassVar[str] = "time"
+    model = "time"
+    name = "k-anonymity"
+    words = "every combination of quasi-identifiers and time is shared by at least {0.k} different people"
 
-    k: int
-
-    def __post_init__(self) -> None:
-        _whole(self, "k", 2, "number of different people who must share every published value", 5)
-
-    @property
-    def sentence(self) -> str:
-        """The promise in words."""
-        return (
-            f"every combination of quasi-identifiers and time is shared by at least {self.k} different people"
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """The promise as `release.json` states it."""
-        return {"name": "k-anonymity", "k": self.k}
+    k: int = parameter(
+        "Number of different people who must share every published value.", at_least=2, example=5
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class LDiversity:
+class LDiversity(Promise):
     """Every published slot is l-diverse: nobody's sensitive value is known with a chance above 1/l.
 
     Wang et al. 2010, after Xiao and Tao 2006: records are published in buckets of at least l records, and no
@@ -59,42 +87,30 @@ class LDiversity:
     "unless a value is held by more than 1 in 3 of that slot's records"
     """
 
-    model: ClassVar[str] = "stream"
+    model = "stream"
+    name = "l-diversity"
+    words = "in every published bucket no sensitive value is held by more than 1 in {0.l} records"
+    further_words: ClassVar = {
+        "true_slot": ", and anyone who knows a record's true slot learns its value with a chance of at most "
+        "1 in {0.true_slot}, unless a value is held by more than 1 in {0.true_slot} of that slot's records"
+    }
+    if_set = ("true_slot",)
 
-    l: int
-    true_slot: int | None = None
+    l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
+    true_slot: int | None = parameter(
+        "Promise to someone who knows the true slot.", default=None, at_least=2, example=2
+    )
 
-    def __post_init__(self) -> None:
-        _whole(self, "l", 2, "no value may be held by more than 1 in l records", 3)
-        if self.true_slot is None:
-            return
-        _whole(self, "true_slot", 2, "promise to someone who knows the true slot", 2)
-        if self.true_slot >= self.l:  # no method can promise 1/l to someone who knows the true slot
-            raise ParameterError(
-                f"`true_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.true_slot}",
-                hint=f"use {self.l - 1}" if self.l > 2 else "raise l to at least 3",
-            )
-
-    @property
-    def sentence(self) -> str:
-        """The promise in words."""
-        promise = f"in every published bucket no sensitive value is held by more than 1 in {self.l} records"
-        if self.true_slot is None:
-            return promise
-        return (
-            f"{promise}, and anyone who knows a record's true slot learns its value with a chance of at most "
-            f"1 in {self.true_slot}, unless a value is held by more than 1 in {self.true_slot} of that "
-            "slot's records"
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """The promise as `release.json` states it."""
-        stated = {"name": "l-diversity", "l": self.l}
-        return stated if self.true_slot is None else {**stated, "true_slot": self.true_slot}
+    @rule("true_slot", "l")
+    def _less_is_promised_about_the_true_slot(self) -> Problem:
+        if self.true_slot is None or self.true_slot < self.l:
+            return None
+        hint = f"use {self.l - 1}" if self.l > 2 else "raise l to at least 3"
+        return f"`true_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.true_slot}", hint
 
 
 @dataclass(frozen=True, slots=True)
-class KPAnonymity:
+class KPAnonymity(Promise):
     """k people share every envelope, and p of them the pattern in it.
 
     Shou et al. 2013, Definition 5. With `l`, each group of p people who share a pattern also has at least l
@@ -104,43 +120,24 @@ class KPAnonymity:
     'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'
     """
 
-    model: ClassVar[str] = "series"
+    model = "series"
+    name = "kp-anonymity"
+    words = (
+        "every value envelope is shared by at least {0.k} series, and every pattern in it by at least {0.p} "
+        "of them"
+    )
+    further_words: ClassVar = {"l": ", who have at least {0.l} different sensitive values"}
 
-    k: int
-    p: int
-    l: int | None = None
-
-    def __post_init__(self) -> None:
-        _whole(self, "k", 2, "number of series that must share every envelope", 10)
-        _whole(self, "p", 1, "number of those that must share every pattern", 5)
-        if self.l is not None:
-            _whole(self, "l", 2, "number of different sensitive values among those", 3)
-        for small, large in (("p", "k"), ("l", "p")):
-            less, more = getattr(self, small), getattr(self, large)
-            if less is not None and less > more:
-                raise ParameterError(
-                    f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
-                    hint=f"lower {small} to {more}, or raise {large} to {less}",
-                )
-
-    @property
-    def sentence(self) -> str:
-        """The promise in words."""
-        promise = (
-            f"every value envelope is shared by at least {self.k} series, "
-            f"and every pattern in it by at least {self.p} of them"
-        )
-        if self.l is None:
-            return promise
-        return f"{promise}, who have at least {self.l} different sensitive values"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The promise as `release.json` states it."""
-        return {"name": "kp-anonymity", "k": self.k, "p": self.p, "l": self.l}
+    k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
+    p: int = parameter("Number of those that must share every pattern.", at_least=1, example=5)
+    l: int | None = parameter(
+        "Number of different sensitive values among those.", default=None, at_least=2, example=3
+    )
+    _numbers_nest = numbers_nest
 
 
 @dataclass(frozen=True, slots=True)
-class NoInferenceChannel:
+class NoInferenceChannel(Promise):
     """No group of fewer than k people can be computed from the published counts of its items.
 
     Channels after Atzori et al. 2008: a group is everyone who has some items and none of some others; adding
@@ -155,33 +152,18 @@ class NoInferenceChannel:
     {'name': 'no-inference-channel', 'k': 10, 'counts_alone': True}
     """
 
-    model: ClassVar[str] = "patterns"
+    model = "patterns"
+    name = "no-inference-channel"
+    words = "no group of fewer than {0.k} people can be computed from the published counts of its items"
+    further_words: ClassVar = {
+        "counts_alone": ", by someone who does not know that everybody has one symbol at every instant"
+    }
+    if_set = ("counts_alone",)
 
-    k: int
-    counts_alone: bool = False
-
-    def __post_init__(self) -> None:
-        _whole(self, "k", 2, "smallest group that may be computed from the counts", 10)
-        if not isinstance(self.counts_alone, bool):
-            raise ParameterError(
-                f"`counts_alone` must be true or false, got {type(self.counts_alone).__name__}",
-                hint="leave it out to promise it towards everyone who reads the counts",
-            )
-
-    @property
-    def sentence(self) -> str:
-        """The promise in words."""
-        promise = (
-            f"no group of fewer than {self.k} people can be computed from the published counts of its items"
-        )
-        if not self.counts_alone:
-            return promise
-        return f"{promise}, by someone who does not know that everybody has one symbol at every instant"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The promise as `release.json` states it."""
-        stated = {"name": "no-inference-channel", "k": self.k}
-        return {**stated, "counts_alone": True} if self.counts_alone else stated
+    k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
+    counts_alone: bool = parameter(
+        "Leave it out to promise it towards everyone who reads the counts.", default=False
+    )
 
 
 Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
@@ -193,20 +175,9 @@ def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
         "the release states a guarantee that this version does not know",
         hint="open it with the version of timeveil named in its release.json, or a newer one",
     )
-    with raising(unknown, on=ParameterError):
-        match dict(described):
-            case {"name": "k-anonymity", "k": int(k)}:
-                return KAnonymity(k)
-            case {"name": "l-diversity", "l": int(l)}:
-                return LDiversity(l, described.get("true_slot"))
-            case {"name": "kp-anonymity", "k": int(k), "p": int(p), "l": int(l) | (None as l)}:
-                return KPAnonymity(k, p, l)
-            case {"name": "no-inference-channel", "k": int(k)}:
-                return NoInferenceChannel(k, described.get("counts_alone", False))
+    with raising(unknown, on=(ParameterError, KeyError, TypeError)):
+        kind = {kind.name: kind for kind in get_args(Guarantee)}[described["name"]]
+        stated = (name for name in kind.table() if name in described or name not in kind.if_set)
+        promise: Guarantee = kind(**{name: described[name] for name in stated})
+        return promise
     raise unknown
-
-
-def _whole(promise: Any, name: str, at_least: int, meaning: str, example: int) -> None:
-    """Check one number of a promise, and hold it as a plain int."""
-    declared = Parameter(name, "whole", meaning, range=Range(at_least), example=example)
-    object.__setattr__(promise, name, declared.check(getattr(promise, name)))

@@ -217,9 +217,33 @@ def rule(*names: str) -> Callable[[F], F]:
     return marked
 
 
+class Checked:
+    """A frozen dataclass of fields that `parameter` declares: it checks its values, then its rules."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name, declared in type(self).table().items():
+            object.__setattr__(self, name, declared.check(getattr(self, name)))
+        methods = [method for kind in reversed(type(self).__mro__) for method in vars(kind).values()]
+        for method in methods:
+            about: tuple[str, ...] = getattr(method, "rule_about", ())
+            problem: Problem = method(self) if about else None
+            if problem is not None:
+                message, hint = problem
+                raise ParameterError(message, hint=hint, facts={"parameters": list(about)})
+
+    @classmethod
+    @cache
+    def table(cls) -> dict[str, Parameter]:
+        """The lines of the table by name, in the order they are declared."""
+        hints = get_type_hints(cls)
+        return {f.name: _line(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}  # type: ignore[arg-type]  # subclasses are dataclasses
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
-class Parameters:
-    """A table of parameters; making one checks every value, and then every rule.
+class Parameters(Checked):
+    """A table of parameters.
 
     >>> class Walk(Parameters):
     ...     steps: int = parameter("Number of steps.", at_least=1, example=7)
@@ -257,25 +281,6 @@ class Parameters:
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
-
-    def __post_init__(self) -> None:
-        for name, declared in type(self).table().items():
-            object.__setattr__(self, name, declared.check(getattr(self, name)))
-        methods = [method for kind in reversed(type(self).__mro__) for method in vars(kind).values()]
-        for method in methods:
-            about: tuple[str, ...] = getattr(method, "rule_about", ())
-            problem: Problem = method(self) if about else None
-            if problem is not None:
-                message, hint = problem
-                facts = {"parameters": list(about)}
-                raise ParameterError(message, hint=hint, facts=facts)
-
-    @classmethod
-    @cache
-    def table(cls) -> dict[str, Parameter]:
-        """The lines of the table by name, in the order they are declared."""
-        hints = get_type_hints(cls)
-        return {f.name: _line(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}  # type: ignore[arg-type]  # subclasses are dataclasses
 
     @classmethod
     def from_call(cls, arguments: Mapping[str, Any]) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from timeveil.domain.guarantee import numbers_nest
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 
 WEIGHING = ("adaptive", "representative")
@@ -74,17 +75,7 @@ class SeriesParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
 
-    @rule("k", "p", "l")
-    def each_promise_is_within_the_last(self) -> Problem:
-        """p of the k share a pattern, and l values differ among the p."""
-        for small, large in (("p", "k"), ("l", "p")):
-            less, more = getattr(self, small), getattr(self, large)
-            if less is not None and less > more:
-                return (
-                    f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
-                    f"lower {{{small}}} to {more}, or raise {{{large}}} to {less}",
-                )
-        return None
+    numbers_nest = numbers_nest
 
     @rule("method", "p")
     def representatives_stand_for_three(self) -> Problem:
