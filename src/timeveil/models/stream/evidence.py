@@ -33,6 +33,15 @@ from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 Mask = npt.NDArray[np.bool_]
 SLOT, BUCKET, COUNT, PACKET = "slot", "bucket", "count", "packet"
 NO_PACKET = -1
+LEDGER_FAULTS = {
+    "ledger:model": "the ledger is not that of this release",
+    "columns:quasi": "the quasi columns are not those of the original",
+    "columns:keep": "the keep columns are not those of the original",
+    "columns:sensitive": "the sensitive column is not that of the original",
+    "ledger:columns": "the ledger lacks a column of a stream's ledger",
+    "ledger-rows:number": "the ledger lists {listed} rows, not the {rows} of the original",
+}
+"""What shows that a ledger belongs to another release, by the name of the fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,36 +237,33 @@ class Evidence:
         return whole_numbers(column) if pa.types.is_integer(column.type) else None
 
     @cached_property
-    def lacks_ledger_column(self) -> bool:
+    def ledger_facts(self) -> dict[str, bool]:
+        """Whether the ledger has the model, the columns and the rows of the release, by name of the fact."""
+        entries, original, roles = self.private.entries, self.private.original, self.private.original.roles
         needed = {"row", "origin", SLOT, *([BUCKET] if self.bucketed else [])}
-        return not needed <= set(self.private.entries.schema.names)
+        same_time = self.release.manifest["time"]["column"] == roles.time
+        return {
+            "ledger:model": self.private.model == "stream" and same_time,
+            "columns:quasi": self.columns("quasi") == list(roles.quasi_columns),
+            "columns:keep": self.columns("keep") == list(roles.keep),
+            "columns:sensitive": [self.sensitive_column] == list(roles.sensitive),
+            "ledger:columns": needed <= set(entries.schema.names),
+            "ledger-rows:number": entries.num_rows == original.rows,
+        }
 
     @cached_property
     def linked(self) -> Journeys:
         """The journeys of all records; a ledger of another release is refused."""
-        self._refuse_other_ledger()
+        for name, holds in self.ledger_facts.items():
+            if not holds:
+                listed, rows = self.private.entries.num_rows, self.private.original.rows
+                raise mismatch(LEDGER_FAULTS[name].format(listed=f"{listed:,}", rows=f"{rows:,}"))
         count, stated = int(self.journeys.published.sum()), self.release.manifest["counts"]["rows"]
         if count != stated:
             raise mismatch(f"the ledger places {count:,} records in the release, which has {stated:,}")
         if self.true_slot is not None and self.packets is None:
             raise mismatch("the ledger lacks the packets that the release promises")
         return self.journeys
-
-    def _refuse_other_ledger(self) -> None:
-        """A ledger with other columns or another number of rows belongs to another release."""
-        original, listed = self.private.original, self.private.entries.num_rows
-        roles = original.roles
-        if self.private.model != "stream" or self.release.manifest["time"]["column"] != roles.time:
-            raise mismatch("the ledger belongs to a release of another model or time column")
-        for role, names in {"quasi": roles.quasi_columns, "keep": roles.keep}.items():
-            if self.columns(role) != list(names):
-                raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
-        if [self.sensitive_column] != list(roles.sensitive):
-            raise mismatch("the sensitive column of the ledger's original is not that of the release")
-        if self.lacks_ledger_column:
-            raise mismatch("the ledger lacks a column of a stream's ledger")
-        if listed != original.rows:
-            raise mismatch(f"the ledger lists {listed:,} rows and its original has {original.rows:,}")
 
 
 def least_packet_sizes(slot: Integers, value: Integers, promise: int) -> Integers:

@@ -19,7 +19,7 @@ from timeveil.evidence import checks
 from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Findings, Kind, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
-from timeveil.models.stream.evidence import Evidence
+from timeveil.models.stream.evidence import LEDGER_FAULTS, Evidence
 
 MOST_SLOTS = 10_000
 PACKET_PARAMETERS = ("protect_slot", "spread", "fillers")
@@ -32,7 +32,6 @@ _WITH_PACKETS = {
     "late": "refuse",
 }
 _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
-_SENSITIVE_ROLES = ("slot", "bucket", "sensitive", "count")
 _FIXED_NAMES = ("slot", "bucket", "count")
 """Roles whose columns are called the same."""
 
@@ -78,21 +77,18 @@ MANIFEST = checks.manifest_of(
 
 
 SENTENCES = {
+    **LEDGER_FAULTS,
     "bucket": "{buckets:bucket} not numbered from 0 within its slot",
     "bucket-size": "{buckets:bucket} with fewer than {l} records; the smallest has {smallest}",
     "bucket-values": "{values:value} of a bucket with another count than among its records",
-    "columns:buckets": "the buckets of table `{table}` are not whole numbers",
     "columns:copy": "the sensitive column is published a second time",
-    "columns:counts": "the counts of table `sensitive` are not whole numbers",
     "columns:extra": "table `{table}` has columns that the manifest does not list: {names}",
     "columns:missing": "table `{table}` lacks columns that the manifest lists: {names}",
+    "columns:kind": "column `{name}` of table `{table}` does not hold {kind}",
     "columns:names": "table `{table}` does not call slot, bucket or count by that name",
     "columns:order": "the columns of table `{table}` are not in the stated order",
     "columns:respondent": "the respondent is among the published columns",
-    "columns:role": "the {role} columns are not those of the original",
     "columns:roles": "the roles of table `{table}` are not in the order {roles}",
-    "columns:sensitive": "the sensitive column is not that of the original",
-    "columns:slots": "the slots of table `{table}` are not {kind}",
     "columns:time": "the time column of the original is among the published columns",
     "conservation": "{values:value} whose published and withheld records are not the original ones",
     "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
@@ -102,9 +98,7 @@ SENTENCES = {
     "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the guarantee's `true_slot`",
     "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
     "ledger": "{fault}",
-    "ledger:columns": "the ledger lacks a column of a stream's ledger",
-    "ledger:model": "the ledger is not that of this release",
-    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
+    "ledger-rows": "the ledger does not list the rows of its original in order",
     "manifest:buckets": "the manifest describes buckets that its parameters exclude, or the reverse",
     "manifest:clock": "the kind, zone, unit and slot of the time do not fit each other",
     "manifest:count": "`counts.buckets` of the manifest is missing",
@@ -147,8 +141,7 @@ SENTENCES = {
     "value-counts": "{below:count} below 1, {repeated:value} listed more than once",
     "value-counts:most": "a value is counted more often than there are rows",
     "value-missing": "{records:record} without a sensitive value",
-    "value-too-frequent:bucket": "{buckets:bucket} in which a value is held by more than 1 in {l} records",
-    "value-too-frequent:slot": "{slots:slot} in which a value is held by more than 1 in {l} records",
+    "value-too-frequent": "{groups:{group}} in which a value is held by more than 1 in {l} records",
 }
 
 
@@ -171,17 +164,16 @@ def check_shape(release: Release, findings: Findings) -> bool:
     manifest, buckets = release.manifest, release.manifest["counts"].get("buckets")
     described = "sensitive_columns" in manifest
     stated = manifest["parameters"]["buckets"] == "anatomy"
-    return all(
-        [
-            findings.expect("manifest:count", buckets is not None or not described),
-            findings.expect("manifest:no-buckets", described or not buckets),
-            findings.expect("manifest:buckets", stated == bool(manifest.get("sensitive_columns"))),
-        ]
-    )
+    facts = {
+        "manifest:count": buckets is not None or not described,
+        "manifest:no-buckets": described or not buckets,
+        "manifest:buckets": stated == bool(manifest.get("sensitive_columns")),
+    }
+    return findings.expect_all(facts)
 
 
 def check_tables(release: Release, findings: Findings) -> bool:
-    """Expect the stated columns in each table, each with its type, and no other."""
+    """Expect the stated columns in each table, each with its role and type, and no other."""
     findings.check("the tables have exactly the columns, roles and types of the manifest")
     manifest, before = release.manifest, len(findings.violations)
     sections = {"data": "columns", "sensitive": "sensitive_columns"}
@@ -191,45 +183,45 @@ def check_tables(release: Release, findings: Findings) -> bool:
         "tables", set(release.parts) == set(stated), tables=len(release.parts), names=names
     ):
         return False
+    # One slot first, one bucket or sensitive column last; the sensitive value is in one table only.
+    last = "bucket" if "sensitive" in stated else "sensitive"
+    roles = {"data": ("slot", "quasi", "keep", last), "sensitive": ("slot", "bucket", "sensitive", "count")}
     for table, columns in stated.items():
         checks.check_columns(release, findings, table, sections[table])
-        _check_roles(table, columns, "bucket" if "sensitive_columns" in manifest else "sensitive", findings)
+        _check_roles(table, columns, roles[table], findings)
     # Neither the true time nor a second copy of the sensitive value may be published.
     free = [c for columns in stated.values() for c in columns if c["role"] not in _FIXED_NAMES]
     names_used = [c["name"] for c in free]
     findings.expect("columns:time", manifest["time"]["column"] not in names_used)
     copies = [names_used.count(c["name"]) for c in free if c["role"] == "sensitive"]
     findings.expect("columns:copy", max(copies, default=1) == 1)
-    if len(findings.violations) == before:
-        _check_keys(release, findings)
+    for table, columns in stated.items() if len(findings.violations) == before else ():
+        _check_kinds(release, table, columns, findings)
     return len(findings.violations) == before
 
 
-def _check_roles(table: str, columns: Sequence[Mapping[str, Any]], last: str, findings: Findings) -> None:
-    """One slot first, one bucket or sensitive column last; the sensitive value is in one table only."""
+def _check_roles(
+    table: str, columns: Sequence[Mapping[str, Any]], allowed: Sequence[str], findings: Findings
+) -> None:
     roles = [column["role"] for column in columns]
-    allowed: tuple[str, ...] = _SENSITIVE_ROLES
-    once = allowed
-    if table == "data":
-        allowed, once = ("slot", "quasi", "keep", last), ("slot", last)
-    ranks = [allowed.index(role) if role in allowed else -1 for role in roles]
-    ordered = -1 not in ranks and ranks == sorted(ranks) and all(roles.count(role) == 1 for role in once)
-    findings.expect("columns:roles", ordered, table=table, roles=", ".join(allowed))
-    renamed = [c["name"] for c in columns if c["role"] in _FIXED_NAMES and c["name"] != c["role"]]
-    findings.expect("columns:names", not renamed, table=table)
+    ordered = set(roles) <= set(allowed) and roles == sorted(roles, key=allowed.index)
+    once = all(roles.count(role) == 1 for role in allowed if role not in ("quasi", "keep"))
+    findings.expect("columns:roles", ordered and once, table=table, roles=", ".join(allowed))
+    named = all(c["name"] == c["role"] for c in columns if c["role"] in _FIXED_NAMES)
+    findings.expect("columns:names", named, table=table)
 
 
-def _check_keys(release: Release, findings: Findings) -> None:
+def _check_kinds(
+    release: Release, table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
+) -> None:
     """Slots are labels or numbers, buckets and counts are numbers."""
-    slot_type = pa.int64() if release.manifest["time"].get("slot_definition") is None else pa.string()
-    called = "whole numbers" if slot_type == pa.int64() else "labels"
-    for table in release.parts:
-        kinds = {field.name: plain_type(field.type) for field in schema_of(release, table)}
-        findings.expect("columns:slots", kinds["slot"] == slot_type, table=table, kind=called)
-        numbered = "sensitive" not in release.parts or pa.types.is_signed_integer(kinds["bucket"])
-        findings.expect("columns:buckets", numbered, table=table)
-        if table == "sensitive":
-            findings.expect("columns:counts", pa.types.is_signed_integer(kinds["count"]))
+    labelled = release.manifest["time"].get("slot_definition") is not None
+    for role in (column["role"] for column in columns if column["role"] in _FIXED_NAMES):
+        kind, words = plain_type(schema_of(release, table).field(role).type), "whole numbers"
+        holds = pa.types.is_signed_integer(kind)
+        if role == "slot":
+            holds, words = (kind == pa.string(), "labels") if labelled else (kind == pa.int64(), words)
+        findings.expect("columns:kind", holds, name=role, table=table, kind=words)
 
 
 def check_statements(evidence: Evidence, findings: Findings) -> None:
@@ -238,7 +230,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     release, manifest = evidence.release, evidence.release.manifest
     time, parameters = manifest["time"], manifest["parameters"]
     definition, slot = time.get("slot_definition"), time.get("slot")
-    for code, holds in {
+    facts = {
         "guarantee": dict(manifest["guarantee"]) == release.guarantee.as_dict(),
         "guarantee:l": parameters["l"] == evidence.l,
         "slot:definition": (None if definition is None else definition.get("name")) == slot,
@@ -246,8 +238,8 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
         "slot:parameter": parameters["slot"] == slot,
         "manifest:clock": _is_clock(time),
         "parameters:cost": _is_cost(parameters),
-    }.items():
-        findings.expect(code, holds)
+    }
+    findings.expect_all(facts)
     _check_packet_statements(evidence.true_slot, parameters, findings)
 
 

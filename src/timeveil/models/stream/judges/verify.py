@@ -17,6 +17,7 @@ at random cannot be checked from any outcome.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +42,6 @@ from timeveil.models.stream.evidence import (
     COUNT,
     NO_PACKET,
     SLOT,
-    Buckets,
     Evidence,
     ineligible_slots,
     least_packet_sizes,
@@ -123,14 +123,9 @@ def _stated_number(line: SlotLine, slot: object) -> int:
     return int(line.numbers(pa.array([slot], pa.string()))[0]) if isinstance(slot, str) else NOWHERE
 
 
-def _check_row_count(rows: int, stated: int, findings: Findings) -> None:
-    findings.check("row, slot and bucket counts are those of the manifest")
-    findings.expect("row-count", rows == stated, rows=rows, stated=stated)
-
-
 def _check_buckets(evidence: Evidence, findings: Findings) -> None:
-    buckets, counts = evidence.buckets, evidence.release.manifest["counts"]
-    _check_row_count(int(buckets.rows.sum()), counts["rows"], findings)
+    l, buckets, counts = evidence.l, evidence.buckets, evidence.release.manifest["counts"]
+    _check_row_count(buckets.rows, counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
     expect_none(findings, "tables-disagree:apart", buckets=in_data != buckets.listed)
@@ -141,62 +136,54 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     findings.check("buckets are numbered from 0 within each slot")
     slot, numbers = buckets.slot[buckets.listed], buckets.number[buckets.listed]
     expect_none(findings, "bucket", buckets=numbers != np.arange(len(slot)) - np.searchsorted(slot, slot))
-    _check_values(evidence.l, buckets, findings)
-
-
-def _check_values(l: int, buckets: Buckets, findings: Findings) -> None:
     findings.check("every value of a bucket is listed once, with the number of records that have it")
     below = int((buckets.often < 1).sum())
     pairs = len(distinct_pairs(buckets.owner, buckets.value.codes, buckets.value.size)[0])
     repeated = len(buckets.owner) - pairs
     findings.expect("value-counts", not (below or repeated), below=below, repeated=repeated)
-    _check_present(buckets.value, buckets.often, findings)
     findings.check(f"every bucket has at least {l} records")
-    size, rows = buckets.size[buckets.listed], buckets.rows[buckets.rows > 0]
+    size, rows = buckets.size[buckets.listed], buckets.rows[in_data]
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     expect_none(findings, "bucket-size", buckets=small, l=l, smallest=smallest)
-    findings.check(f"no value is held by more than 1 in {l} records of a bucket")
-    most = _most_frequent(buckets.owner, buckets.value, buckets.often, len(buckets.size))
-    expect_none(findings, "value-too-frequent:bucket", buckets=most * l > buckets.size, l=l)
-
-
-def _check_present(value: Coded, often: Integers, findings: Findings) -> None:
-    """A missing value would set its record apart from those that have one."""
-    findings.check("every record has a sensitive value")
-    missing = np.asarray(value.values.is_null())[value.codes]
-    findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
-
-
-def _most_frequent(owner: Integers, value: Coded, often: Integers, groups: int) -> Integers:
-    """Per group the number of records with its most frequent value; one listed twice is added up."""
-    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
-    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
-    most = np.zeros(groups, dtype=np.int64)
-    np.maximum.at(most, pairs // max(value.size, 1), records)
-    return most
+    _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
 
 
 def _check_unbucketed(evidence: Evidence, findings: Findings) -> None:
-    """Without buckets: no value is held by more than 1 in l records of a slot."""
-    l = evidence.l
+    """Without buckets every slot is checked as one."""
     classes = classes_of(evidence.release, [SLOT, evidence.sensitive_column])
-    rows, slot, value = (
-        np.asarray(classes["rows"]),
-        encode(classes.column(0)),
-        encode_values(classes.column(1)),
-    )
-    _check_row_count(int(rows.sum()), evidence.release.manifest["counts"]["rows"], findings)
-    _check_present(value, rows, findings)
-    findings.check(f"no value is held by more than 1 in {l} records of a slot")
-    total = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-    most = _most_frequent(slot.codes, value, rows, slot.size)
-    expect_none(findings, "value-too-frequent:slot", slots=most * l > total, l=l)
+    rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
+    _check_row_count(rows, evidence.release.manifest["counts"]["rows"], findings)
+    size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
+    _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
+
+
+def _check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
+    findings.check("row, slot and bucket counts are those of the manifest")
+    number = int(rows.sum())
+    findings.expect("row-count", number == stated, rows=number, stated=stated)
+
+
+def _check_values(
+    owner: Integers, value: Coded, often: Integers, size: Any, l: int, group: str, findings: Findings
+) -> None:
+    """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
+    findings.check("every record has a sensitive value")
+    # A missing value would set its record apart from those that have one.
+    missing = np.asarray(value.values.is_null())[value.codes]
+    findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
+    findings.check(f"no value is held by more than 1 in {l} records of a {group}")
+    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
+    # A value that is listed twice is added up.
+    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
+    most = np.zeros(len(size), dtype=np.int64)
+    np.maximum.at(most, pairs // max(value.size, 1), records)
+    expect_none(findings, "value-too-frequent", groups=most * l > size, group=group, l=l)
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
     """Check the release against the records that it was made from."""
-    if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
+    if not _check_ledger(evidence, findings):
         return
     try:
         _ = evidence.journeys
@@ -212,16 +199,12 @@ def _check_records(evidence: Evidence, findings: Findings) -> None:
         findings.expect("row-values:type", False, fault=error.message)
 
 
-def _check_roles(evidence: Evidence, findings: Findings) -> bool:
+def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
+    """Whether the ledger is that of the release, so that its records can be compared."""
     findings.check("the published columns are those of the original, and no respondent or time is among them")
     ledger, manifest, before = evidence.private, evidence.release.manifest, len(findings.violations)
-    roles, published = ledger.original.roles, [column["name"] for column in manifest["columns"]]
-    findings.expect("columns:respondent", roles.respondent not in published)
-    for role, names in {"quasi": roles.quasi_columns, "keep": roles.keep}.items():
-        findings.expect("columns:role", evidence.columns(role) == list(names), role=role)
-    findings.expect("columns:sensitive", [evidence.sensitive_column] == list(roles.sensitive))
-    same_time = ledger.model == "stream" and manifest["time"]["column"] == roles.time
-    findings.expect("ledger:model", same_time)
+    published = [column["name"] for column in manifest["columns"]]
+    findings.expect("columns:respondent", ledger.original.roles.respondent not in published)
     findings.check("the stated parameters are those of the run")
     run, stated = ledger.facts.get("parameters", {}), manifest["parameters"]
     names = [*stated, *(name for name in PACKET_PARAMETERS if name in run and name not in stated)]
@@ -229,6 +212,10 @@ def _check_roles(evidence: Evidence, findings: Findings) -> bool:
     findings.expect("parameters:run", not wrong, names=", ".join(wrong))
     same_clock = json.dumps(ledger.facts.get("time")) == json.dumps(manifest["time"])
     findings.expect("parameters:time", same_clock)
+    findings.check("the ledger lists every original row, in order")
+    rows = ledger.original.rows
+    if findings.expect_all(evidence.ledger_facts, listed=ledger.entries.num_rows, rows=rows):
+        findings.expect("ledger-rows", np.array_equal(ledger.table.column("row"), np.arange(rows)))
     return len(findings.violations) == before
 
 
@@ -236,26 +223,14 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, list | tuple) else value
 
 
-def _check_listed(evidence: Evidence, findings: Findings) -> bool:
-    findings.check("the ledger lists every original row, in order")
-    if not findings.expect("ledger:columns", not evidence.lacks_ledger_column):
-        return False
-    rows, listed = evidence.private.original.rows, np.asarray(evidence.private.table.column("row"))
-    findings.expect("ledger-rows", np.array_equal(listed, np.arange(rows)), listed=len(listed), rows=rows)
-    return len(listed) == rows
-
-
 def _check_origins(evidence: Evidence, findings: Findings) -> None:
     findings.check("the ledger lists the slot of every complete record, and no other record is published")
     journeys, manifest = evidence.journeys, evidence.release.manifest
+    counts, parameters = manifest["counts"], manifest["parameters"]
     expect_none(findings, "origin", records=journeys.complete & (journeys.noted != journeys.origin))
     expect_none(findings, "incomplete-rows", records=journeys.published & ~journeys.complete)
     findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
-    origin, (counts, parameters) = (
-        journeys.origin[journeys.complete],
-        (manifest["counts"], manifest["parameters"]),
-    )
-    labels = [None, None]
+    origin, labels = journeys.origin[journeys.complete], [None, None]
     if len(origin):
         ends = [int(origin.min()), int(origin.max()) + reach(parameters) - parameters["window"]]
         labels = journeys.line.labels(ends).to_pylist()
