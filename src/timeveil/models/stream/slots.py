@@ -28,7 +28,7 @@ NOWHERE: int = GAP
 _DAY = 86_400
 _SPARE = 100_000
 _NEAR = 5_000
-_DATED = re.compile(r"(\d{4})(?:-(\d\d)(?!\d))?(?:-(\d\d)(?!\d))?(?: (\d\d):(\d\d)(?::(\d\d))?)?")
+_DATED = re.compile(r"\d{4}(-\d\d(?!\d)(-\d\d(?!\d)( \d\d:\d\d(:\d\d)?)?)?)?")
 _COUNTED = re.compile(rf"({'|'.join(UNITS)})s? (-?\d+)")
 
 
@@ -138,22 +138,16 @@ def _labelled(granularity: Granularity, first: int, last: int) -> dict[str, int]
 def _dated(label: str) -> tuple[int, int] | None:
     """The earliest and latest start of a granule labelled `2025-02`, `2025-W07`, `2025-02-14 17:30`, …"""
     match = _DATED.match(label)
-    if match is None:
-        return None
-    year, month, day, hour, minute, second = match.groups()
     try:
-        start = int(np.datetime64(f"{year}-{month or '01'}-{day or '01'}", "s").astype(np.int64))
+        stated = np.datetime64(match[0]) if match else None
     except ValueError:
+        stated = None
+    if stated is None:
         return None
-    if month is None:
-        # ISO years, school years and weeks may begin before or end after the year in the label.
-        return start - 10 * _DAY, start + 376 * _DAY
-    if day is None:
-        return start, start + 31 * _DAY
-    if hour is None:
-        return start, start + _DAY
-    moment = start + 3_600 * int(hour) + 60 * int(minute) + int(second or 0)
-    return moment, moment
+    # ISO years, school years and weeks may begin before or end after the year in the label.
+    spare = 10 * _DAY if len(str(stated)) == 4 else 0
+    start, end = (int(moment.astype("M8[s]").astype(np.int64)) for moment in (stated, stated + 1))
+    return start - spare, end + spare
 
 
 def _counted(label: str) -> tuple[int, int] | None:

@@ -167,7 +167,8 @@ class _Scene:
         if self.packet is None:
             chance = within(_groups(self.origin, fate), self.value, self.values)
         else:
-            chance = one_in_each(self.packet)
+            packet, _ = number_of_each(self.packet)
+            chance = 1.0 / np.bincount(packet)[packet]
         before, after = self._posterior(self.original, everyone), self._posterior(chance, everyone)
         parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
         return before, after, {name: after.only(mask) for name, mask in parts.items()}
@@ -263,16 +264,6 @@ def within(group: Integers, value: Integers, values: int) -> Floats:
     """
     keys, index, often = np.unique(group * values + value, return_inverse=True, return_counts=True)
     return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
-
-
-def one_in_each(packet: Integers) -> Floats:
-    """Per record 1 in as many as its packet has.
-
-    >>> one_in_each(np.array([7, 4, 4, 7])).tolist()
-    [0.5, 0.5, 0.5, 0.5]
-    """
-    index, _ = number_of_each(packet)
-    return np.asarray(1.0 / np.bincount(index)[index], dtype=np.float64)
 
 
 def _groups(first: Integers, second: Integers) -> Integers:
