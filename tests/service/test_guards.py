@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import io
 import os
 import signal
 import sqlite3
@@ -13,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ def test_what_is_in_memory_is_what_was_stored(place: Place, monkeypatch: pytest.
     fill(place.inbox, 2)
     with pytest.raises(BundleError) as refused, place.service() as first:  # noqa: PT012
         first.run()
-        monkeypatch.setattr(running, "Lock", lambda _: io.BytesIO())
+        monkeypatch.setattr(running, "locked", lambda _: nullcontext())
         with place.service() as second:
             fill(place.inbox, 4)
             second.run()
@@ -339,7 +339,6 @@ def test_following_takes_what_comes_and_stops_when_asked(place: Place) -> None:
         thread.start()
         service.follow(stop, poll=0.05)
         thread.join()
-    stop.close()
     assert service.tally.taken == 3
     assert place.slots() == [day(0)]
 
@@ -365,7 +364,6 @@ def test_a_changed_file_is_told_once_while_following(place: Place) -> None:
     with place.service() as service:
         for _ in range(3):
             service._pass(stop)
-    stop.close()
     assert len(place.said) == 1
     assert service.tally.changed == 1
 

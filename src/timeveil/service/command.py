@@ -74,7 +74,6 @@ def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        stop.close()
 
 
 def tally_text(tally: Tally) -> str:

@@ -23,8 +23,7 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
-from timeveil.folder import damage, open_release, write
-from timeveil.folder.manifest import read_manifest
+from timeveil.folder import open_release, write
 from timeveil.folder.opening import SLOTS, digest, folder_name, stream_folder
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading import read
@@ -225,29 +224,20 @@ class Sink:
 
     def _is_same(self, folder: Path, release: Release) -> bool:
         """Whether a folder holds what is to be written, by writing that next to it and comparing."""
+        try:
+            existing = open_release(folder)
+        except BundleError:  # damaged
+            return False
+        scratch = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
         with translate_os_errors(folder.name):
-            scratch = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
             scratch.mkdir(mode=0o700)
             try:
-                intended = write(release, scratch / "intended", format=self._form)
-                return not _is_damaged(folder) and _content(folder) == _content(intended)
+                intended = open_release(write(release, scratch / "intended", format=self._form), check=False)
+                # Not by the bytes of the tables, which another version may lay out differently.
+                manifests = [{**each.manifest, "tables": None} for each in (existing, intended)]
+                return manifests[0] == manifests[1] and existing.tables == intended.tables
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _is_damaged(folder: Path) -> bool:
-    try:
-        return bool(damage(folder))
-    except BundleError:
-        return True
-
-
-def _content(folder: Path) -> tuple[Any, dict[str, pa.Table]]:
-    """The manifest and the tables of a folder, however the files are laid out."""
-    manifest, _ = read_manifest(folder)
-    tables = manifest["tables"]
-    manifest["tables"] = {name: {**entry, "sha256": None} for name, entry in tables.items()}
-    return manifest, open_release(folder, check=False).tables
 
 
 def packed(tables: Mapping[str, pa.Table]) -> bytes:

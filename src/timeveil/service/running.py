@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-import select
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -30,7 +31,7 @@ from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.service.folders import Arrival, Sink, arrivals_in, packed, quarantine, release_of, snapshots_of
 from timeveil.service.parameters import Parameters
-from timeveil.service.state_file import FileRecord, Lock, StateFile, damaged, make_state_file
+from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
 from timeveil.service.status import status_of
 
 CRASH_AT = "TIMEVEIL_CRASH_AT"
@@ -57,21 +58,17 @@ class Stop:
 
     def __init__(self) -> None:
         self.requested = False
-        self._read, self._write = os.pipe()
+        # Unlike an event, it can be written to by a signal handler while it is being waited for.
+        self._requests: SimpleQueue[None] = SimpleQueue()
 
     def request(self, _number: int = 0, _frame: FrameType | None = None) -> None:
         """Stop after the current step. May be called by a signal."""
-        if not self.requested:
-            self.requested = True
-            os.write(self._write, b".")
+        self.requested = True
+        self._requests.put(None)
 
     def wait(self, seconds: float) -> None:
-        if not self.requested:
-            select.select([self._read], [], [], seconds)
-
-    def close(self) -> None:
-        os.close(self._read)
-        os.close(self._write)
+        with suppress(Empty):
+            self._requests.get(timeout=seconds)
 
 
 @dataclass(slots=True)
@@ -125,13 +122,12 @@ class Service:
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally, self._announced = Tally(), set[str]()
-        # Before the state file is opened or made: two publishers must never work on one.
-        self._lock = Lock(state)
-        try:
+        with ExitStack() as opened:
+            # Before the state file is opened or made: two publishers must never work on one.
+            opened.enter_context(locked(state))
             self._state, self._seed = self._opened(state, seed)
-        except BaseException:
-            self._lock.close()
-            raise
+            opened.callback(self._state.close)
+            self._open_files = opened.pop_all()
 
     def __enter__(self) -> Service:
         return self
@@ -146,10 +142,7 @@ class Service:
                     hint="start again; if it happens again, please report it with the output of the command",
                 )
             )
-        try:
-            self._state.close()
-        finally:
-            self._lock.close()
+        self._open_files.close()
 
     def _is_news(self, text: str) -> bool:
         """Whether something has not been announced yet; it counts as announced from then on."""
@@ -214,15 +207,9 @@ class Service:
 
     def _refuse_few_values(self) -> None:
         """A stream in which fewer than l values ever arrived has nothing but empty slots to publish."""
-        l = self._parameters.settings.l
         values = max((record.facts["values"] for record in self._state.streams()), default=0)
-        if 0 < values < l:
-            raise ParameterError(
-                f"l is {l} but the sensitive column has {values} different values: no slot could be "
-                "published",
-                hint="start again with a smaller {l} and a new {state} file, or another {sensitive} column",
-                facts={"l": l, "values": values},
-            )
+        hint = "start again with a smaller {l} and a new {state} file, or another {sensitive} column"
+        self._parameters.settings.refuse_few_values(values, hint)
 
     def _warn(self) -> None:
         """Say what an operator should know before it is too late, each thing once."""
@@ -317,7 +304,9 @@ class Service:
         with self._state.transaction():
             for name, slots in final:
                 self._keep(name, slots)
-            self._keep_latest(name for name, _ in final)
+            # The latest slot of all streams, from which a gap is counted.
+            arrived = [latest, *(self._publisher(name).latest for name, _ in final)]
+            self._state.set_meta("latest", max((slot for slot in arrived if slot is not None), default=None))
             self._state.put_file(record._replace(rows=rows))
             boundary()
         boundary()
@@ -357,11 +346,6 @@ class Service:
         for slot in slots:
             release = slot.release
             self._state.add_pending(number, slot.index, slot.slot, release.manifest, packed(release.tables))
-
-    def _keep_latest(self, names: Iterable[str]) -> None:
-        """The latest slot of all streams, from which a gap is counted."""
-        latest = [self._state.meta("latest"), *(self._publisher(name).latest for name in names)]
-        self._state.set_meta("latest", max((slot for slot in latest if slot is not None), default=None))
 
     def _publish(self) -> None:
         """Write every stored slot to its folder, in order, and mark it; until l values came, hold all."""

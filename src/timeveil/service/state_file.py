@@ -150,8 +150,8 @@ class StateFile:
                 raise
 
     def meta(self, key: str) -> Any:
-        row = self._row("select value from meta where key = ?", key)
-        return None if row is None else self._json(row[0])
+        text = self._value("select value from meta where key = ?", key)
+        return None if text is None else self._json(text)
 
     def set_meta(self, key: str, value: Any) -> None:
         self._rows("insert or replace into meta values (?, ?)", key, json.dumps(value))
@@ -167,8 +167,8 @@ class StateFile:
             self.set_meta("last_error", note)
 
     def state(self, name: str) -> bytes | None:
-        row = self._row("select state from streams where name = ?", name)
-        return None if row is None else row[0]
+        state: bytes | None = self._value("select state from streams where name = ?", name)
+        return state
 
     def streams(self) -> list[StreamRecord]:
         rows = self._rows("select id, name, facts, published, last_published from streams order by name")
@@ -182,21 +182,19 @@ class StateFile:
             "do update set state = excluded.state, facts = excluded.facts",
             *(name, state, json.dumps(facts)),
         )
-        return int(self._row("select id from streams where name = ?", name)[0])
+        return int(self._value("select id from streams where name = ?", name))
 
     def file(self, name: str) -> FileRecord | None:
-        row = self._row(
+        rows = self._rows(
             "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?", name
         )
-        return None if row is None else FileRecord(*row)
+        return FileRecord(*rows[0]) if rows else None
 
     def name_of_content(self, sha256: str) -> str | None:
         """Name of a file of this content that was taken and had any rows."""
-        row = self._row(
-            "select name from files where sha256 = ? and rows and outcome in ('taken', 'changed') limit 1",
-            sha256,
-        )
-        return None if row is None else str(row[0])
+        query = "select name from files where sha256 = ? and rows and outcome in ('taken', 'changed') limit 1"
+        name: str | None = self._value(query, sha256)
+        return name
 
     def put_file(self, record: FileRecord) -> None:
         self._rows(
@@ -216,15 +214,15 @@ class StateFile:
 
     def pending(self, least_values: int = 0) -> Pending | None:
         """The next slot to publish, of a stream with at least this many values so far."""
-        row = self._row(
+        rows = self._rows(
             "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
             "where json_extract(facts, '$.values') >= ? order by stream, slot limit 1",
             least_values,
         )
-        if row is None:
+        if not rows:
             return None
-        pending = Pending(*row)
-        return pending._replace(label=self._json(row[3]), manifest=self._json(row[4]))
+        pending = Pending(*rows[0])
+        return pending._replace(label=self._json(pending.label), manifest=self._json(pending.manifest))
 
     def pending_by_stream(self) -> dict[int, int]:
         return dict(self._rows("select stream, count(*) from outbox group by stream"))
@@ -240,8 +238,9 @@ class StateFile:
         with sqlite_errors(self.path.name):
             return self._base.execute(command, values).fetchall()
 
-    def _row(self, query: str, *values: Any) -> Any:
-        return next(iter(self._rows(query, *values)), None)
+    def _value(self, query: str, *values: Any) -> Any:
+        rows = self._rows(query, *values)
+        return rows[0][0] if rows else None
 
     def _json(self, text: Any) -> Any:
         with raising(damaged(self.path.name), on=ValueError):
@@ -281,35 +280,29 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Lock:
-    """One publisher at a time for each state file, from its making to `close` or the death of the process.
+@contextmanager
+def locked(state: Path) -> Iterator[None]:
+    """One publisher at a time for each state file, until the block or the process ends.
 
-    It is a file of its own next to the state file, because closing any handle of a file that SQLite has open
-    would release SQLite's own locks. It is next to the file that a symbolic link leads to, so that one
+    The lock is a file of its own next to the state file, because closing any handle of a file that SQLite has
+    open would release SQLite's own locks. It is next to the file that a symbolic link leads to, so that one
     file has one lock.
     """
-
-    def __init__(self, state: Path) -> None:
-        state = state.resolve()
-        path = state.with_name(f"{state.name}.lock")
-        with translate_os_errors(path.name):
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            # The error is raised below, outside of the handler, so that no cause is chained to it.
-            os.close(self._handle)
-        else:
-            return
-        raise BundleError(
-            f"another publisher is using `{state.name}`", hint=_OTHER_FIRST, code="state-locked"
-        )
-
-    def close(self) -> None:
-        os.close(self._handle)
+    state = state.resolve()
+    path = state.with_name(f"{state.name}.lock")
+    with translate_os_errors(path.name):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with raising(_busy(f"another publisher is using `{state.name}`"), on=OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
-_OTHER_FIRST = "stop the other one first, or use another {state} file for this stream"
+def _busy(message: str) -> BundleError:
+    hint = "stop the other one first, or use another {state} file for this stream"
+    return BundleError(message, hint=hint, code="state-locked")
 
 
 def sqlite_errors(name: str) -> raising:
@@ -330,24 +323,14 @@ def damaged(name: str) -> BundleError:
 def _error(name: str, cause: Exception) -> BundleError:
     match getattr(cause, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_FULL:
-            return BundleError(
-                f"the disk is full: `{name}` was not changed",
-                hint="free some space and start again; the stream resumes where it was",
-                code="disk-full",
-            )
+            hint = "free some space and start again; the stream resumes where it was"
+            return BundleError(f"the disk is full: `{name}` was not changed", hint=hint, code="disk-full")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return BundleError(
-                f"no permission to read and write `{name}` and to create files in its folder",
-                hint="keep it in a folder that you own",
-                code="no-permission",
-            )
+            message = f"no permission to read and write `{name}` and to create files in its folder"
+            return BundleError(message, hint="keep it in a folder that you own", code="no-permission")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return BundleError(f"another program is using `{name}`", hint=_OTHER_FIRST, code="state-locked")
+            return _busy(f"another program is using `{name}`")
         case sqlite3.SQLITE_IOERR:
-            return BundleError(
-                f"`{name}` could not be read or written",
-                hint="check that the disk is mounted, healthy and not full, and start again",
-                code="not-written",
-            )
-        case _:
-            return damaged(name)
+            hint = "check that the disk is mounted, healthy and not full, and start again"
+            return BundleError(f"`{name}` could not be read or written", hint=hint, code="not-written")
+    return damaged(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,11 +85,8 @@ def status(state: Path) -> Status:
             hint="name the {state} file of `publish-stream`",
             code="file-missing",
         )
-    file = StateFile(state)
-    try:
+    with closing(StateFile(state)) as file:
         return status_of(file)
-    finally:
-        file.close()
 
 
 def status_of(file: StateFile) -> Status:

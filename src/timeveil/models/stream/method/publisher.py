@@ -97,7 +97,10 @@ def publish_stream(
     slots, rows = arrived.slot[order], arrived.rows[order]
     refuse_wide_gap(slots)
     codes = codes_of(_taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
-    _refuse_few_values(stream)
+    distinct = len(stream.values.names)
+    settings.refuse_few_values(
+        distinct, f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
+    )
     people = None
     if person is not None:
         people = encode_people(_taken(relation.table.column(person), rows))[0].tolist()
@@ -125,16 +128,6 @@ def publish_stream(
 
 def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
     return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
-
-
-def _refuse_few_values(stream: Stream) -> None:
-    distinct, l = len(stream.values.names), stream.settings.l
-    if 0 < distinct < l:
-        raise ParameterError(
-            f"l is {l} but the sensitive column has {distinct} different values: no slot could be published",
-            hint=f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column",
-            facts={"l": l, "values": distinct},
-        )
 
 
 def _packets_withheld(stream: Stream, finals: Sequence[Final]) -> Ints:

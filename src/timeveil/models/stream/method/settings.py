@@ -60,6 +60,16 @@ class Settings:
     def sensitive(self) -> str:
         return self.roles.sensitive[0]
 
+    def refuse_few_values(self, values: int, hint: str) -> None:
+        """With fewer than l different sensitive values in all, every slot would be empty."""
+        if 0 < values < self.l:
+            raise ParameterError(
+                f"l is {self.l} but the sensitive column has {values} different values: no slot could be "
+                "published",
+                hint=hint,
+                facts={"l": self.l, "values": values},
+            )
+
     def published(self) -> dict[str, Any]:
         """The parameters as a manifest has them: no withhold costs, no seed."""
         slot, move_cost = self.options.slot, self.costs.name
