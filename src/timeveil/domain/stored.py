@@ -33,14 +33,16 @@ LOCK = ".held"
 class PrivateFolder:
     """A temporary folder that only its owner may enter, removed with the last reference to it.
 
-    Folders that a killed process left behind are removed when the next one is made.
+    Folders of the same prefix that a killed process left behind are removed when the next one is made.
     """
 
-    def __init__(self) -> None:
-        sweep(Path(tempfile.gettempdir()), _PREFIX)
+    def __init__(self, parent: Path | None = None, prefix: str = _PREFIX) -> None:
+        parent = parent or Path(tempfile.gettempdir())
+        sweep(parent, prefix)
         lock = None
+        # Another process may sweep the new folder before its lock is held: then try again.
         while lock is None:
-            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
             lock = hold(self.path / LOCK)
         self._remove = weakref.finalize(self, _release, self.path, lock, os.getpid())
 

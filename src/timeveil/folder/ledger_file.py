@@ -103,45 +103,32 @@ def refuse_public(path: Path, *, is_folder: bool = False) -> None:
 def open_ledger(path: str | Path) -> Ledger:
     """Open a ledger file. A long one stays on disk and is read in batches."""
     file = Path(path)
+    hint = "name the file that --ledger made"
     if not file.is_file():
-        raise BundleError(
-            f"`{file.name}` is a folder, not a ledger"
-            if file.is_dir()
-            else f"there is no ledger `{file.name}`",
-            hint="name the file that --ledger made",
-            code="folder-missing",
-        )
-    with raising(lambda cause: _not_opened(file.name, cause), on=_FAILURES):
+        is_folder = f"`{file.name}` is a folder, not a ledger"
+        message = is_folder if file.is_dir() else f"there is no ledger `{file.name}`"
+        raise BundleError(message, hint=hint, code="folder-missing")
+    no_ledger = BundleError(f"`{file.name}` is not a ledger, or is incomplete", hint=hint)
+    message = f"no permission to read `{file.name}`"
+    forbidden = BundleError(message, hint="only its owner may read a ledger", code="no-permission")
+    with raising(no_ledger, on=_FAILURES), raising(forbidden, on=PermissionError):
         return _read(file)
-
-
-def _not_opened(name: str, cause: Exception) -> BundleError:
-    if isinstance(cause, PermissionError):
-        return BundleError(
-            f"no permission to read `{name}`", hint="only its owner may read a ledger", code="no-permission"
-        )
-    return BundleError(f"`{name}` is not a ledger, or is incomplete", hint="name the file that --ledger made")
 
 
 class LedgerColumns(Columns):
     """Some columns of a ledger file, without the prefix of their names."""
 
-    prefix = ""
+    def __init__(self, path: Path, schema: pa.Schema, rows: int, prefix: str = "") -> None:
+        super().__init__(path, schema, rows)
+        self.prefix = prefix
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, a batch at a time."""
         names = self.chosen(columns).names
         stored = [self.prefix + name for name in names]
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(columns=stored):
                 batch.validate(full=True)
                 yield batch.select(stored).rename_columns(names)
-
-
-class OriginalColumns(LedgerColumns):
-    """The columns of the original table."""
-
-    prefix = ORIGINAL
 
 
 def _write(ledger: Ledger, file: Any) -> None:
@@ -156,8 +143,7 @@ def _write(ledger: Ledger, file: Any) -> None:
 
 
 def _description(ledger: Ledger) -> dict[str, Any]:
-    relation = ledger.original
-    axis = relation.axis
+    relation, axis = ledger.original, ledger.original.axis
     return {
         "format": 1,
         "model": ledger.model,
@@ -185,7 +171,7 @@ def _read(path: Path) -> Ledger:
     names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
     bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
     entries: Any = LedgerColumns(path, own, rows)
-    data: Any = OriginalColumns(path, bare, rows)
+    data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
     if rows <= IN_MEMORY_ROWS:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])

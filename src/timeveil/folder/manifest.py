@@ -91,7 +91,12 @@ def _content(folder: Path) -> bytes:
         missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
         missing = "it is a file" if folder.is_file() else missing
         message = f"`{folder.name or folder}` is not a release folder: {missing}"
-        raise BundleError(message, hint=_elsewhere(folder), code="folder-missing")
+        hint = "name the folder that `write` or `--out` made"
+        # The release may be further down: a folder of several streams has one in each.
+        below = folder.iterdir() if folder.is_dir() else ()
+        if streams := sum((inner / "slots").is_dir() for inner in below):
+            hint = f"it contains {counted(streams, 'stream')}: name the folder of one of them"
+        raise BundleError(message, hint=hint, code="folder-missing")
     if path.is_symlink():
         raise damaged(MANIFEST, "is a symbolic link, which releases do not contain")
     size = path.stat().st_size
@@ -101,14 +106,6 @@ def _content(folder: Path) -> bytes:
     error = BundleError(f"no permission to read `{folder.name}`", hint=hint, code="no-permission")
     with raising(error, on=OSError):
         return path.read_bytes()
-
-
-def _elsewhere(folder: Path) -> str:
-    """Where the release may be instead: a folder of several streams has one in each."""
-    streams = [below for below in folder.iterdir() if (below / "slots").is_dir()] if folder.is_dir() else []
-    if streams:
-        return f"it contains {counted(len(streams), 'stream')}: name the folder of one of them"
-    return "name the folder that `write` or `--out` made"
 
 
 def _depth(value: Any) -> int:
@@ -142,18 +139,13 @@ def _is_column(column: Any) -> bool:
 
 
 def _is_table_entry(name: str, entry: Any) -> bool:
-    if not isinstance(entry, Mapping) or entry.get("format") not in ("parquet", "csv"):
-        return False
-    if not re.fullmatch("[a-z_]{1,40}", name):  # the name becomes that of a file
-        return False
-    rows, digest = entry.get("rows"), entry.get("sha256")
-    return (
-        type(rows) is int
-        and rows >= 0
-        and isinstance(digest, str)
-        and re.fullmatch("[0-9a-f]{64}", digest) is not None
-        and entry == table_entry(name, entry["format"], rows, digest)
-    )
+    match entry:
+        case {"format": "parquet" | "csv" as form, "rows": int() as rows, "sha256": str() as digest}:
+            # The name becomes that of a file.
+            is_named = re.fullmatch("[a-z_]{1,40}", name) and re.fullmatch("[0-9a-f]{64}", digest)
+            is_count = type(rows) is int and rows >= 0
+            return bool(is_named) and is_count and entry == table_entry(name, form, rows, digest)
+    return False
 
 
 def table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:

@@ -119,11 +119,8 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
 
 def _valid_path(folder: str | Path) -> Path:
     path = Path(folder)
-    error = BundleError(
-        f"`{path.name[:40]}` is not a valid path",
-        hint="name the folder that `write` or `--out` made",
-        code="folder-missing",
-    )
+    message, hint = f"`{path.name[:40]}` is not a valid path", "name the folder that `write` or `--out` made"
+    error = BundleError(message, hint=hint, code="folder-missing")
     with raising(error, on=(OSError, ValueError)):
         (path / MANIFEST).exists()
     return path
@@ -145,7 +142,7 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
         return _open_slots(folder, slots, files=files, strict=strict)
     manifest, content = read_manifest(folder)
     tables = {
-        name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"], entry["format"])
+        name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"])
         for name, entry in manifest["tables"].items()
     }
     if strict and not is_well_formed(manifest):
@@ -188,12 +185,10 @@ def _open_slots(
 
 def _name_damage(name: str, manifest: Mapping[str, Any]) -> list[Violation]:
     """A folder is named after the one slot in it."""
-    counts = manifest.get("counts")
-    stated = counts if isinstance(counts, Mapping) else {}
-    label = stated.get("first_slot")
-    is_one = stated.get("last_slot") == label and stated.get("slots") == 1
-    if is_one and isinstance(label, int | str) and folder_name(label) == name:
-        return []
+    match manifest.get("counts"):
+        case {"first_slot": int() | str() as label, "last_slot": last, "slots": 1}:
+            if last == label and folder_name(label) == name:
+                return []
     return [Violation("slot", "the folder does not contain exactly the slot it is named after")]
 
 
@@ -264,7 +259,11 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     totals = {key: sum(count[key] for count in counts) for key in ("rows", "slots", "buckets")}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
     manifest = {**_shared(first), "counts": {**totals, **span}}
-    parts: dict[str, Any] = {name: Deferred(partial(_concatenated, ordered, name)) for name in first.parts}
+
+    def concatenated(table: str) -> pa.Table:
+        return pa.concat_tables([release.parts[table].read() for release in ordered])
+
+    parts: dict[str, Any] = {name: Deferred(partial(concatenated, name)) for name in first.parts}
     return Release(first.guarantee, manifest, parts)
 
 
@@ -274,18 +273,13 @@ def _shared(release: Release) -> dict[str, Any]:
 
 
 def _in_time_order(name: str, releases: Sequence[Release]) -> list[Release]:
-    try:
+    error = damaged(name, "contains a slot that is not one of the stated granularity")
+    with raising(error, on=(TimeveilError, pa.ArrowException, KeyError, TypeError, ValueError)):
         line = line_of(releases[0])
         kind = pa.int64() if line.granularity is None else pa.string()
         labels = [release.manifest["counts"]["first_slot"] for release in releases]
         positions = line.numbers(pa.array(labels, kind)).tolist()
-    except (TimeveilError, pa.ArrowInvalid, pa.ArrowTypeError, KeyError, TypeError, ValueError):
-        positions = []
-    if len(positions) != len(releases) or NOWHERE in positions:
-        raise damaged(name, "contains a slot that is not one of the stated granularity")
+    if NOWHERE in positions:
+        raise error
     order = sorted(range(len(releases)), key=positions.__getitem__)
     return [releases[number] for number in order]
-
-
-def _concatenated(releases: Sequence[Release], table: str) -> pa.Table:
-    return pa.concat_tables([release.parts[table].read() for release in releases])

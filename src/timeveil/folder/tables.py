@@ -22,7 +22,7 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from timeveil.domain.stored import Stored
-from timeveil.errors import BundleError, raising_each
+from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
 from timeveil.reading.csv_file import cells_as_text
@@ -37,7 +37,7 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    with _csv_writer(file, schema) if form == "csv" else _parquet_writer(file, schema) as writer:
+    with _writer(file, schema, form) as writer:
         for rows in blocks(_in_types(batches, schema), schema):
             count += rows.num_rows
             if form == "csv":
@@ -47,20 +47,12 @@ def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any,
     return count
 
 
-def _parquet_writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    """Parquet without statistics, dictionaries, Arrow schema or metadata."""
-    return pq.ParquetWriter(
-        file,
-        schema,
-        compression=COMPRESSION,
-        use_dictionary=False,
-        write_statistics=False,
-        store_schema=False,
-    )
-
-
-def _csv_writer(file: Any, schema: pa.Schema) -> pcsv.CSVWriter:
-    return pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
+def _writer(file: Any, schema: pa.Schema, form: Format) -> Any:
+    """For CSV, or for Parquet without statistics, dictionaries, Arrow schema or metadata."""
+    if form == "csv":
+        return pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
+    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
+    return pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
 
 
 def have_same_rows(
@@ -93,39 +85,33 @@ class Columns(Stored):
         return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
-        """All rows, in memory."""
         return pa.Table.from_batches(self.to_batches(columns), self.chosen(columns))
 
 
 class Table(Columns):
     """A table file of a release, read a batch at a time in the types that `release.json` states."""
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int, form: Format) -> None:
-        super().__init__(path, schema, rows)
-        self.form = form
-
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, a batch at a time."""
         if self.path.is_symlink() or not self.path.is_file():
             raise damaged(self.path.name, "is missing, or is a link")
-        batches = self._csv(columns) if self.form == "csv" else self._parquet(columns)
-        error = damaged(self.path.name, "cannot be read")
-        count = 0
-        for batch in raising_each(batches, error, on=parquet_file.FAILURES):
+        schema, count = self.chosen(columns), 0
+        batches = self._csv(schema) if self.path.suffix == ".csv" else self._parquet(schema)
+        for batch in raising_each(
+            batches, damaged(self.path.name, "cannot be read"), on=parquet_file.FAILURES
+        ):
             count += batch.num_rows
             yield batch
         # Only after the last batch: a reader who stops early learns nothing about the others.
         if count != self.num_rows:
             raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
 
-    def _parquet(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        schema = self.chosen(columns)
+    def _parquet(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in parquet_file.read_batches(self.path, schema.names, expected=self.schema.names):
             batch.validate(full=True)
             if batch.num_rows:
                 yield batch.cast(schema)
 
-    def _csv(self, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    def _csv(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         header = _guarded_names(self.schema)
         reader = pcsv.open_csv(
             self.path,
@@ -134,7 +120,6 @@ class Table(Columns):
         )
         if reader.schema.names != header:
             raise pa.ArrowInvalid("the header is not that of the table")
-        schema = self.chosen(columns)
         for batch in reader:
             cells = pa.RecordBatch.from_arrays(batch.columns, self.schema.names)
             typed = [_typed(cells.column(field.name), field.type) for field in schema]
@@ -200,9 +185,8 @@ def list_cells(lists: pa.Array) -> pa.Array:
     """
     if pa.types.is_string(lists.type.value_type):
         as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-        return pa.array(
-            [None if items is None else as_json(items) for items in lists.to_pylist()], pa.string()
-        )
+        cells = (None if items is None else as_json(items) for items in lists.to_pylist())
+        return pa.array(cells, pa.string())
     return pc.binary_join(lists.cast(pa.list_(pa.string())), " ")
 
 
@@ -224,13 +208,11 @@ def lists_of(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _from_json(text: str) -> list[str | None]:
-    try:
+    error = pa.ArrowInvalid("a cell is not a list")
+    with raising(error, on=RecursionError):  # brackets nested thousands deep
         items = json.loads(text)
-    # Brackets nested thousands deep are no list of ours; the error must not escape as a crash.
-    except RecursionError:
-        items = None
     if not isinstance(items, list):
-        raise pa.ArrowInvalid("a cell is not a list")
+        raise error
     return items
 
 
@@ -242,21 +224,20 @@ def _as_cells(rows: pa.Table) -> pa.Table:
 
 
 def _guarded_names(schema: pa.Schema) -> list[str]:
-    names: list[str] = guarded(pa.array(schema.names, pa.string())).to_pylist()
-    return names
+    return list(guarded(pa.array(schema.names, pa.string())).to_pylist())
 
 
 def _refuse_far_years(name: str, column: pa.ChunkedArray) -> None:
-    """Refuse years without four digits, which CSV cannot show."""
-    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+    """Refuse years without four digits, which neither CSV nor a date of Python can show."""
+    kind = column.type
+    # Nanoseconds in 64 bits reach from 1677 to 2262.
+    if not (pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
         return
-    years = pc.min_max(pc.year(column)).as_py()
-    if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= 9999:
-        raise BundleError(
-            f"column `{name}` has dates or times outside the years 1 to 9999, which CSV cannot show",
-            hint='correct them, drop the column, or write Parquet with {format="parquet"}',
-            code="unsupported-input",
-        )
+    message = f"column `{name}` has dates or times outside the years 1 to 9999, which CSV cannot show"
+    hint = 'correct them, drop the column, or write Parquet with {format="parquet"}'
+    error = BundleError(message, hint=hint, code="unsupported-input")
+    with raising(error, on=(OverflowError, ValueError)):
+        pc.min_max(column).as_py()
 
 
 def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,16 +6,13 @@ compared with what was to be written, verified, and only then renamed.
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from timeveil.domain.release import Deferred, Ledger, Release
-from timeveil.domain.stored import LOCK, hold, sweep
+from timeveil.domain.stored import PrivateFolder
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import (
@@ -94,7 +91,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
     if faults:
         raise BundleError(f"`{Path(folder).name}` cannot be copied: {faults[0].message}", hint=GET_AGAIN)
     release = open_release(folder, check=False)
-    is_csv = any(isinstance(table, Table) and table.form == "csv" for table in release.parts.values())
+    is_csv = any(isinstance(table, Table) and table.path.suffix == ".csv" for table in release.parts.values())
     return write(release, new_folder, format="csv" if is_csv else "parquet")
 
 
@@ -102,33 +99,19 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
 def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
     """The release in a hidden folder, read back and verified, ready to be renamed."""
     refuse_taken(folder)
-    with _hidden_folder(folder) as partial:
+    hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
+    try:
+        # Inside it, a folder with the rights of the final one.
+        partial = hidden.path / "release"
+        partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with own_files():
             _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_taken(folder)
         yield partial
-
-
-@contextmanager
-def _hidden_folder(folder: Path) -> Iterator[Path]:
-    """A folder with the rights of the final one, in a hidden one next to it that only its owner may enter."""
-    # What killed runs left behind goes; folders whose lock is held belong to runs that are alive.
-    sweep(folder.parent, f".{folder.name}.partial-")
-    lock = None
-    # Another run may sweep the new folder before its lock is held: then try again under another name.
-    while lock is None:
-        hidden = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
-        hidden.mkdir(mode=0o700)
-        lock = hold(hidden / LOCK)
-    try:
-        inner = hidden / "release"
-        inner.mkdir(mode=0o755)
-        yield inner
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        os.close(lock)
+        hidden.close()
 
 
 def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
@@ -152,18 +135,13 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
 def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
     """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
-    different = [] if as_json(written.manifest) == as_json(manifest) else [MANIFEST]
-    different += [
-        name
-        for name in release.parts
-        if not have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
-    ]
-    if different:
-        raise BundleError(
-            f"`{different[0]}` reads back differently from what was written",
-            hint="check that the disk is healthy, and report it if it is",
-            code="not-verified",
-        )
+    same = {MANIFEST: as_json(written.manifest) == as_json(manifest)}
+    for name in release.parts:
+        same[name] = have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
+    for name in (name for name, is_same in same.items() if not is_same):
+        message = f"`{name}` reads back differently from what was written"
+        hint = "check that the disk is healthy, and report it if it is"
+        raise BundleError(message, hint=hint, code="not-verified")
     verdict = verify(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])

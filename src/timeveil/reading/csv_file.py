@@ -98,8 +98,9 @@ class CsvFile:
                     raise too_large(self._path.name, claim, "unpacked")
                 has_line_breaks |= self._check_bytes(batch)
                 yield pa.Table.from_batches([batch]).select(list(columns))
-        if has_line_breaks:
-            self._refuse_open_quote()
+        # A quote that never closes hides all later rows in one cell.
+        if has_line_breaks and self._has_odd_quotes() and (misfit := self._misfit()):
+            raise self._fault("malformed", misfit)
 
     def _header(self, head: bytes) -> tuple[tuple[str, ...], bool]:
         """The names in the first line, and whether nothing follows it."""
@@ -107,7 +108,8 @@ class CsvFile:
         # Line breaks stay as written: a name in quotes may contain one.
         lines = io.StringIO(text, newline="")
         reader = csv.reader(lines, delimiter=self._delimiter)
-        with raising(self._bad_header, on=csv.Error):
+        is_long = self._fault("long header", most=csv.field_size_limit())
+        with raising(is_long, on=csv.Error):  # without `strict`, the only one
             names = next((row for row in reader if row), None)
         if names is None:
             raise self._fault("empty")
@@ -123,15 +125,13 @@ class CsvFile:
     def _open(self) -> Any:
         return pa.input_stream(str(self._path), compression=self._compression)
 
-    def _reader(self, stream: Any, columns: Sequence[str], on_ragged: Any = None) -> Any:
+    def _reader(self, stream: Any, columns: Sequence[str]) -> Any:
         # The last column is always read, as bytes: a quote that never closes hides all later rows in it.
         types = {self.names[-1]: pa.binary()} | dict.fromkeys(columns, pa.string())
         return pcsv.open_csv(
             stream,
-            pcsv.ReadOptions(use_threads=on_ragged is None, block_size=BLOCK_BYTES),
-            pcsv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=on_ragged
-            ),
+            pcsv.ReadOptions(block_size=BLOCK_BYTES),
+            pcsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             cells_as_text(types, include_columns=list(types)),
         )
 
@@ -148,56 +148,35 @@ class CsvFile:
                 has_line_breaks |= bool(((letters == ord("\n")) | (letters == _LAST_BREAK)).any())
         return has_line_breaks
 
-    def _refuse_open_quote(self) -> None:
-        """Read once more, slowly, if the quotes do not pair up: rows may have gone into a cell."""
+    def _has_odd_quotes(self) -> bool:
+        """Whether quotes do not pair up; a quoted cell has an even number of them, doubled ones included."""
         with self._open() as stream:
-            quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK_BYTES), b""))
-        # Every quoted cell has an even number of quotes, doubled ones included.
-        if quotes % 2 == 0:
-            return
-        row = 0
+            return sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK_BYTES), b"")) % 2 == 1
 
-        def open_quote(_: Exception) -> InputError:
-            return self._fault("malformed", detail=f": data row {row:,}: a quote does not close")
-
-        with (
-            raising(open_quote, on=csv.Error),
-            self._open() as stream,
-            io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text,
-        ):
-            for _ in csv.reader(text, delimiter=self._delimiter, strict=True):
-                row += 1
+    def _misfit(self) -> str:
+        """Which row has an open quote or another number of cells than the header; found by reading again."""
+        number = -1  # of the header, before data row 0
+        with self._open() as stream, io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text:
+            try:
+                for row in csv.reader(text, delimiter=self._delimiter, strict=True):
+                    number += bool(row)
+                    if row and len(row) != len(self.names):
+                        cells = f"data row {number:,} has {counted(len(row), 'cell')}"
+                        return f": {cells}, the header {len(self.names)}"
+            except csv.Error:
+                return f": data row {number + 1:,}: a quote does not close"
+            except (pa.ArrowException, OSError):
+                pass
+        return ""
 
     def _refusal(self, cause: Exception) -> InputError:
         if isinstance(cause, OSError):
             return read_error(self._path.name, cause)
         if "straddling" in str(cause):
             return self._fault("long row", most=BLOCK_BYTES)
-        return self._fault("not UTF-8") if "UTF8" in str(cause) else self._ragged()
+        return self._fault("not UTF-8") if "UTF8" in str(cause) else self._fault("malformed", self._misfit())
 
-    def _ragged(self) -> InputError:
-        """Read again without threads, which lose count, to learn which row does not fit."""
-        rows: list[Any] = []
-
-        def note(row: Any) -> str:
-            rows.append(row)
-            return "error"
-
-        try:
-            with self._open() as stream:
-                for _ in self._reader(stream, self.names[:1], note):
-                    continue
-        except (pa.ArrowException, OSError, KeyError):
-            if rows:
-                cells = f"data row {rows[0].number - 1:,} has {counted(rows[0].actual_columns, 'cell')}"
-                return self._fault("malformed", detail=f": {cells}, the header {rows[0].expected_columns}")
-        return self._fault("malformed")
-
-    def _bad_header(self, cause: Exception) -> InputError:
-        is_long = "field larger" in str(cause)
-        return self._fault("long header" if is_long else "malformed", most=csv.field_size_limit())
-
-    def _fault(self, fault: str, *, detail: str = "", most: int = 0) -> InputError:
+    def _fault(self, fault: str, detail: str = "", most: int = 0) -> InputError:
         message, hint, code = _FAULTS[fault]
         return InputError(message.format(name=self.name, detail=detail, most=most), hint=hint, code=code)
 

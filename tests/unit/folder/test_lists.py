@@ -28,7 +28,7 @@ def written(folder: Path, lists: pa.Array, form: Any) -> Table:
     table, path = pa.table({"a": lists}), folder / f"data.{form}"
     with path.open("wb") as file:
         assert write_table(iter(table.to_batches()), table.schema, file, form) == len(lists)
-    return Table(path, table.schema, table.num_rows, form)
+    return Table(path, table.schema, table.num_rows)
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
