@@ -30,13 +30,14 @@ from timeveil.calendar.civil import (
     LAST,
     Ints,
     as_ints,
+    check_zone,
     month_of_days,
     year_start,
 )
 from timeveil.calendar.civil import weekday as weekday_of_days
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Derived
-from timeveil.errors import InputError, ParameterError, raising
+from timeveil.errors import InputError, ParameterError
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _HALF_DAY = DAY // 2
@@ -212,18 +213,6 @@ def offsets(zone: str, low: int, high: int) -> Offsets:
     seconds = as_ints([_offset(zone, low), *(offset for _, offset in inside)])
     # A running maximum, because a clock that was put back reaches nothing new for a while.
     return Offsets(begins, seconds, np.maximum.accumulate(np.append(begins[1:], AFTER) + seconds))
-
-
-def check_zone(zone: str | None) -> None:
-    """Refuse a name that the zone database does not have."""
-    error = ParameterError(
-        "the zone is not in the time zone database",
-        hint="use a name such as Europe/Rome, America/New_York or UTC",
-    )
-    if not zone:
-        raise error
-    with raising(error, on=(KeyError, ValueError, OSError)):
-        ZoneInfo(zone)
 
 
 @lru_cache(maxsize=16_384)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.civil import DAY, HOUR, MINUTE, WEEK, Clock
+from timeveil.calendar.civil import DAY, HOUR, MINUTE, UNITS, WEEK, Clock
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.rules import (
     MONDAY,
@@ -26,17 +26,6 @@ from timeveil.calendar.rules import (
 )
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-
-UNITS: dict[str, tuple[Clock, int]] = {
-    "second": ("seconds", 1),
-    "minute": ("seconds", MINUTE),
-    "hour": ("seconds", HOUR),
-    "day": ("seconds", DAY),
-    "week": ("seconds", WEEK),
-    "month": ("months", 1),
-    "year": ("months", 12),
-}
-"""Units of a relative time column: the number line of each and its size there."""
 
 _ALL = Granularity("all", "all of time in one granule", Everything())
 _DAY_PARTS = (("morning", 6 * HOUR), ("afternoon", 12 * HOUR), ("evening", 18 * HOUR), ("night", 22 * HOUR))

@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,16 @@ Clock = Literal["civil", "seconds", "months", "any"]
 """The number line of a granularity: civil seconds, or seconds or months since a start."""
 
 MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
+UNITS: dict[str, tuple[Clock, int]] = {
+    "second": ("seconds", 1),
+    "minute": ("seconds", MINUTE),
+    "hour": ("seconds", HOUR),
+    "day": ("seconds", DAY),
+    "week": ("seconds", WEEK),
+    "month": ("months", 1),
+    "year": ("months", 12),
+}
+"""Units of a relative time column: the number line of each and its size there."""
 CYCLE_YEARS, CYCLE = 400, 146_097 * DAY
 """The Gregorian calendar repeats, weekdays included, every 400 years."""
 GAP: int = int(np.iinfo(np.int64).min)
@@ -68,6 +80,25 @@ def year_start(years: Ints) -> Ints:
 def weekday(days: Ints) -> Ints:
     """0 for Monday to 6 for Sunday; 1970-01-01 was a Thursday."""
     return np.mod(days + 3, 7)
+
+
+def is_zone(name: str | None) -> bool:
+    """Whether the time zone database has this name; other names are paths to whatever file they name."""
+    if not name:
+        return False
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+def check_zone(zone: str | None) -> None:
+    """Refuse a name that the time zone database does not have."""
+    if not is_zone(zone):
+        near = get_close_matches(str(zone), sorted(available_timezones()), 3)
+        hint = f"did you mean {', '.join(near)}?" if near else "use a name like Europe/Berlin or UTC"
+        raise ParameterError(f"`{zone}` is not a time zone of the IANA database", hint=hint)
 
 
 def sorted_parts(parts: Any, read: Callable[..., Any], *, of: str) -> list[tuple[Any, str]]:

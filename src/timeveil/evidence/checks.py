@@ -19,13 +19,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.axis import check_zone
 from timeveil.calendar.catalogue import available, fit
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
-from timeveil.errors import ParameterError, TimeveilError
+from timeveil.errors import TimeveilError
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 
@@ -255,17 +254,6 @@ def _is_of(stated: str, kind: pa.DataType) -> bool:
     stated = {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(stated, stated)
     listed = f"list<{kind.value_type}>" if pa.types.is_list(kind) else None
     return stated in (str(kind), str(plain_type(kind)), listed)
-
-
-def is_zone(name: str | None) -> bool:
-    """Whether a name is that of a time zone."""
-    if name is None:
-        return False
-    try:
-        check_zone(name)
-    except ParameterError:
-        return False
-    return True
 
 
 def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> bool:

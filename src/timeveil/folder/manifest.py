@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import zoneinfo
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from timeveil.calendar.civil import is_zone
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
 from timeveil.reading.files import limits, too_large
@@ -205,20 +205,9 @@ def type_named(name: str) -> pa.DataType:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if (zoned := _ZONED.fullmatch(name)) and _is_zone(zoned[2]):
+    if (zoned := _ZONED.fullmatch(name)) and (_OFFSET.fullmatch(zoned[2]) or is_zone(zoned[2])):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):
         make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
         return make(int(decimal[2]), int(decimal[3]))
     raise BundleError("the release states a column type unknown to this version", hint=_NEWER)
-
-
-def _is_zone(name: str) -> bool:
-    """Whether a zone is in the database, or an offset; other names are paths to whatever file they name."""
-    if _OFFSET.fullmatch(name):
-        return True
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True

@@ -15,35 +15,25 @@ in two ways.
 
 from __future__ import annotations
 
-import difflib
-import zoneinfo
 from datetime import datetime
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.civil import DAY, FIRST, LAST, UNITS, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
-from timeveil.errors import InputError, ParameterError, raising
+from timeveil.errors import InputError, ParameterError
 from timeveil.reading.columns import FaultyRows, is_text, without_wrapping
 
-FIRST_MS = -62_135_596_800_000  # 0001-01-01
-LIMIT_MS = 253_402_300_800_000  # 10000-01-01
+FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
 _SAMPLE_ROWS = 4096
-_DAY_MS = 86_400_000
+_DAY_MS = DAY * 1000
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_UNIT_SIZE = {
-    "second": 1,
-    "minute": 60,
-    "hour": 3_600,
-    "day": 86_400,
-    "week": 604_800,
-    "month": 1,
-    "year": 12,
-}
 
 Kind = Literal["date", "naive", "aware", "number"]
 
@@ -71,11 +61,12 @@ class TimeColumn:
         self, column: str, zone: str | None, unit: str | None, *, slot_numbers: bool = False
     ) -> None:
         self.column = column
-        self._zone = None if zone is None else _checked_zone(zone)
-        if unit is not None and unit not in _UNIT_SIZE:
-            hint = f"use one of {', '.join(_UNIT_SIZE)}"
+        if zone is not None:
+            check_zone(zone)
+        if unit is not None and unit not in UNITS:
+            hint = f"use one of {', '.join(UNITS)}"
             raise ParameterError(f"`{unit}` is not a unit of relative time", hint=hint)
-        self._unit = unit
+        self._zone, self._unit = zone, unit
         self._slot_numbers = slot_numbers
         self._noted = FaultyRows()
         self.settled: TimeAxis | None = None
@@ -153,7 +144,7 @@ class TimeColumn:
         if self._unit is None and not self._slot_numbers:
             raise InputError(
                 f"column `{self.column}` has whole numbers, but no unit is set",
-                hint=f'say what they count with {{unit="minute"}}; the units are {", ".join(_UNIT_SIZE)}',
+                hint=f'say what they count with {{unit="minute"}}; the units are {", ".join(UNITS)}',
                 code="unit-missing",
             )
         if self._zone is not None:
@@ -229,7 +220,7 @@ class TimeColumn:
     @property
     def _limit(self) -> int:
         # Numbers times their unit stay far inside 64 bits, whatever is added to them later.
-        return int(2**59 // _UNIT_SIZE[self._unit or "second"])
+        return int(2**59 // UNITS[self._unit or "second"][1])
 
 
 def parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
@@ -284,24 +275,11 @@ def _cast(texts: pa.Array, kind: pa.DataType) -> Any:
     return texts.cast(kind).view(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _checked_zone(zone: str) -> str:
-    def unknown(_: Exception) -> ParameterError:
-        near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), 3)
-        return ParameterError(
-            f"`{zone}` is not a time zone of the IANA database",
-            hint=f"did you mean {', '.join(near)}?" if near else "use a name like Europe/Berlin or UTC",
-        )
-
-    with raising(unknown, on=(zoneinfo.ZoneInfoNotFoundError, ValueError, OSError)):
-        zoneinfo.ZoneInfo(zone)
-    return zone
-
-
 def _bounds(zone: str | None) -> tuple[int, int]:
     """The instants, in milliseconds, at which the years 1 to 9999 begin and end on the zone's clocks."""
     if zone is None:
         return FIRST_MS, LIMIT_MS
-    clocks = zoneinfo.ZoneInfo(zone)
+    clocks = ZoneInfo(zone)
     # A day inside the range, so that subtracting the offset stays in it.
     begin = clocks.utcoffset(datetime(1, 1, 2))  # noqa: DTZ001 (a clock reading)
     end = clocks.utcoffset(datetime(9999, 12, 30))  # noqa: DTZ001 (a clock reading)

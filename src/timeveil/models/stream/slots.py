@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import clocks, instants
-from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.civil import UNITS, is_zone
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
 from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Named, one_of
@@ -89,7 +89,7 @@ def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
             return time["zone"] is None and time["unit"] is None and plain
         case "zoned":
             zone = time["zone"]
-            return time["unit"] is None and stamped and kind.tz == zone and checks.is_zone(zone)
+            return time["unit"] is None and stamped and kind.tz == zone and is_zone(zone)
     return time["zone"] is None and time["unit"] in UNITS and bool(pa.types.is_int64(kind))
 
 

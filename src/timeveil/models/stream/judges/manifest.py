@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeveil.calendar.catalogue import UNITS
+from timeveil.calendar.civil import UNITS, is_zone
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
 from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Findings, Kind, from_to, one_of, or_null
@@ -250,7 +250,7 @@ def _is_clock(time: Mapping[str, Any]) -> bool:
         case "civil":
             return zone is None and unit is None and slot is not None
         case "zoned":
-            return unit is None and slot is not None and checks.is_zone(zone)
+            return unit is None and slot is not None and is_zone(zone)
     return zone is None and (slot is None if unit is None else unit in UNITS and bool(slot))
 
 
