@@ -10,24 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.calendar import rules
 from timeveil.calendar.civil import DAY, HOUR, MINUTE, UNITS, WEEK, Clock
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.rules import (
-    MONDAY,
-    SUNDAY,
-    DayParts,
-    Everything,
-    IsoYears,
-    Months,
-    Steps,
-    Terms,
-    WorkingDays,
-    WorkingPeriods,
-)
+from timeveil.calendar.rules import MONDAY, SUNDAY, Months, Steps
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
 
-_ALL = Granularity("all", "all of time in one granule", Everything())
+_ALL = Granularity("all", "all of time in one granule", rules.Everything())
 _DAY_PARTS = (("morning", 6 * HOUR), ("afternoon", 12 * HOUR), ("evening", 18 * HOUR), ("night", 22 * HOUR))
 _SHIFTS = (("early", 7 * HOUR), ("late", 15 * HOUR), ("night", 23 * HOUR))
 _TERMS = (("spring", 2, 1), ("summer", 7, 1), ("autumn", 9, 1))
@@ -47,20 +37,20 @@ _DEFAULT = (
     Granularity("quarter", "calendar quarter", Months(3)),
     Granularity("half-year", "half of a calendar year", Months(6)),
     Granularity("year", "calendar year", Months(12)),
-    Granularity("iso-year", "ISO year, 52 or 53 whole ISO weeks", IsoYears()),
+    Granularity("iso-year", "ISO year, 52 or 53 whole ISO weeks", rules.IsoYears()),
     Granularity("decade", "decade, from a year that ends in 0", Months(120)),
     _ALL,
 )
 _ON_REQUEST = (
-    Granularity("business-day", "business day, Monday to Friday", WorkingDays()),
+    Granularity("business-day", "business day, Monday to Friday", rules.WorkingDays()),
     Granularity(
         "business-month",
         "the business days, Monday to Friday, of a calendar month",
-        WorkingPeriods(Months(1), WorkingDays()),
+        rules.WorkingPeriods(Months(1), rules.WorkingDays()),
     ),
-    Granularity("day-part", "morning 6h, afternoon 12h, evening 18h, night 22h", DayParts(_DAY_PARTS)),
-    Granularity("shift", "hospital shift: early 7h, late 15h, night 23h", DayParts(_SHIFTS)),
-    Granularity("academic-term", "spring 1 February, summer 1 July, autumn 1 September", Terms(_TERMS)),
+    Granularity("day-part", "morning 6h, afternoon 12h, evening 18h, night 22h", rules.DayParts(_DAY_PARTS)),
+    Granularity("shift", "hospital shift: early 7h, late 15h, night 23h", rules.DayParts(_SHIFTS)),
+    Granularity("academic-term", "spring 1 February, summer 1 July, autumn 1 September", rules.Terms(_TERMS)),
 )
 CATALOGUE: Mapping[str, Granularity] = {g.name: g for g in (*_DEFAULT, *_ON_REQUEST)}
 """Every granularity of the civil calendar by name."""

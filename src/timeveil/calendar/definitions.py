@@ -13,24 +13,10 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, cast
 
-from timeveil.calendar import civil
-from timeveil.calendar.catalogue import CATALOGUE, FIXED, UNITS, canonical
+from timeveil.calendar import civil, rules
+from timeveil.calendar.catalogue import CATALOGUE, FIXED, canonical
 from timeveil.calendar.civil import DAY, GAP, LONGEST, Clock, as_ints, bad_calendar, listed, whole_number
 from timeveil.calendar.granularity import Granularity, Rule
-from timeveil.calendar.rules import (
-    MONDAY_TO_FRIDAY,
-    WEEKDAYS,
-    Boundaries,
-    DayParts,
-    Everything,
-    Groups,
-    IsoYears,
-    Months,
-    Steps,
-    Terms,
-    WorkingDays,
-    WorkingPeriods,
-)
 from timeveil.errors import raising
 
 Date = str | dt.date | dt.datetime
@@ -57,9 +43,9 @@ def boundaries(
     >>> waves.label([0, 1])
     ['first', 'second']
     """
-    if unit is not None and unit not in UNITS:
-        raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(UNITS)}")
-    clock, size = UNITS.get(unit or "", ("civil", 1))
+    if unit is not None and unit not in civil.UNITS:
+        raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(civil.UNITS)}")
+    clock, size = civil.UNITS.get(unit or "", ("civil", 1))
     if clock == "civil":
         edges = tuple(civil.civil_second(boundary, of=name) for boundary in listed(at, of=name))
     else:
@@ -76,7 +62,7 @@ def boundaries(
             "give one label for each pair of neighbouring boundaries, all different",
         )
     civil.check_labels(names, of=name)
-    rule = Boundaries(edges, names, clock)
+    rule = rules.Boundaries(edges, names, clock)
     return _named(name, title or f"{granules} granules between listed boundaries", rule)
 
 
@@ -98,7 +84,7 @@ def groups_of(
     of = _look_up(granularity, {}, of=name)
     count = whole_number(n, of=name, subject="`n`, which")
     first = _anchor(anchor, of, name=name)
-    if isinstance(of.rule, Everything):
+    if isinstance(of.rule, rules.Everything):
         raise bad_calendar(f"`{name}` groups `all`, which is one granule", "group a finer granularity")
     if count < 1 or count * of.rule.shortest > LONGEST:
         raise bad_calendar(
@@ -107,12 +93,12 @@ def groups_of(
     rule: Rule
     match of.rule:
         # Steps and months have shorter labels and faster arithmetic than groups of them.
-        case Steps(width, phase, clock):
-            rule = Steps(width * count, phase + width * (first % count), clock)
-        case Months(length, phase):
-            rule = Months(length * count, phase + length * (first % count))
+        case rules.Steps(width, phase, clock):
+            rule = rules.Steps(width * count, phase + width * (first % count), clock)
+        case rules.Months(length, phase):
+            rule = rules.Months(length * count, phase + length * (first % count))
         case _:
-            rule = _distinct(Groups(of.rule, count, first % count), of=name)
+            rule = _distinct(rules.Groups(of.rule, count, first % count), of=name)
     return _named(name, title or f"{n} at a time of: {of.title}", rule)
 
 
@@ -123,7 +109,7 @@ def day_parts(name: str, parts: Mapping[str, str | dt.time], *, title: str | Non
     >>> half.label(half.index([0, 50_000]))
     ['1970-01-01 first', '1970-01-01 second']
     """
-    rule = DayParts(
+    rule = rules.DayParts(
         tuple((label, second) for second, label in civil.sorted_parts(parts, civil.clock_second, of=name))
     )
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["parts"].items()), rule)
@@ -147,7 +133,7 @@ def terms(
         raise bad_calendar(
             f"the gaps of `{name}` do not fit its terms", "name some, not all, of the terms as gaps"
         )
-    rule = Terms(cuts, gap_labels)
+    rule = rules.Terms(cuts, gap_labels)
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["starts"].items()), rule)
 
 
@@ -163,14 +149,14 @@ def business_days(
     >>> business_days(holidays=["2006-12-25"]).index([1_167_004_800]) == GAP  # 2006-12-25
     array([ True])
     """
-    workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
+    workdays: tuple[int, ...] = rules.MONDAY_TO_FRIDAY
     if days is not None:
         names = [str(day).lower() for day in listed(days, of=name)]
-        if not names or any(day not in WEEKDAYS for day in names):
-            raise bad_calendar(f"`{name}` has an unknown weekday", f"use {', '.join(WEEKDAYS)}")
-        workdays = tuple(sorted({WEEKDAYS.index(day) for day in names}))
+        if not names or any(day not in rules.WEEKDAYS for day in names):
+            raise bad_calendar(f"`{name}` has an unknown weekday", f"use {', '.join(rules.WEEKDAYS)}")
+        workdays = tuple(sorted({rules.WEEKDAYS.index(day) for day in names}))
     dates = {civil.civil_second(day, of=name) // DAY for day in listed(holidays, of=name)}
-    rule = WorkingDays(workdays, tuple(sorted(dates)))
+    rule = rules.WorkingDays(workdays, tuple(sorted(dates)))
     return _named(name, title or f"business day, {len(dates)} holidays left out", rule)
 
 
@@ -254,7 +240,7 @@ def _checked(name: str, table: Any) -> dict[str, Any]:
 def rule_from(described: Any) -> Rule:
     """The rule that `Rule.as_dict` described.
 
-    >>> rule_from(Months(3).as_dict())
+    >>> rule_from(rules.Months(3).as_dict())
     Months(length=3, phase=0)
     """
     if not isinstance(described, Mapping):
@@ -274,16 +260,16 @@ def rule_from(described: Any) -> Rule:
 
 def _read_working_periods(of: Any, days: Any) -> Rule:
     workdays = rule_from(days)
-    if not isinstance(workdays, WorkingDays):
+    if not isinstance(workdays, rules.WorkingDays):
         raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
     return _working_periods(rule_from(of), workdays, of=_UNTITLED)
 
 
 _READERS: dict[str, Callable[..., Rule]] = {
-    "steps": lambda width, phase, clock: Steps(_length(width), _number(phase), _clock(clock)),
-    "months": lambda length, phase: Months(_length(length, 28 * DAY), _number(phase)),
-    "iso-years": IsoYears,
-    "everything": Everything,
+    "steps": lambda width, phase, clock: rules.Steps(_length(width), _number(phase), _clock(clock)),
+    "months": lambda length, phase: rules.Months(_length(length, 28 * DAY), _number(phase)),
+    "iso-years": rules.IsoYears,
+    "everything": rules.Everything,
     "day-parts": lambda parts: day_parts(_UNTITLED, parts).rule,
     "terms": lambda starts, gaps: terms(_UNTITLED, starts, gaps).rule,
     "working-days": lambda days, holidays: business_days(_UNTITLED, days=days, holidays=holidays).rule,
@@ -292,7 +278,7 @@ _READERS: dict[str, Callable[..., Rule]] = {
         boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)]).rule
     ),
     "groups": lambda of, n, anchor: _distinct(
-        Groups(rule_from(of), _length(n), _number(anchor)), of=_UNTITLED
+        rules.Groups(rule_from(of), _length(n), _number(anchor)), of=_UNTITLED
     ),
 }
 
@@ -313,16 +299,16 @@ def _length(value: Any, unit: int = 1) -> int:
     return int(value)
 
 
-def _working_periods(period: Rule, days: Rule, *, of: str) -> WorkingPeriods:
+def _working_periods(period: Rule, days: Rule, *, of: str) -> rules.WorkingPeriods:
     if period.clock != "civil" or period.grain % DAY or period.has_gaps:
         raise bad_calendar(
             f"`{of}` takes the business days of something that is not made of whole days",
             "use week, month, quarter, half-year, year or another without gaps",
         )
-    return WorkingPeriods(period, days)
+    return rules.WorkingPeriods(period, days)
 
 
-def _distinct(rule: Groups, *, of: str) -> Groups:
+def _distinct(rule: rules.Groups, *, of: str) -> rules.Groups:
     """The groups of a list of boundaries, if no two have the same label."""
     if rule.extent is None:
         return rule

@@ -155,13 +155,14 @@ class Granularities(Command):
     def run(self, output: Output) -> None:
         from timeveil.calendar.catalogue import CATALOGUE
         from timeveil.calendar.definitions import from_toml
-        from timeveil.calendar.order import Order, order_svg
+        from timeveil.calendar.order import Order
+        from timeveil.page.order import order_picture
         from timeveil.page.wording import aligned
 
         defined = [] if self.calendar is None else from_toml(calendar_file(Path(self.calendar)))
         every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
         if self.graph is not None:
-            write_file(self.graph, order_svg([g for g in every if g.clock in ("civil", "any")]))
+            write_file(self.graph, order_picture([g for g in every if g.clock in ("civil", "any")]).svg())
         order = Order(every)
         coarser = [[h.name for h in order.directly_coarser(g)] for g in every]
         rows = [("name", "what it is", "gaps", "directly coarser")]

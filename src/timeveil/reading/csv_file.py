@@ -151,7 +151,8 @@ class CsvFile:
     def _has_odd_quotes(self) -> bool:
         """Whether quotes do not pair up; a quoted cell has an even number of them, doubled ones included."""
         with self._open() as stream:
-            return sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK_BYTES), b"")) % 2 == 1
+            blocks = iter(lambda: stream.read(BLOCK_BYTES), b"")
+            return bool(sum(block.count(b'"') for block in blocks) % 2)
 
     def _misfit(self) -> str:
         """Which row has an open quote or another number of cells than the header; found by reading again."""
