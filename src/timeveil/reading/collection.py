@@ -82,10 +82,9 @@ class Baskets:
 
 def read_series(table: Any, roles: Roles, *, zone: str | None = None, unit: str | None = None) -> Relation:
     """Read a table of series; a relation that was read already is returned as it is."""
+    _check_series_roles(table.roles if isinstance(table, Relation) else roles)
     if isinstance(table, Relation):
-        _check_series_roles(table.roles)
         return table
-    _check_series_roles(roles)
     needs = ("respondent", "time", "value")
     return read(table, roles, zone=zone, unit=unit, nulls="withhold", needs=needs, slot_numbers=True)
 
@@ -94,12 +93,10 @@ def read_baskets(table: Any, roles: Roles) -> Relation:
     """Read a table of transactions; a relation that was read already is returned as it is."""
     used = table.roles if isinstance(table, Relation) else roles
     others = ("time", "value", "series", "quasi", "sensitive", "keep")
-    extra = [role for role in others if getattr(used, role)]
-    if extra:
-        raise RolesError(
-            f"only the items of transactions are counted; the role {listed(extra)} does not fit",
-            hint='name {respondent} and {item} only, and leave the other columns out with {drop="rest"}',
-        )
+    if extra := [role for role in others if getattr(used, role)]:
+        message = f"only the items of transactions are counted; the role {listed(extra)} does not fit"
+        hint = 'name {respondent} and {item} only, and leave the other columns out with {drop="rest"}'
+        raise RolesError(message, hint=hint)
     if isinstance(table, Relation):
         return table
     return read(table, roles, nulls="withhold", needs=("item",))  # nulls are refused by `gather`
@@ -115,7 +112,7 @@ def collect(relation: Relation, fill: Fill | None = None) -> Collection:
     (('1', '2'), [[5.0, 6.0], [7.0, 7.0]])
     """
     collection, missing = _wide(relation) if relation.roles.series else _long(relation, fill)
-    return _without_gaps(collection, missing, fill)
+    return _without_gaps(collection, missing, fill) if missing.any() else collection
 
 
 def gather(relation: Relation) -> Baskets:
@@ -143,27 +140,21 @@ def gather(relation: Relation) -> Baskets:
 def _check_series_roles(roles: Roles) -> None:
     """Series are wide or long, and have no quasi-identifiers."""
     if roles.quasi:
-        raise RolesError(
-            f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series: "
-            "the promise covers the series only",
-            hint="leave them out with {drop}, or make one release for each of their values",
-        )
-    extra = [role for role in ("time", "value") if getattr(roles, role) is not None and roles.series]
-    extra += [] if roles.item is None else ["item"]
-    if extra:
-        raise RolesError(
-            f"series are described by their columns, or by respondent, time and value; {listed(extra)} does "
-            "not fit",
-            hint="use {series} for one row per series, or {respondent}, {time} and {value} for one per value",
-        )
+        subject = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series"
+        hint = "leave them out with {drop}, or make one release for each of their values"
+        raise RolesError(f"{subject}: the promise covers the series only", hint=hint)
+    others = ("time", "value", "item") if roles.series else ("item",)
+    if extra := [role for role in others if getattr(roles, role) is not None]:
+        means = "series are described by their columns, or by respondent, time and value"
+        hint = "use {series} for one row per series, or {respondent}, {time} and {value} for one per value"
+        raise RolesError(f"{means}; {listed(extra)} does not fit", hint=hint)
 
 
 def refuse_rare(collection: Collection, k: int) -> None:
     """Refuse instants that fewer than k people have: they show when those few were observed."""
     if collection.readings is None or collection.size + collection.dropped < k:
         return
-    rare = int(np.count_nonzero(collection.readings < k))
-    if rare:
+    if rare := int(np.count_nonzero(collection.readings < k)):
         total = len(collection.readings)
         raise InputError(
             f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
@@ -180,10 +171,8 @@ def _wide(relation: Relation) -> tuple[Collection, Flags]:
     _refuse_repeated(table, roles.respondent, "series")
     columns = {name: numbers(name, table[name]) for name in roles.series}
     refuse_unusable(columns)
-    matrix = np.empty((table.num_rows, len(columns)))
-    missing = np.zeros(matrix.shape, dtype=bool)
-    for instant, column in enumerate(columns.values()):
-        matrix[:, instant], missing[:, instant] = column
+    matrix = np.column_stack([column.values for column in columns.values()])
+    missing = np.column_stack([column.missing for column in columns.values()])
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
     return Collection(tuple(roles.series), matrix, attributes, rows), missing
@@ -201,8 +190,7 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
     order = pc.array_sort_indices(times).to_numpy()
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
-    repeated = len(cell) - len(np.unique(cell))
-    if repeated:
+    if repeated := len(cell) - len(np.unique(cell)):
         raise InputError(
             f"{counted(repeated, 'row')} too many: a person has more than one value at a time, by `{person}` "
             f"and `{time}`",
@@ -221,17 +209,25 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
 
 def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> Collection:
     """The collection with every missing value filled in or its series left out."""
-    lacking = missing.any(axis=1)
-    if not lacking.any():
-        return collection
-    if fill is None or (fill != "drop" and missing.all(axis=1).any()):
-        raise _gaps(missing, fill)
+    lacking, empty = missing.any(axis=1), missing.all(axis=1)
+    count = int(np.count_nonzero(missing))
+    if fill is None or (fill != "drop" and empty.any()):
+        people = int(np.count_nonzero(empty if fill else lacking))
+        message = (
+            f"{count:,} of {missing.size:,} values are missing, in {people:,} of {len(missing):,} series"
+        )
+        if fill:
+            message = (
+                f"{counted(people, 'series', 'series')} without a single value, so nothing can be filled in"
+            )
+        hint = 'leave them out with {fill="drop"}' if fill else _CHOOSE_FILL
+        raise InputError(message, hint=hint, code="series-gap", facts={"series": people, "values": count})
     # Counted before anything is filled in: a filled value is no reading.
     readings = np.count_nonzero(~missing, axis=0)
     if fill != "drop":
         matrix = collection.matrix
         matrix[lacking] = _filled(matrix[lacking], ~missing[lacking], fill)
-        return replace(collection, filled=int(np.count_nonzero(missing)), readings=readings)
+        return replace(collection, filled=count, readings=readings)
     complete = np.flatnonzero(~lacking)
     number = np.full(collection.size, -1, np.int64)
     number[complete] = np.arange(len(complete))
@@ -276,8 +272,7 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     first[who[::-1]] = np.arange(len(who) - 1, -1, -1)
     for name in names:
         code = encode(table[name]).codes
-        varying = len(np.unique(who[code != code[first][who]]))
-        if varying:
+        if varying := len(np.unique(who[code != code[first][who]])):
             raise InputError(
                 f"column `{name}` varies within a person, "
                 f"for {counted(varying, 'person', 'people')} of {people:,}",
@@ -293,22 +288,18 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     code, values = _encoded(plain(column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     looks = [unicodedata.normalize("NFC", name).strip() for name in names]
-    nameless, similar = column.null_count or looks.count(""), len(looks) - len(set(looks))
-    if nameless:
-        raise _bad_items(
-            item, nameless, "without a name", "name them, or remove them before reading", "nulls"
-        )
-    if similar:
-        fault = (
-            "whose name looks like another's: they differ only in surrounding blanks or in composed letters"
-        )
-        raise _bad_items(item, similar, fault, "write every item in one way before reading", "item-clash")
+    if nameless := column.null_count or looks.count(""):
+        hint = "name them, or remove them before reading"
+        raise _bad_items(item, nameless, "without a name", hint, "nulls")
+    if similar := len(looks) - len(set(looks)):
+        alike = "they differ only in surrounding blanks or in composed letters"
+        hint = "write every item in one way before reading"
+        raise _bad_items(item, similar, f"whose name looks like another's: {alike}", hint, "item-clash")
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
     pairs = np.sort(owner * width + rank[code])
-    repeated = int(np.count_nonzero(pairs[1:] == pairs[:-1]))
-    if repeated:
+    if repeated := int(np.count_nonzero(pairs[1:] == pairs[:-1])):
         raise InputError(
             f"column `{item}` repeats an item within a transaction, {counted(repeated, 'time')} in "
             f"{counted(count, 'transaction')}",
@@ -339,8 +330,7 @@ def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
     if person is None:
         return
     _refuse_nulls(table, person)
-    extra = table.num_rows - len(table[person].unique())
-    if extra:
+    if extra := table.num_rows - len(table[person].unique()):
         raise InputError(
             f"column `{person}` names a person again in {counted(extra, 'row')}; a person has one {what}",
             hint="keep one row per person, or use a long table with one row per value or item",
@@ -359,26 +349,14 @@ def _refuse_nulls(table: pa.Table, *names: str) -> None:
 def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> None:
     """Do not allocate a matrix that is nearly empty."""
     cells = people * instants
-    if cells > SPARSEST * rows or (fill is None and cells != rows):
+    is_sparse = cells > SPARSEST * rows
+    if is_sparse or (fill is None and cells != rows):
         raise InputError(
             f"{people:,} people have values at {instants:,} different times, "
             f"but only {rows:,} of {cells:,} values exist",
-            hint=_CHOOSE_FILL
-            if fill is None and cells <= SPARSEST * rows
-            else "round the times to a few that all share, such as days, before reading",
+            hint="round the times to a few that all share, such as days, before reading"
+            if is_sparse
+            else _CHOOSE_FILL,
             code="series-gap",
             facts={"people": people, "instants": instants, "values": rows},
         )
-
-
-def _gaps(missing: Flags, fill: Fill | None) -> InputError:
-    people = int(np.count_nonzero(missing.all(axis=1) if fill else missing.any(axis=1)))
-    count = int(np.count_nonzero(missing))
-    return InputError(
-        f"{counted(people, 'series', 'series')} without a single value, so nothing can be filled in"
-        if fill
-        else f"{count:,} of {missing.size:,} values are missing, in {people:,} of {len(missing):,} series",
-        hint='leave them out with {fill="drop"}' if fill else _CHOOSE_FILL,
-        code="series-gap",
-        facts={"series": people, "values": count},
-    )

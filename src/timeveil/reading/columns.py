@@ -22,10 +22,8 @@ from timeveil.errors import ErrorCode, InputError, raising
 
 _PLAIN_EXTENSIONS = ("arrow.json", "arrow.uuid")
 _BYTES = (
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
+    *(pa.types.is_binary, pa.types.is_large_binary),
+    *(pa.types.is_binary_view, pa.types.is_fixed_size_binary),
 )
 _UNPUBLISHABLE = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
@@ -90,21 +88,19 @@ def refuse_unsupported(
         refused = _UNPUBLISHABLE if field.name == respondent else (*_UNPUBLISHABLE, *_BYTES)
         is_foreign = isinstance(kind, pa.BaseExtensionType)
         if field.name != time and (is_foreign or any(test(kind) for test in refused)):
-            raise InputError(
-                f"column `{field.name}` has the type {kind}, which cannot be published",
-                hint="convert it to plain columns of text or numbers, or drop it",
-            )
+            message = f"column `{field.name}` has the type {kind}, which cannot be published"
+            raise InputError(message, hint="convert it to plain columns of text or numbers, or drop it")
 
 
 def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
     """Refuse text that is not UTF-8 and codes without a value; files and libraries can call anything text."""
-    if pa.types.is_primitive(column.type):
-        return  # Arrow would also complain about a time of day in a date64
     message = f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value"
     hint = "write it again with the program that made it"
     error = InputError(message, hint=hint, code="bad-encoding", facts={"column": name})
-    with raising(error, on=pa.ArrowException):
-        column.validate(full=True)
+    # Of primitive types, Arrow would only complain about a time of day in a date64.
+    if not pa.types.is_primitive(column.type):
+        with raising(error, on=pa.ArrowException):
+            column.validate(full=True)
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -228,24 +224,20 @@ class Spellings:
     def push(self, column: pa.ChunkedArray) -> None:
         """Note the values that have a plainer spelling."""
         for texts in _texts(column):
-            if _is_plain_ascii(texts):
-                continue
-            candidates = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT)))
-            odd = candidates.filter(pc.not_equal(plain_spelling(candidates), candidates)).unique()
-            if len(odd):
-                self._odd.append(odd)
+            if not _is_plain_ascii(texts):
+                candidates = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT)))
+                self._odd.append(
+                    candidates.filter(pc.not_equal(plain_spelling(candidates), candidates)).unique()
+                )
 
     def refuse(self, name: str, columns: Iterable[pa.ChunkedArray]) -> None:
         """Refuse the column, whose cells are passed once more, if two of its values are spellings of one."""
-        if not self._odd:
+        odd = pa.concat_arrays([pa.array([], pa.large_string()), *self._odd]).unique()
+        if not len(odd):
             return
-        odd = pa.concat_arrays(self._odd).unique()
         keys = plain_spelling(odd).unique()
-        matches = [
-            texts.filter(pc.is_in(texts, value_set=keys)).unique()
-            for column in columns
-            for texts in _texts(column)
-        ]
+        cells = (texts for column in columns for texts in _texts(column))
+        matches = [texts.filter(pc.is_in(texts, value_set=keys)).unique() for texts in cells]
         plainly_spelt = pa.concat_arrays(matches).unique() if matches else keys[:0]
         # Each key is one person; every spelling beyond one per key is one too many.
         extra = len(odd) + len(plainly_spelt) - len(keys)

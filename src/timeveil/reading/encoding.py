@@ -146,12 +146,9 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
         if abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
             parsed = column.cast(pa.string())  # Arrow's direct way to a float misses the nearest one
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise InputError(
-            f"column `{name}` has the type {kind}, which is not numeric",
-            hint="a series consists of numbers; name another column, or convert this one to numbers",
-            code="bad-number",
-            facts={"column": name},
-        )
+        message = f"column `{name}` has the type {kind}, which is not numeric"
+        hint = "a series consists of numbers; name another column, or convert this one to numbers"
+        raise InputError(message, hint=hint, code="bad-number", facts={"column": name})
     values = np.asarray(pc.fill_null(parsed.cast(pa.float64(), safe=False), 0.0).to_numpy(), np.float64)
     _refuse_inexact(name, column, values)
     return Numbers(values + 0.0, _mask(pc.is_null(parsed)))
@@ -164,24 +161,18 @@ def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
         counts = {name: count for name, count in counts.items() if count}
         if counts:
             total = sum(counts.values())
-            raise InputError(
-                f"{counted(total, 'value')} {fault}, in {listed(list(counts))}",
-                hint=hint,
-                code="bad-number",
-                facts={"columns": counts, "count": total},
-            )
+            message = f"{counted(total, 'value')} {fault}, in {listed(list(counts))}"
+            facts = {"columns": counts, "count": total}
+            raise InputError(message, hint=hint, code="bad-number", facts=facts)
 
 
 def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(column)
     text = pc.if_else(pc.equal(text, pa.scalar("", text.type)), pa.scalar(None, text.type), text)
     fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
-    _refuse_rows(
-        name,
-        ~_mask(pc.fill_null(fits, True)),
-        what=("value that is not a number", "values that are not a number"),
-        hint="write numbers like 12, -3.5 or 2e3, with a point and without spaces or units",
-    )
+    what = ("value that is not a number", "values that are not a number")
+    hint = "write numbers like 12, -3.5 or 2e3, with a point and without spaces or units"
+    _refuse_rows(name, ~_mask(pc.fill_null(fits, True)), what, hint)
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64())
 
 
@@ -194,16 +185,11 @@ def _refuse_inexact(name: str, column: pa.ChunkedArray, values: Floats) -> None:
         text = pc.utf8_trim_whitespace(column.filter(pa.array(long)))
         long[long] = _mask(pc.match_substring_regex(text, r"^[+-]?[0-9]+$"))
     fault = "of more than 15 digits, which cannot be stored exactly"
-    _refuse_rows(
-        name,
-        long,
-        what=(f"whole number {fault}", f"whole numbers {fault}"),
-        hint="give them in a larger unit, or subtract an offset that all share",
-        long=True,
-    )
+    hint = "give them in a larger unit, or subtract an offset that all share"
+    _refuse_rows(name, long, (f"whole number {fault}", f"whole numbers {fault}"), hint, long=True)
 
 
-def _refuse_rows(name: str, mask: Flags, *, what: tuple[str, str], hint: str, **facts: Any) -> None:
+def _refuse_rows(name: str, mask: Flags, what: tuple[str, str], hint: str, **facts: Any) -> None:
     rows = FaultyRows()
     rows.add("bad", mask, 0)
     if rows.counts:

@@ -46,17 +46,13 @@ class ParquetTable:
 
     def _refusal(self, cause: Exception) -> TimeveilError:
         if isinstance(cause, MemoryError):
-            return EngineError(
-                f"not enough memory to read `{self.name}`",
-                hint='let DuckDB work from disk with {engine="duckdb"}',
-            )
+            hint = 'let DuckDB work from disk with {engine="duckdb"}'
+            return EngineError(f"not enough memory to read `{self.name}`", hint=hint)
         if isinstance(cause, OSError) and cause.errno is not None:
             return read_error(self._path.name, cause)
-        return InputError(
-            f"`{self.name}` is not a Parquet file, or is incomplete",
-            hint="copy it again, or write it again with the program that made it",
-            code="file-unreadable",
-        )
+        message = f"`{self.name}` is not a Parquet file, or is incomplete"
+        hint = "copy it again, or write it again with the program that made it"
+        return InputError(message, hint=hint, code="file-unreadable")
 
 
 def read_batches(

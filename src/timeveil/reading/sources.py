@@ -100,10 +100,8 @@ def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
 
 def _series(name: str, series: Any) -> Any:
     """A column of a pandas frame, without the frame's index."""
-    error = InputError(
-        f"column `{name}` has values of more than one type, or of a type unknown to Arrow",
-        hint="give each column one type: text, numbers, dates or timestamps",
-    )
+    message = f"column `{name}` has values of more than one type, or of a type unknown to Arrow"
+    error = InputError(message, hint="give each column one type: text, numbers, dates or timestamps")
     with raising(error, on=_NOT_ONE_TYPE):
         return _from_objects(series) if series.dtype == object else pa.Array.from_pandas(series)
 
@@ -126,10 +124,8 @@ def _time_kind(value: Any) -> str:
 def _narwhals_columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
     import narwhals as nw  # noqa: PLC0415 (needed for few kinds of tables only)
 
-    error = InputError(
-        f"an object of the type `{type(table).__name__}` is not a table",
-        hint="give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table",
-    )
+    hint = "give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table"
+    error = InputError(f"an object of the type `{type(table).__name__}` is not a table", hint=hint)
     with raising(error, on=TypeError):
         frame = nw.from_native(table)
         names = frame.collect_schema().names()
@@ -144,10 +140,8 @@ def _foreign(cause: Exception) -> Exception:
         return cause
     if isinstance(cause, MemoryError):
         return MemoryError()
-    return InputError(
-        "the table could not be read from the object given",
-        hint="check that its columns can be converted to Arrow, each with one type",
-    )
+    hint = "check that its columns can be converted to Arrow, each with one type"
+    return InputError("the table could not be read from the object given", hint=hint)
 
 
 def _is_from(table: Any, library: str, kind: str) -> bool:

@@ -71,9 +71,8 @@ def read(
     ('civil', 'date32[day]')
     """
     if nulls not in ("error", "withhold"):
-        raise ParameterError(
-            "`nulls` is neither `error` nor `withhold`", hint='set {nulls="error"} or {nulls="withhold"}'
-        )
+        hint = 'set {nulls="error"} or {nulls="withhold"}'
+        raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
     source = open_source(table)
     resolved = fit(roles, source.names, needs)
     reader = TypedReader(
@@ -130,10 +129,8 @@ class TypedReader:
         """The time axis; `pushed` gives the typed rows once more, and is consumed only if needed."""
         axis = None if self._time is None else self._time.axis()
         if axis is not None and axis.kind == "relative" and self._derived:
-            raise RolesError(
-                "relative time has no weekday, hour of the day or month of the year",
-                hint="remove the derived quasi-identifiers",
-            )
+            message = "relative time has no weekday, hour of the day or month of the year"
+            raise RolesError(message, hint="remove the derived quasi-identifiers")
         if self._refuses_nulls:
             for name, nulls in self._nulls.items():
                 nulls.refuse_nulls(name, 'fill them in, or withhold those rows with {nulls="withhold"}')
@@ -214,45 +211,33 @@ def _stored_rows(path: Path) -> Iterator[pa.Table]:
 def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.ChunkedArray:
     from timeveil.calendar.axis import civil, derive, instants  # noqa: PLC0415 (a calendar, for few tables)
 
-    values = derive(name, civil(axis, instants(axis, times.drop_null() if times.null_count else times)))
-    if times.null_count == 0:
-        return values
-    # Values exist for times that are not null; the n-th such time takes the n-th value.
-    positions = pc.subtract(pc.cumulative_sum(pc.cast(pc.is_valid(times), pa.int64())), 1)
-    return values.take(pc.if_else(pc.is_valid(times), positions, None).combine_chunks())
+    # A missing time gets a value for the moment, which is removed again.
+    present = pc.fill_null(times, pa.scalar(0, times.type))
+    return pc.if_else(pc.is_valid(times), derive(name, civil(axis, instants(axis, present))), None)
 
 
 def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Roles:
     """Roles that fit a table with these columns: derived ones by their name, dropped ones listed."""
     _refuse_missing_roles(roles, needs)
     _refuse_missing_columns(roles, names)
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise RolesError(
-            f"the table has more than one column named {listed(repeated)}",
-            hint="give every column a name of its own",
-            code="column-twice",
-        )
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        message = f"the table has more than one column named {listed(repeated)}"
+        raise RolesError(message, hint="give every column a name of its own", code="column-twice")
     dropped = _dropped(roles, names)
     _refuse_clash(roles, dropped)
     return replace(roles, quasi=roles.quasi_columns, drop=dropped)
 
 
 def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
-    if any(name == "" for name in roles.columns):
-        raise RolesError(
-            "a role refers to a column without a name", hint="name that column first", code="empty-name"
-        )
+    if "" in roles.columns:
+        message = "a role refers to a column without a name"
+        raise RolesError(message, hint="name that column first", code="empty-name")
     needed = [] if roles.series or roles.item else list(needs)
     if any(isinstance(quasi, Derived) for quasi in roles.quasi) and "time" not in needed:
         needed.append("time")
-    missing = [role for role in needed if not getattr(roles, role)]
-    if missing:
-        raise RolesError(
-            f"no column has the role {listed(missing)}",
-            hint=f"name the column with {{{missing[0]}}}",
-            code="role-missing",
-        )
+    if missing := [role for role in needed if not getattr(roles, role)]:
+        message = f"no column has the role {listed(missing)}"
+        raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
 
 
 def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
@@ -281,16 +266,12 @@ def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
     unused = tuple(name for name in names if name not in set(roles.columns))
     if roles.drop == REST:
         return unused
-    without_role = [name for name in unused if name not in roles.drop]
-    if without_role:
-        raise RolesError(
-            f"{len(without_role)} columns have no role: {listed(without_role)}"
-            if len(without_role) > 1
-            else f"column {listed(without_role)} has no role",
-            hint='give each a role, or leave columns out with {drop} or {drop="rest"}',
-            code="column-without-role",
-            facts={"columns": without_role},
-        )
+    if without_role := [name for name in unused if name not in roles.drop]:
+        message = f"column {listed(without_role)} has no role"
+        if len(without_role) > 1:
+            message = f"{len(without_role)} columns have no role: {listed(without_role)}"
+        hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
+        raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
     return tuple(name for name in names if name in roles.drop)
 
 
@@ -303,8 +284,5 @@ def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
     clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
     clashes += sorted(spans & {*roles.columns, *derived})
     if clashes:
-        raise RolesError(
-            f"the release needs the name {listed(clashes)} for a column of its own",
-            hint="rename that column before reading",
-            code="column-clash",
-        )
+        message = f"the release needs the name {listed(clashes)} for a column of its own"
+        raise RolesError(message, hint="rename that column before reading", code="column-clash")

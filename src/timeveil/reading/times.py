@@ -105,12 +105,9 @@ class TimeColumn:
                 code="bad-time",
             )
         if counts["aware"] and without_offset:
-            raise InputError(
-                f"column `{self.column}` mixes {counted(counts['aware'], 'time')} with an offset "
-                f"and {without_offset:,} without",
-                hint="write all of them with an offset, or none",
-                code="mixed-zones",
-            )
+            mix = f"{counted(counts['aware'], 'time')} with an offset and {without_offset:,} without"
+            hint = "write all of them with an offset, or none"
+            raise InputError(f"column `{self.column}` mixes {mix}", hint=hint, code="mixed-zones")
         if self.settled is not None:
             return self.settled
         kinds: tuple[Kind, ...] = ("aware", "naive", "date", "number")
@@ -135,18 +132,14 @@ class TimeColumn:
         if kind == "aware":
             if self._zone is None:
                 stated = "" if arrow is None else f" ({arrow.tz})"
-                raise InputError(
-                    f"column `{self.column}` has times with an offset{stated}, but no zone is set",
-                    hint='name the clocks to read them on with {zone="Europe/Berlin"}',
-                    code="zone-missing",
-                )
+                message = f"column `{self.column}` has times with an offset{stated}, but no zone is set"
+                hint = 'name the clocks to read them on with {zone="Europe/Berlin"}'
+                raise InputError(message, hint=hint, code="zone-missing")
             return TimeAxis("zoned", pa.timestamp("ms", self._zone), zone=self._zone)
         if self._unit is None and not self._slot_numbers:
-            raise InputError(
-                f"column `{self.column}` has whole numbers, but no unit is set",
-                hint=f'say what they count with {{unit="minute"}}; the units are {", ".join(UNITS)}',
-                code="unit-missing",
-            )
+            message = f"column `{self.column}` has whole numbers, but no unit is set"
+            hint = f'say what they count with {{unit="minute"}}; the units are {", ".join(UNITS)}'
+            raise InputError(message, hint=hint, code="unit-missing")
         if self._zone is not None:
             raise self._not_needed("zone", "whole numbers", "numbers counted from a start have none")
         return TimeAxis("relative", pa.int64(), unit=self._unit)
@@ -164,7 +157,10 @@ class TimeColumn:
                 for kind, mask in kinds.items():
                     self._noted.add(kind, mask, row)
                 for kind in bounds.keys() & kinds.keys():
-                    self._noted.add("bad", kinds[kind] & _outside(values, *bounds[kind]), row)
+                    low, limit = bounds[kind]
+                    present = pc.fill_null(values, low).to_numpy(zero_copy_only=False)
+                    outside = (present < low) | (present >= limit)
+                    self._noted.add("bad", kinds[kind] & outside, row)
                 row += len(values)
                 chunks.append(values)
         return pa.chunked_array(chunks, type=pa.int64())
@@ -174,11 +170,8 @@ class TimeColumn:
         if pa.types.is_date32(kind):
             return self._bounded(chunk, pa.int32(), FIRST_MS // _DAY_MS, LIMIT_MS // _DAY_MS, row)
         if pa.types.is_date64(kind):
-            return (
-                self._bounded(chunk, pa.int64(), FIRST_MS, LIMIT_MS, row)
-                .view(pa.timestamp("ms"))
-                .cast(pa.date32())
-            )
+            inside = self._bounded(chunk, pa.int64(), FIRST_MS, LIMIT_MS, row)
+            return inside.view(pa.timestamp("ms")).cast(pa.date32())
         if pa.types.is_timestamp(kind):
             return self._timestamps(chunk, row)
         if pa.types.is_floating(kind):
@@ -287,11 +280,6 @@ def _bounds(zone: str | None) -> tuple[int, int]:
     return FIRST_MS - shift[0], LIMIT_MS - shift[1]
 
 
-def _outside(values: pa.Array, low: int, limit: int) -> Any:
-    present = pc.fill_null(values, low).to_numpy(zero_copy_only=False)
-    return (present < low) | (present >= limit)
-
-
 def _kind_of(column: str, kind: pa.DataType) -> Kind:
     if pa.types.is_date(kind):
         return "date"
@@ -299,7 +287,5 @@ def _kind_of(column: str, kind: pa.DataType) -> Kind:
         return "aware" if kind.tz else "naive"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "number"
-    raise InputError(
-        f"column `{column}` has the type {kind}, which is not a time",
-        hint="use dates, timestamps, text like 2024-03-31 14:05, or whole numbers with {unit}",
-    )
+    hint = "use dates, timestamps, text like 2024-03-31 14:05, or whole numbers with {unit}"
+    raise InputError(f"column `{column}` has the type {kind}, which is not a time", hint=hint)
