@@ -88,14 +88,14 @@ a zip code and the time of a visit still finds {alone:,} of them. How coarse mus
 
 
 def _release_page(outcome: Outcome, width: int) -> str:
-    from timeveil.page.wording import aligned
+    from timeveil.page.wording import aligned, numbered
 
     table = outcome.release.table
     step = max(1, table.num_rows // 4)
     sample = table.take(list(range(step // 2, table.num_rows, step))[:4]).to_pylist()
     names = [name for name in table.column_names if not name.endswith(("_start", "_end"))]
     rows = aligned([names, *([str(row[name]) for name in names] for row in sample)], left=len(names))
-    steps = outcome.explanation.numbered(width) if outcome.explanation else []
+    steps = numbered(outcome.explanation.sentences, width) if outcome.explanation else []
     start = f"Published so that every zip code and time is shared by {K} people, withholding at most 1 %:"
     return "\n".join([start, *steps, "", "What a recipient sees:", *(f"  {row}" for row in rows), "", ""])
 

@@ -79,7 +79,7 @@ def bar_chart(
 def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Sequence[str] = ()) -> Picture:
     """Groups of bars below each other, each group with a name and a scale of its own."""
     every = [bar for group in groups for bar in group.bars]
-    names = min(max((text_width(_name(bar)) for bar in every), default=0.0), 300)
+    names = min(max((text_width(shortened(bar.name, _LONGEST_NAME)) for bar in every), default=0.0), 300)
     start = _MARGIN + names + 14
     labels = max((text_width(label) for bar in every for label in bar.labels), default=0.0)
     room = WIDTH - start - _MARGIN - labels - 8
@@ -171,9 +171,7 @@ def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> 
 
 def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
     """How many groups have each size; where sizes differ widely, ranges from `least` on that double."""
-    if not len(sizes):
-        return None
-    return bar_chart(title, subtitle, _by_size(sizes, least, unit))
+    return bar_chart(title, subtitle, _by_size(sizes, least, unit)) if len(sizes) else None
 
 
 def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
@@ -183,20 +181,14 @@ def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
     ({'2 rows': 2, '3 rows': 1}, {'5 to 9 rows': 2, '10 to 19 rows': 1, '20 to 39 rows': 1})
     """
     low, high = int(sizes.min()), int(sizes.max())
-    edges = list(range(low, high + 2)) if high - low < _DISTINCT_SIZES else [max(least, 1)]
-    while edges[-1] <= high:
-        edges.append(edges[-1] * 2)
-    if low < edges[0]:
-        edges.insert(0, low)
+    edges = list(range(low, high + 2)) if high - low < _DISTINCT_SIZES else _doubling_edges(least, high)
     # Ranges below the smallest size would be empty bars.
     while edges[1] <= low:
         del edges[0]
     # The last bin of a histogram includes its end; half a unit less keeps sizes apart.
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
-    names = [
-        f"{spans} {unit if spans == '1' or unit.endswith('s') else f'{unit}s'}"
-        for spans in range_names(edges)
-    ]
+    plural = unit if unit.endswith("s") else f"{unit}s"
+    names = [f"{spans} {unit if spans == '1' else plural}" for spans in range_names(edges)]
     return dict(zip(names, counts.tolist(), strict=True))
 
 
@@ -279,15 +271,12 @@ def _doubling_edges(threshold: int, largest: int) -> list[int]:
 
 def _bar(bar: Bar, top: float, start: float, scale: float, colour: int) -> Iterator[str]:
     kind = "strong" if bar.strong else ""
-    yield text(start - 14, top + 7 * len(bar.lengths) + 4, _name(bar), kind, "end")
+    name = shortened(bar.name, _LONGEST_NAME)
+    yield text(start - 14, top + 7 * len(bar.lengths) + 4, name, kind, "end")
     for index, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
         y, long = top + 14 * index, max(length * scale, 1.0 if length else 0.0)
         yield rect(start, y + 1, long, 12, f"f{colour + index}")
         yield text(start + long + 6, y + 11, label, kind or "soft")
-
-
-def _name(bar: Bar) -> str:
-    return shortened(bar.name, _LONGEST_NAME)
 
 
 def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:
@@ -297,5 +286,5 @@ def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:
         for bar in group.bars:
             labels = [f"{kind} {label}" for kind, label in zip(kinds, bar.labels, strict=False)]
             bars.append(f"{bar.name}: {', '.join(labels) or bar.labels[0]}")
-        sentences.append(f"{group.name}: {'; '.join(bars)}." if group.name else f"{'; '.join(bars)}.")
+        sentences.append((f"{group.name}: " if group.name else "") + f"{'; '.join(bars)}.")
     return " ".join(sentences)

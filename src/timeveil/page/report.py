@@ -147,15 +147,11 @@ class Explanation:
 
     def text(self, width: int = WIDTH) -> str:
         """The explanation as plain text. Commands are not wrapped, so that they can be copied."""
-        lines = [self.title, *self.numbered(width), "", *_limit_lines(self.limits, width)]
+        lines = [self.title, *numbered(self.sentences, width), "", *_limit_lines(self.limits, width)]
         if self.run is not None:
             lines += ["", self.run.again, f"  $ {self.run.command()}", "or in Python:"]
             lines += [f"  {line}".rstrip() for line in self.run.python().splitlines()]
         return "\n".join(lines) + "\n"
-
-    def numbered(self, width: int = WIDTH) -> list[str]:
-        """The sentences with their numbers, as lines."""
-        return numbered(self.sentences, width)
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as data."""

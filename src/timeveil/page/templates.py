@@ -1,10 +1,9 @@
 """Words are templates: text files next to the code that knows the numbers, filled in by Jinja.
 
 The sentences of a run and the limits of a release are items that begin with `* `; an item may be wrapped
-freely and is joined to one line. An item that is empty, because its condition does not hold, is left out; a
-blank line follows each item, since Jinja removes one line break after a tag. Numbers get their separators and
-names their visible form here, so that no template can forget it. In a report, which is Markdown, whatever is
-filled in is escaped as well.
+freely and is joined to one line. An item that is empty, because its condition does not hold, is left out.
+Numbers get their separators and names their visible form here, so that no template can forget it. In a
+report, which is Markdown, whatever is filled in is escaped as well.
 """
 
 from __future__ import annotations
@@ -56,7 +55,9 @@ _WORDS: dict[str, Callable[..., str]] = {
 
 def sentences(template: str, **context: Any) -> list[str]:
     """The items of a template, each on one line."""
-    items = (" ".join(item.split()) for item in _ITEM.split(_filled(template, context))[1:])
+    # Line breaks after tags stay, so that an item begins on a line of its own whatever ends the one before.
+    filled = _environment(_plain, trim=False).get_template(template).render(context)
+    items = (" ".join(item.split()) for item in _ITEM.split(filled)[1:])
     return [item for item in items if item not in ("", "!")]
 
 
@@ -99,14 +100,9 @@ def document(template: str, **context: Any) -> str:
 
 def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
     """README.txt: what the recipient should know, which follows from the manifest alone."""
-    context: dict[str, Any] = {
-        "guarantee": guarantee,
-        "manifest": manifest,
-        "exposure": None,
-        "measured": False,
-    }
+    context = {"guarantee": guarantee, "manifest": manifest, "exposure": None, "measured": False}
     more = {"limits": limits(words, **context), "columns": partial(_columns, manifest)}
-    body = _filled(f"{words}/readme.j2", {**context, **more})
+    body = _environment(_plain).get_template(f"{words}/readme.j2").render({**context, **more})
     parts = [_FIRST_LINE, *(part for part in body.split("\n\n") if part.strip())]
     return "\n\n".join(_wrapped(part.strip("\n")) for part in parts) + "\n"
 
@@ -141,19 +137,15 @@ def _wrapped(paragraph: str) -> str:
     )
 
 
-def _filled(template: str, context: Mapping[str, Any]) -> str:
-    return _environment(_plain).get_template(template).render(context)
-
-
 @cache
-def _environment(finish: Callable[[Any], Any]) -> Environment:
+def _environment(finish: Callable[[Any], Any], *, trim: bool = True) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 (not needed to import timeveil)
 
     environment = Environment(  # noqa: S701 (no HTML is made here; Markdown escapes on its own)
         loader=FileSystemLoader(str(files("timeveil"))),
         undefined=StrictUndefined,
         finalize=finish,
-        trim_blocks=True,
+        trim_blocks=trim,
         lstrip_blocks=True,
     )
     environment.globals.update(_WORDS)

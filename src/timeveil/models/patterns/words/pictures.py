@@ -19,9 +19,9 @@ from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
-from timeveil.page.charts import bar_chart
+from timeveil.page.charts import Bar, BarGroup, bar_chart, grouped_bars
 from timeveil.page.markdown import Table
-from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, shortened, text
+from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, text
 from timeveil.page.wording import counted, people, share
 from timeveil.symbols import LETTERS, cell
 
@@ -31,7 +31,7 @@ MOST = 60
 """More patterns than this cannot be distinguished."""
 _EDGE = 2.2
 """Deviations at which the outermost cells, which have no end, are cut off."""
-_LONGEST_NAME, _MOST_LENGTHS = 64, 20
+_MOST_LENGTHS = 20
 
 
 def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | None = None) -> Picture:
@@ -74,14 +74,19 @@ def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str
     subtitle = (
         f"Bands: {published.kinds} letters, from far below a series' own {published.center} to far above it."
     )
-    body = _head(title, subtitle, published)
+    body = heading(title, subtitle, 24)
+    if published.virtual:
+        virtual = f"Counts include up to {people(published.virtual)} who do not exist."
+        body.append(text(24, 64, virtual, "soft"))
     for index, row in enumerate(chosen):
         left, top = 54 + step * (index % across), 100 + height * (index // across)
         panel = Panel(left, top, step - 62, height - 60, -_EDGE, _EDGE, len(published.instants))
         body.append(text(left - 14, top - 8, _count(row), "strong"))
         body += _shape(published, panel, row["pattern"])
     bottom = 100 + height * math.ceil(len(chosen) / across) - 22
-    return Picture(title, _words(published, chosen), bottom, tuple(body), width=24 + step * max(across, 2))
+    sentences = (f"{', '.join(row['pattern']) or 'everyone'}: {_count(row)}." for row in chosen)
+    words = " ".join([f"Of {people(published.people)}:", *sentences])
+    return Picture(title, words, bottom, tuple(body), width=24 + step * max(across, 2))
 
 
 def _shape(published: Patterns, panel: Panel, items: Sequence[str]) -> Iterator[str]:
@@ -113,34 +118,18 @@ def _cell(kind: int, kinds: int) -> tuple[float, float]:
 
 
 def _bars(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) -> Picture:
-    """Bars below the names of the items, which may be long."""
-    width, left, step = 760, 24, 40
-    most = max(row["support"] for row in chosen)
-    body = _head(title, "Bars: how many people have all of the items.", published)
-    for index, row in enumerate(chosen):
-        y = 92 + step * index
-        long = (width - 2 * left - 190) * row["support"] / most
-        body.append(text(left, y, shortened(", ".join(row["pattern"]), _LONGEST_NAME), "strong"))
-        body.append(rect(left, y + 6, long, 12, "f0"))
-        body.append(text(left + long + 8, y + 16, _count(row), "soft"))
-    return Picture(title, _words(published, chosen), 92 + step * len(chosen), tuple(body), width=width)
-
-
-def _head(title: str, subtitle: str, published: Patterns) -> list[str]:
-    virtual = f"Counts include up to {people(published.virtual)} who do not exist."
-    return [*heading(title, subtitle, 24), *([text(24, 64, virtual, "soft")] if published.virtual else [])]
+    virtual = (
+        f" Counts include up to {people(published.virtual)} who do not exist." if published.virtual else ""
+    )
+    bars = [Bar(", ".join(row["pattern"]), (row["support"],), (_count(row),)) for row in chosen]
+    subtitle = f"Bars: how many of {people(published.people)} have all of the items.{virtual}"
+    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))])
 
 
 def _count(row: Mapping[str, Any]) -> str:
     """How many people, and how many at least."""
     support = people(row["support"])
     return support if row["low"] >= row["support"] else f"{support}, {row['low']:,.0f} at least"
-
-
-def _words(published: Patterns, chosen: Sequence[Mapping[str, Any]]) -> str:
-    """The picture in a sentence for each pattern."""
-    sentences = (f"{', '.join(row['pattern']) or 'everyone'}: {_count(row)}." for row in chosen)
-    return " ".join([f"Of {people(published.people)}:", *sentences])
 
 
 def group_picture(breach: PatternBreach) -> Picture:

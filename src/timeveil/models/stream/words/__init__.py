@@ -129,7 +129,8 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
                 (f"  {_PARTS.get(part, part)}", *_chances(tried.parts[part], bounds)) for part in tried.parts
             ]
     head = ("chance of knowing the true value", "people", "mean", "worst")
-    table = Table("What this outsider finds", (*head, *(f"above 1 in {size}" for size in bounds)), rows)
+    caption = f"What an outsider finds who knows {KNOWLEDGE[breach.adversary.knows]}"
+    table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
     sentences = templates.sentences(
         "models/stream/words/attack.j2", breach=breach, bounds=bounds, split=split
@@ -183,9 +184,9 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "knowledge": KNOWLEDGE["published-slot"],
         "attacked": attack_picture(first),
         "true_slot_attacked": attack_picture(second),
-        "risks": _risk_table(first),
+        "risks": attack_summary(first, f.evidence.release).table,
         "attacks": attack_table(attempts),
-        "fates": _fate_table(second),
+        "fates": attack_summary(second, f.evidence.release).table,
         "broken": first.share_above(1 / first.l) > 0,
         "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
         "losses": loss_summary(loss).sentences,
@@ -196,18 +197,3 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 
 def _attempt(breach: StreamBreach, bound: int | None) -> Attempt:
     return Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
-
-
-def _risk_table(breach: StreamBreach) -> Table:
-    head = ("source", "mean chance", "worst chance", "certain", f"above 1 in {breach.l}")
-    rows = []
-    for source, chances in (("original", breach.before), ("release", breach.after)):
-        above = chances.share_above(1 / breach.l)
-        rows.append((source, chances.mean, chances.worst, chances.certain, above))
-    return Table("Chance that this outsider gives to a person's true value", head, rows)
-
-
-def _fate_table(breach: StreamBreach) -> Table:
-    rows = [(fate, *_chances(part, [])) for fate, part in breach.parts.items()]
-    head = ("what became of the record", "people", "mean chance", "worst chance")
-    return Table("Chances of an outsider who knows the true slot, by what became of the record", head, rows)
