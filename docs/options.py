@@ -13,8 +13,8 @@ from timeveil.cli import options
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.run import Columns, Files
 from timeveil.errors import spell
-from timeveil.jobs.exploring import explorable
-from timeveil.jobs.request import service_table, tables
+from timeveil.jobs.request import explorable, service_table
+from timeveil.models import tables
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 _TABLE = re.compile(r"(<!-- options ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

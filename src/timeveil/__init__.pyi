@@ -1,7 +1,8 @@
 from timeveil.calendar.axis import hour_of_day, month_of_year, weekday
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.granularity import Granularity
-from timeveil.compare import Comparison, Line, compare
+from timeveil.compare.comparison import Comparison, Line
+from timeveil.compare.releases import compare
 from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.domain.judgement import Estimate, Verdict, Violation
 from timeveil.domain.relation import Relation
@@ -20,7 +21,8 @@ from timeveil.errors import (
     TimeveilError,
 )
 from timeveil.evidence.published import WindowCount
-from timeveil.explore import Exploration, Setting, explore
+from timeveil.explore.exploration import Exploration, Setting
+from timeveil.explore.sweep import explore
 from timeveil.folder import open_ledger, open_release, verify, write
 from timeveil.judging import answer, attack, measure
 from timeveil.models.events.judges.attack import Adversary, Breach

@@ -140,7 +140,7 @@ WRONG = {
     ),
     "knows": (f"{VISITS} --k 2,3 --knows true-slot", "applies to streams only", "leave --knows out"),
     "loss": (f"{VISITS} --k 2,3 --loss moved", "`loss` is not a known measure", "window_error, withheld"),
-    "limit": (f"{VISITS} --k 2,3 --max-loss=-1", "`max_loss` must be", "--max-loss 0.1"),
+    "limit": (f"{VISITS} --k 2,3 --max-loss=-1", "`max_loss` must be", "--max-loss 0.2"),
     "limit word": (f"{VISITS} --k 2,3 --max-loss few", "`--max-loss` is not a number", "--max-loss 0.2"),
     "workers": (f"{VISITS} --k 2,3 --workers 0", "`workers` must be", "workers"),
     "column": (f"{VISITS} --k 2,3 --keep nil", "no column `nil`", ""),

@@ -18,7 +18,7 @@ from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Attack, Compare, Measure, Plot, Report, Verify
 from timeveil.domain.version import TOOL
-from timeveil.jobs.request import tables
+from timeveil.models import tables
 
 __all__ = ["app", "main"]
 

@@ -24,7 +24,7 @@ from timeveil.cli import process
 from timeveil.cli.output import Output
 from timeveil.cli.process import INTERRUPTED
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
-from timeveil.jobs.request import tables
+from timeveil.models import tables
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)

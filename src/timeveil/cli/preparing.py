@@ -12,13 +12,14 @@ from timeveil.cli import options
 from timeveil.cli.options import Command, optional
 from timeveil.cli.output import Output, refuse_file, write_file
 from timeveil.cli.publishing import SOURCE, VIOLATED
-from timeveil.domain.parameter import Parameters, parameter
+from timeveil.domain.parameter import parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.explore import ExploreParameters
 from timeveil.jobs.columns import plain_roles
-from timeveil.jobs.exploring import SWEPT, explorable, run_to_explore
-from timeveil.jobs.request import calendar_file
+from timeveil.jobs.request import calendar_file, explorable, explored, run_to_explore
+from timeveil.models import method_of
 from timeveil.models.events.parameters import EventParameters
 
 _PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")
@@ -82,18 +83,13 @@ def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> 
     return [*head, *wrapped(rows, width), "", *profile_lines(risk), "", *wrapped(verdict, width)]
 
 
-class ExploringOptions(Parameters):
-    """How `explore` judges settings."""
+class ExploringOptions(ExploreParameters):
+    """How `explore` judges settings, and what it draws."""
 
-    loss: str | None = optional("Loss to compare by, a column of the table.", "withheld", "NAME")
-    risk: str | None = optional("Risk to compare by.", "mean", "worst|mean|promised")
     knows: str | None = optional(
         "On a stream: slot an outsider knows.", "true-slot", "published-slot|true-slot|several-slots"
     )
-    max_loss: float | None = optional("Largest acceptable loss.", 0.2)
-    max_risk: float | None = optional("Largest acceptable risk.", 0.1)
     picture: str | None = optional("Draw the trade-off as SVG.", "explored.svg", "FILE")
-    workers: int | None = optional("Settings tried at a time; one per core if not set.", 1)
 
 
 @options.takes(
@@ -101,7 +97,7 @@ class ExploringOptions(Parameters):
         options.source(
             "Table to read, such as visits.csv; a saved job, such as job.toml; or a series release folder."
         ),
-        *(options.argument(declared, ranges=name in SWEPT) for name, declared in explorable().items()),
+        *(options.argument(declared, ranges=name in explored()) for name, declared in explorable().items()),
         *options.columns([name for name in Columns.table() if name != "cyclic"]),
         *map(options.argument, ExploringOptions.table().values()),
     ]
@@ -117,16 +113,15 @@ def explore(output: Output, **given: Any) -> int:
     --k 2..50 --max-risk 0.1 --picture explored.svg
     """
     from timeveil.explore.exploration import exploration_lines, exploration_picture
-    from timeveil.explore.sweep import METHODS
     from timeveil.jobs.publish import arguments, source_of
 
     refuse_file(given["picture"])
-    judging = {name: given[name] for name in ("loss", "risk", "max_loss", "max_risk", "workers")}
+    judging = {name: given[name] for name in ExploreParameters.table()}
     run = run_to_explore(given["source"], given)
     judging["adversary"] = _adversary(run.model, given["knows"])
     with output.progress() as progress:
         exploration = tv.explore(
-            METHODS[run.model], source_of(run), run.roles, progress=progress, **judging, **arguments(run)
+            method_of(run.table), source_of(run), run.roles, progress=progress, **judging, **arguments(run)
         )
     if given["picture"] is not None:
         write_file(given["picture"], exploration_picture(exploration).svg())

@@ -23,7 +23,7 @@ from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type
 from timeveil.evidence.published import require_matching_ledger, require_release
-from timeveil.explore.judgement import KNOWN, default_adversary, judge, promised
+from timeveil.explore.measures import KNOWN, judge, outsider_of, promised
 from timeveil.judging import attack, verify
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.stream.judges.attack import StreamAdversary
@@ -183,7 +183,7 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
     """
     manifest, guarantee = release.manifest, release.guarantee
     model, counts = str(manifest["model"]), manifest["counts"]
-    outsider = default_adversary(model, "", {})
+    outsider = outsider_of(model)
     losses = _withheld(model, counts)
     risks = {"promised": promised(release, outsider)}
     if (slot := _true_slot(release)) is not None:

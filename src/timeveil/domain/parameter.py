@@ -272,6 +272,8 @@ class Parameters(Checked):
     """Roles that must be named."""
     roles: ClassVar[tuple[str, ...]] = ()
     """Further roles that may be named."""
+    explored: ClassVar[tuple[str, ...]] = ()
+    """Parameters that `explore` may try at several settings."""
     removed: ClassVar[Mapping[str, str]] = {}
     """Parameters of earlier versions, each with what to do instead."""
     secret: ClassVar[tuple[str, ...]] = ()

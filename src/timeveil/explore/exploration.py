@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
-from timeveil.explore.judgement import SLOTS
+from timeveil.explore.measures import LOSSES
 from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
 from timeveil.page.svg import Picture
 from timeveil.page.templates import sentences
@@ -121,9 +121,8 @@ class Exploration:
         """
         if not self.limited or not self.within:
             return None
-        if self.best_has_least == "risk":
-            return min(self.within, key=lambda setting: (setting.risk, setting.loss, _promised(setting)))
-        return min(self.within, key=lambda setting: (setting.loss, setting.risk, _promised(setting)))
+        first, second = ("risk", "loss") if self.best_has_least == "risk" else ("loss", "risk")
+        return min(self.within, key=lambda s: (getattr(s, first), getattr(s, second), _promised(s)))
 
     @property
     def best_has_least(self) -> str:
@@ -152,11 +151,7 @@ def _promised(setting: Setting) -> float:
 
 
 def _scaled(numbers: list[float]) -> list[float]:
-    """Numbers from 0 for the least to 1 for the most; all 0 where they are the same.
-
-    >>> _scaled([2.0, 4.0, 3.0]), _scaled([1.0, 1.0])
-    ([0.0, 1.0, 0.5], [0.0, 0.0])
-    """
+    """Numbers from 0 for the least to 1 for the most; all 0 where they are the same."""
     least, most = min(numbers), max(numbers)
     return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]
 
@@ -176,7 +171,9 @@ def exploration_picture(exploration: Exploration) -> Picture:
         f"What {_option(exploration)} costs, and what it gives",
         f"{counted(len(exploration.settings), 'setting')} tried{note}.",
         [
-            BarGroup(f"loss ({_spaced(exploration.loss)})", tuple(_bars(exploration, "loss")), ORIGINAL),
+            BarGroup(
+                f"loss ({exploration.loss.replace('_', ' ')})", tuple(_bars(exploration, "loss")), ORIGINAL
+            ),
             BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")), RELEASE),
         ],
     )
@@ -185,8 +182,10 @@ def exploration_picture(exploration: Exploration) -> Picture:
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
     for setting in exploration.settings:
-        part = 0.0 if setting.refused is not None else getattr(setting, measure)
-        label = "not possible" if setting.refused is not None else share(part)
+        part, label = 0.0, "not possible"
+        if setting.refused is None:
+            part = getattr(setting, measure)
+            label = share(part)
         marks = ", ".join(_marks(exploration, setting))
         strong = setting is exploration.knee or setting is exploration.best
         yield Bar(f"{_option(exploration)} {_value(setting)}", (part,), (f"{label} {marks}".strip(),), strong)
@@ -200,24 +199,11 @@ def _limits(exploration: Exploration) -> list[tuple[str, float]]:
 
 
 def _option(exploration: Exploration) -> str:
-    """The parameter as it is typed.
-
-    >>> _option(Exploration("stream", "protect_slot", ()))
-    'protect-slot'
-    """
+    """The parameter as it is typed."""
     return exploration.parameter.replace("_", "-")
 
 
-def _spaced(measure: str) -> str:
-    return measure.replace("_", " ")
-
-
 def _value(setting: Setting) -> str:
-    """The value of a setting.
-
-    >>> _value(Setting(5)), _value(Setting(0.015))
-    ('5', '0.015')
-    """
     return f"{setting.value:g}" if abs(setting.value) < 1e6 else str(setting.value)
 
 
@@ -232,17 +218,32 @@ def _sentences(exploration: Exploration) -> list[str]:
         within=[_value(setting) for setting in exploration.within],
         limits=limits,
         bounds=" and ".join(f"a {measure} of at most {share(limit)}" for measure, limit in limits),
-        slots=SLOTS,
+        loss=LOSSES[exploration.model, exploration.loss],
     )
 
 
 def _setting_lines(exploration: Exploration, width: int) -> list[str]:
-    """A line per setting; below them, why others were refused."""
-    refusals = _refusal_lines(exploration, width)
+    """A line per setting; below them, why others were refused, a line for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for setting in exploration.settings:
+        if setting.refused is not None:
+            reasons.setdefault(setting.refused, []).append(_value(setting))
+    refusals: list[str] = []
+    for reason, values in reasons.items():
+        start = f"{_option(exploration)} {', '.join(values)} not possible: "
+        refusals += wrapped(f"{reason}.", width, start, "  ")
     if not exploration.feasible:
         return refusals
     first = exploration.feasible[0]
-    rows = [[_option(exploration), *first.facts, *map(_spaced, first.losses), *first.risks, ""]]
+    rows = [
+        [
+            _option(exploration),
+            *first.facts,
+            *(loss.replace("_", " ") for loss in first.losses),
+            *first.risks,
+            "",
+        ]
+    ]
     for setting in exploration.feasible:
         facts = [f"{fact:,}" if isinstance(fact, int) else str(fact) for fact in setting.facts.values()]
         shares = [share(part) for part in (*setting.losses.values(), *setting.risks.values())]
@@ -260,18 +261,3 @@ def _marks(exploration: Exploration, setting: Setting) -> list[str]:
     elif exploration.limited and setting in exploration.within:
         marks.append("within limits")
     return marks
-
-
-def _refusal_lines(exploration: Exploration, width: int) -> list[str]:
-    """Why settings are not possible; those with the same reason share a line."""
-    reasons: dict[str, list[str]] = {}
-    for setting in exploration.settings:
-        if setting.refused is not None:
-            reasons.setdefault(setting.refused, []).append(_value(setting))
-    return [
-        line
-        for reason, values in reasons.items()
-        for line in wrapped(
-            f"{reason}.", width, f"{_option(exploration)} {', '.join(values)} not possible: ", "  "
-        )
-    ]

@@ -16,42 +16,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.domain.parameter import Parameters
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, raising
+from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.explore.judgement import (
-    LOSSES,
-    RISKS,
-    AnyAdversary,
-    check_adversary,
-    default_adversary,
-    default_risk,
-    judge,
-)
+from timeveil.explore.measures import LOSSES, RISKS, AnyAdversary, default_risk, judge, outsider_of
 from timeveil.judging import verify
-from timeveil.models.events.method import generalize_time
-from timeveil.models.patterns.method import sanitize_patterns
-from timeveil.models.series.method import anonymize_series
-from timeveil.models.stream.method import publish_stream
+from timeveil.models import method_of, tables
 from timeveil.reading.sources import open_source
 
-Method = Callable[..., Any]
-METHODS: Mapping[str, Method] = {
-    "time": generalize_time,
-    "stream": publish_stream,
-    "series": anonymize_series,
-    "patterns": sanitize_patterns,
-}
-SWEPT: Mapping[str, tuple[str, ...]] = {
-    "time": ("k", "suppress"),
-    "stream": ("l", "window", "protect_slot"),
-    "series": ("k", "p", "l", "shape_weight"),
-    "patterns": ("k", "min_support"),
-}
-"""The parameters of each model that can be explored."""
 TO = ".."
 MOST = 100
 """More settings than this are a mistake."""
@@ -65,7 +42,7 @@ _INTERVAL = 0.1
 
 
 def explore(
-    method: Method,
+    method: Callable[..., Any],
     table: Any,
     roles: Roles | None = None,
     /,
@@ -86,6 +63,7 @@ def explore(
     `risk`, whose names are in the reference. Nothing is written. A setting that the method refuses is
     reported as refused, unless all are.
 
+    >>> from timeveil import generalize_time
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
     ...                    "when": ["2006-01-03", "2006-01-03", "2006-01-11", "2006-01-12", "2006-02-01"]})
     >>> roles = Roles(respondent="who", time="when")
@@ -93,14 +71,15 @@ def explore(
     >>> [setting.facts.get("granularity") for setting in results.settings]
     ['week', 'quarter', None]
     """
-    model = _model(method)
-    name, settings = _swept(model, options)
-    outsider = adversary or default_adversary(model, name, options)
-    check_adversary(model, outsider)
-    loss = _measure("loss", loss or LOSSES[model][0], LOSSES[model])
+    ExploreParameters.from_call(locals())
+    declared = _declared(method)
+    model = declared.model
+    name, settings = _swept(declared.explored, options)
+    outsider = outsider_of(model, name, options, adversary)
+    measures = [measure for of_model, measure in LOSSES if of_model == model]
+    loss = _measure("loss", loss or measures[0], measures)
     risk = _measure("risk", risk or default_risk(outsider), RISKS)
-    _check_limits(max_loss=max_loss, max_risk=max_risk)
-    threads = _threads(workers, len(settings))
+    threads = min(workers or _cores(), len(settings))
     data = _loaded(table, roles, options)
     fixed = {"seed": 0, **options} if model == "stream" else options
 
@@ -181,19 +160,18 @@ def _all(
     )
 
 
-def _model(method: Method) -> str:
-    for model, candidate in METHODS.items():
-        if method is candidate:
-            return model
-    raise _bad(
-        "`method` cannot be explored",
-        f"give one of {', '.join(candidate.__name__ for candidate in METHODS.values())}",
-    )
+def _declared(method: Callable[..., Any]) -> type[Parameters]:
+    """The parameters of a method."""
+    methods = {method_of(table): table for table in tables().values()}
+    if method not in methods:
+        names = ", ".join(known.__name__ for known in methods)
+        raise _bad("`method` cannot be explored", f"give one of {names}")
+    return methods[method]
 
 
-def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:
+def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:
     """The one parameter that has several settings."""
-    many = [name for name in SWEPT[model] if is_many(options.get(name))]
+    many = [name for name in explored if is_many(options.get(name))]
     if len(many) == 1:
         return many[0], settings_of(many[0], options[many[0]])
     if many:
@@ -203,33 +181,19 @@ def _swept(model: str, options: Mapping[str, Any]) -> tuple[str, tuple[float, ..
         )
     raise _bad(
         "no parameter has several settings to try",
-        f'give one of {", ".join(SWEPT[model])} several, such as {{{SWEPT[model][0]}="2..50"}}',
+        f'give one of {", ".join(explored)} several, such as {{{explored[0]}="2..50"}}',
     )
 
 
-def _measure(what: str, name: str, names: tuple[str, ...]) -> str:
+def _measure(what: str, name: str, names: Sequence[str]) -> str:
     if name not in names:
         raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
     return name
 
 
-def _check_limits(**limits: float | None) -> None:
-    for name, limit in limits.items():
-        number = isinstance(limit, int | float) and not isinstance(limit, bool)
-        if limit is not None and not (number and math.isfinite(limit) and limit >= 0):
-            raise _bad(
-                f"`{name}` must be a number of at least 0", f"write it as a share, such as {{{name}=0.1}}"
-            )
-
-
-def _threads(workers: int | None, settings: int) -> int:
-    if workers is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-        return min(cores, settings)
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise _bad("`workers` must be a whole number of at least 1", "leave {workers} out for one per core")
-    return min(workers, settings)
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
@@ -275,7 +239,9 @@ def settings_of(name: str, typed: Any) -> tuple[float, ...]:
     if isinstance(typed, str):
         numbers = _range(name, typed) if TO in typed else [number(name, part) for part in typed.split(",")]
     else:
-        numbers = [_checked(name, setting) for setting in typed]
+        numbers = list(typed)
+        if not all(type(setting) in (int, float) and math.isfinite(setting) for setting in numbers):
+            raise _bad(f"`{name}` has a setting that is not a number", f'write {{{name}="2,5,10"}}')
     settings = tuple(sorted(set(numbers)))
     if not settings or len(settings) > MOST:
         raise _bad(
@@ -303,13 +269,8 @@ def number(name: str, text: str) -> float:
     raise error
 
 
-def _checked(name: str, setting: Any) -> float:
-    if isinstance(setting, bool) or not isinstance(setting, int | float) or not math.isfinite(setting):
-        raise _bad(f"`{name}` has a setting that is not a number", f'write {{{name}="2,5,10"}}')
-    return setting
-
-
 def _range(name: str, text: str) -> list[float]:
+    """The ends and a few round numbers between them; of a short range, every whole number."""
     first, _, last = text.partition(TO)
     low, high = number(name, first), number(name, last)
     if low > high:
@@ -320,22 +281,18 @@ def _range(name: str, text: str) -> list[float]:
     integral = isinstance(low, int) and isinstance(high, int)
     if integral and high - low < _ALL:
         return list(range(int(low), int(high) + 1))
-    inner = _round_numbers(low, high, integral=integral)
+    if high <= 0:
+        return [low, high]
+    least = max(low, high / 1_000)
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+    candidates = [float(f"{step}e{power}") for power in powers for step in _STEPS]
+    inner = [value for value in candidates if low < value < high and value >= least]
+    if integral:
+        inner = [int(value) for value in inner if value.is_integer()]
     most = _FEW - 2
     if len(inner) > most:
         inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
     return [low, *inner, high]
-
-
-def _round_numbers(low: float, high: float, *, integral: bool) -> list[float]:
-    """Round numbers between the ends."""
-    if high <= 0:
-        return []
-    least = max(low, high / 1_000)
-    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
-    candidates = [float(f"{step}e{power}") for power in powers for step in _STEPS]
-    inside = [value for value in candidates if low < value < high and value >= least]
-    return [int(value) for value in inside if value == int(value)] if integral else list(inside)
 
 
 def _bad(message: str, hint: str) -> ParameterError:

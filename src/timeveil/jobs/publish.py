@@ -23,7 +23,7 @@ from timeveil.folder.writing import write, write_pair
 from timeveil.jobs.columns import instants_of
 from timeveil.jobs.request import granularity_tables
 from timeveil.judging import gather, verify
-from timeveil.models import part
+from timeveil.models import method_of
 from timeveil.page.report import Explanation
 from timeveil.reading.files import refuse_taken, refuse_unnameable
 from timeveil.report import explain
@@ -80,9 +80,8 @@ def source_of(run: Run) -> Any:
 
 
 def _released(run: Run, progress: Progress) -> tuple[Release, Ledger]:
-    method = getattr(part(run.model, "method"), run.table.command.replace("-", "_"))
     try:
-        release, ledger = method(source_of(run), run.roles, **arguments(run), progress=progress)
+        release, ledger = method_of(run.table)(source_of(run), run.roles, **arguments(run), progress=progress)
     except InfeasibleError as error:
         if error.facts.get("people") == 0 and run.values.get("fill") is None:
             raise _no_rows(Path(run.source).name) from None

@@ -2,6 +2,7 @@
 
 Both ways end in the same tables: columns, files, the method's parameters, and for a stream those of a
 service. A job file has the same names as Python; unknown keys are refused, and paths are relative to it.
+What `timeveil explore` is to try comes from options, a saved job, or both.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,19 +20,14 @@ from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import roles_from
-from timeveil.models import FOLDERS, part
+from timeveil.models import part, tables
 
 RULES = ("intervals:", "prefixes:", "suppression")
 """How a hierarchy begins that is not a file."""
 DEEPEST = 20
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
 """The time that a key takes grows with the square of its parts."""
-
-
-def tables() -> dict[str, type[Parameters]]:
-    """The publishing commands, each with its table of parameters."""
-    declared_tables = [part(model, "parameters").PARAMETERS for model in FOLDERS]
-    return {table.command: table for table in declared_tables}
+_KINDS = ("whole", "number", "choice", "text", "list")
 
 
 def service_table(table: type[Parameters]) -> dict[str, Parameter]:
@@ -262,3 +259,88 @@ def calendar_file(path: Path) -> dict[str, Any]:
                 code="bad-calendar",
             )
     return granularity_tables(path)
+
+
+def explorable() -> dict[str, Parameter]:
+    """The parameters of all four methods that a command line can try, those with several settings first."""
+    lines: dict[str, Parameter] = {}
+    for table in tables().values():
+        for name, declared in table.table().items():
+            if (declared.name != "slot" and declared.kind not in _KINDS) or name in table.secret:
+                continue
+            same = lines.setdefault(name, replace(declared, default=None))
+            if same.choices != declared.choices:  # each model has its own methods
+                lines[name] = replace(same, kind="text", choices=(), metavar="NAME")
+    return {name: lines[name] for name in sorted(lines, key=lambda name: name not in explored())}
+
+
+def explored() -> set[str]:
+    """The parameters that may have several settings."""
+    return {name for table in tables().values() for name in table.explored}
+
+
+def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
+    """The run that a command line states, one of its values with several settings.
+
+    A saved job states everything; numbers to try may replace its own.
+    """
+    values = {name: options[name] for name in explorable() if is_given(options.get(name))}
+    columns = {name: options[name] for name in Columns.table() if options.get(name)}
+    if options.get("drop_rest"):
+        columns["drop"] = REST
+    numbers = {name: _settings(name, values[name]) for name in values if name in explored()}
+    if source.endswith(".toml"):
+        for name in [*columns, *(name for name in values if name not in numbers)]:
+            raise ParameterError(
+                f"`{name}` is stated by the saved job",
+                hint="change it in the job; on the command line give the number to try, such as {k=2..50}",
+            )
+        run = read_job(Path(source))
+        if "state" in run.service:
+            raise ParameterError(
+                "the job works on an inbox in service, and explore tries a complete table",
+                hint="name a table of what came in, with the options of the job",
+            )
+        _refuse_foreign(run.table, numbers)
+        return replace(run, values={**run.values, **numbers})
+    table = _table(source, {*columns, *values})
+    _refuse_foreign(table, [*columns, *values])
+    required = (name for name, declared in table.table().items() if declared.required)
+    for name in (*table.needs, *required):
+        if name not in columns and name not in values:
+            raise ParameterError(
+                f"`{name}` is missing, which `{table.command}` needs",
+                hint=f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range",
+            )
+    roles, _ = roles_from(table, source, columns)
+    return Run(table, source, roles, {**values, **numbers}, out="")
+
+
+def _settings(name: str, text: str) -> Any:
+    """Several settings stay as they are typed; a single one is a number."""
+    from timeveil.explore.sweep import is_many, number
+
+    return text if is_many(text) else number(name, text)
+
+
+def _table(source: str, names: set[str]) -> type[Parameters]:
+    """The model whose own options are given."""
+    if Path(source).is_dir() or names & {"min_support", "item"}:
+        model = "patterns"
+    elif names & {"window", "protect_slot"}:
+        model = "stream"
+    elif names & {"p", "series", "value"}:
+        model = "series"
+    else:
+        model = "stream" if "l" in names else "time"
+    return next(table for table in tables().values() if table.model == model)
+
+
+def _refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
+    """Refuse what the model's own command does not know."""
+    for name in names:
+        if name not in (*table.table(), *table.needs, *table.roles):
+            raise ParameterError(
+                f"`{name}` does not apply to `{table.command}`, which the rest describes",
+                hint=f"leave {{{name}}} out, or see `timeveil {table.command} --help`",
+            )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+from timeveil.domain.parameter import Parameters
 
 FOLDERS = {"time": "events", "stream": "stream", "series": "series", "patterns": "patterns"}
 """Name of a model in a release's manifest, and its folder."""
@@ -12,6 +16,18 @@ FOLDERS = {"time": "events", "stream": "stream", "series": "series", "patterns":
 def part(model: str, name: str) -> ModuleType:
     """A module of a model, imported when first needed: `part("time", "judges.verify")`."""
     return import_module(f"timeveil.models.{FOLDERS[model]}.{name}")
+
+
+def tables() -> dict[str, type[Parameters]]:
+    """The publishing commands, each with its table of parameters."""
+    declared = [part(model, "parameters").PARAMETERS for model in FOLDERS]
+    return {table.command: table for table in declared}
+
+
+def method_of(table: type[Parameters]) -> Callable[..., Any]:
+    """The function that publishes with these parameters."""
+    function: Callable[..., Any] = getattr(part(table.model, "method"), table.command.replace("-", "_"))
+    return function
 
 
 def words(model: str) -> str:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.explore import Exploration, Setting
-from timeveil.explore.exploration import exploration_lines, exploration_picture
+from timeveil.explore.exploration import Exploration, Setting, exploration_lines, exploration_picture
 
 SHARES = st.floats(0, 1)
 POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)

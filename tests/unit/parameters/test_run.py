@@ -17,7 +17,8 @@ from timeveil.domain.parameter import Parameters
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.jobs.columns import listed
-from timeveil.jobs.request import read_job, tables
+from timeveil.jobs.request import read_job
+from timeveil.models import tables
 from timeveil.models.events.parameters import EventParameters
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.stream.parameters import StreamParameters

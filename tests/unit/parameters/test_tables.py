@@ -14,7 +14,8 @@ from timeveil.domain.parameter import Parameters, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import ParameterError
-from timeveil.jobs.request import read_job, tables
+from timeveil.jobs.request import read_job
+from timeveil.models import tables
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.stream.parameters import StreamParameters

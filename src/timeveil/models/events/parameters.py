@@ -15,6 +15,7 @@ class EventParameters(Parameters):
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
+    explored = ("k", "suppress")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",

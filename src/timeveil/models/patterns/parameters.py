@@ -23,6 +23,7 @@ class PatternParameters(Parameters):
     model = "patterns"
     command = "sanitize-patterns"
     roles = ("series", "respondent", "item", "time", "value", "drop")
+    explored = ("k", "min_support")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(

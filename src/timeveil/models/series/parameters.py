@@ -23,6 +23,7 @@ class SeriesParameters(Parameters):
     model = "series"
     command = "anonymize-series"
     roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
+    explored = ("k", "p", "l", "shape_weight")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',

@@ -36,6 +36,7 @@ class StreamParameters(Parameters):
     command = "publish-stream"
     needs = ("time", "sensitive")
     roles = ("quasi", "keep", "respondent", "drop")
+    explored = ("l", "window", "protect_slot")
     secret = ("seed",)
     repeating: ClassVar = {
         "seed": "add the --seed you used, to move the same records",

@@ -26,40 +26,47 @@ SLOTS = 5
 KNOWN = 3
 """Instants whose value the outsider knows when k of series is explored."""
 
-LOSSES: Mapping[str, tuple[str, ...]] = {
-    "time": ("window_error", "withheld"),
-    "stream": ("window_error", "withheld", "moved"),
-    "series": ("both", "values", "pattern", "withheld"),
-    "patterns": ("count_error", "changed", "lost"),
+LOSSES: Mapping[tuple[str, str], str] = {
+    ("time", "window_error"): "the mean error of random counts over windows of time",
+    ("time", "withheld"): "the share of rows that were withheld",
+    ("stream", "window_error"): f"the mean error of random counts over windows of {SLOTS} slots",
+    ("stream", "withheld"): "the share of records that were withheld",
+    ("stream", "moved"): "the share of records that were published late",
+    ("series", "both"): "the mean of the losses of values and patterns",
+    ("series", "values"): "the width of envelopes, as a share of one envelope around everyone",
+    ("series", "pattern"): "the distance of published patterns from true ones: 1 less their correlation",
+    ("series", "withheld"): "the share of series that were withheld",
+    ("patterns", "count_error"): "the mean error of published counts",
+    ("patterns", "changed"): "the share of patterns with another count",
+    ("patterns", "lost"): "the share of patterns that are not published",
 }
-"""The losses of each model; settings are compared by the first unless another is named."""
+"""What each loss of a model is; settings are compared by the first unless another is named."""
 RISKS: tuple[str, ...] = ("worst", "mean", "promised")
 """The ways to state a risk."""
 
 
-def default_adversary(model: str, name: str, options: Mapping[str, Any]) -> AnyAdversary:
-    """The outsider that a parameter protects against; `name` is the parameter that is explored.
+def outsider_of(
+    model: str, name: str = "", options: Mapping[str, Any] = {}, adversary: AnyAdversary | None = None
+) -> AnyAdversary:
+    """The adversary, or the one that the parameter `name`, which is explored, protects against.
 
     For series, k protects against outsiders who know values only, the others against those who know
     everything.
     """
-    if model == "time":
-        return Adversary()
-    if model == "stream":
-        return StreamAdversary("true-slot" if options.get("protect_slot") else "published-slot")
-    if model == "series":
-        return SeriesAdversary(values=KNOWN) if name == "k" else SeriesAdversary(pattern=True)
-    return PatternAdversary(bounds=False)
-
-
-def check_adversary(model: str, adversary: AnyAdversary) -> None:
-    """Refuse an adversary of another model before the work begins."""
-    expected = type(default_adversary(model, "", {}))
-    if not isinstance(adversary, expected):
+    knows: Any = "true-slot" if options.get("protect_slot") else "published-slot"
+    usual: dict[str, AnyAdversary] = {
+        "time": Adversary(),
+        "stream": StreamAdversary(knows),
+        "series": SeriesAdversary(values=KNOWN) if name == "k" else SeriesAdversary(pattern=True),
+        "patterns": PatternAdversary(bounds=False),
+    }
+    expected = type(usual[model])
+    if adversary is not None and not isinstance(adversary, expected):
         raise ParameterError(
             f"`adversary` is a `{type(adversary).__name__}`, which belongs to another model",
             hint=f"give one of type {expected.__name__}, or leave {{adversary}} out",
         )
+    return adversary or usual[model]
 
 
 def default_risk(adversary: AnyAdversary) -> str:
