@@ -72,18 +72,6 @@ class Cells:
     levels: Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """Group and cell of every series of the original, `ABSENT` if suppressed.
-
-    `matched` means that the subgroups of the ledger are the published cells.
-    """
-
-    group: Integers
-    cell: Integers
-    matched: bool
-
-
 def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> None:
     """Judge the release against the series that it was made from."""
     if not _check_ledger(evidence, findings):
@@ -96,12 +84,12 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
     stated = evidence.release.manifest["series"]
     if not findings.expect("columns:instants", has_instants(series, stated["instants"])):
         return
-    assigned = _assign(evidence, cells, findings)
-    _check_envelopes(evidence, assigned, findings)
-    if assigned.matched:
+    group, cell = _assign(evidence, cells, findings)
+    _check_envelopes(evidence, group, findings)
+    if cell is not None:
         if stated["own_patterns"]:
-            _check_patterns(evidence, cells, assigned, findings)
-        _check_values(evidence, cells, assigned, findings)
+            _check_patterns(evidence, cells, cell, findings)
+        _check_values(evidence, cells, cell, findings)
 
 
 def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
@@ -129,8 +117,11 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     return len(numbers) == rows
 
 
-def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> Assigned:
-    """Group and cell of every series; subgroups of a ledger are numbered as cells are published."""
+def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integers, Integers | None]:
+    """Group and cell of every series, `ABSENT` if suppressed; no cells if the ledger's are not the published.
+
+    Subgroups of a ledger are numbered as cells are published.
+    """
     findings.check("every series is in one group and one subgroup, or suppressed")
     series, original = evidence.series, evidence.private.original
     inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)
@@ -163,23 +154,23 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> Assigned:
     stated, released = counts["suppressed"], len(group) - suppressed
     findings.expect("suppressed", suppressed == stated, suppressed=suppressed, stated=stated)
     findings.expect("conservation", released == counts["rows"], series=released, rows=counts["rows"])
-    return Assigned(group, cell, matched)
+    return group, cell if matched else None
 
 
-def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings) -> None:
+def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) -> None:
     findings.check(
         "every envelope holds its series and is no wider than they and the stated rounding explain"
     )
     runs, matrix = evidence.runs, evidence.series.matrix
-    digits = stated_digits(evidence)
+    digits = evidence.release.manifest["parameters"]["round_outward"]
     groups, example = np.unique(runs.group, return_index=True)
     # The members of each published group, one group after the other.
-    member = np.flatnonzero(np.isin(assigned.group, groups))
-    member = member[np.argsort(assigned.group[member], kind="stable")]
-    begins = np.flatnonzero(np.diff(assigned.group[member], prepend=ABSENT))
+    member = np.flatnonzero(np.isin(group, groups))
+    member = member[np.argsort(group[member], kind="stable")]
+    begins = np.flatnonzero(np.diff(group[member], prepend=ABSENT))
     if not len(begins):
         return
-    index = np.searchsorted(groups, assigned.group[member])
+    index = np.searchsorted(groups, group[member])
     low, high = runs.low[example][index], runs.high[example][index]
     outside, wide = np.zeros(len(member), dtype=bool), np.zeros(len(begins), dtype=bool)
     for column, instant in enumerate(runs.values):
@@ -193,13 +184,13 @@ def _check_envelopes(evidence: Evidence, assigned: Assigned, findings: Findings)
     findings.expect("envelope-wide", not wide.any(), groups=wide.sum())
 
 
-def _check_patterns(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
+def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
-    inside, wrong, runs = np.flatnonzero(assigned.cell != ABSENT), 0, evidence.runs
+    inside, wrong, runs = np.flatnonzero(assigned != ABSENT), 0, evidence.runs
     for start in range(0, len(inside), _BLOCK):
         block = inside[start : start + _BLOCK]
         z = _normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern]
-        symbols, levels = cells.symbols[assigned.cell[block]], cells.levels[assigned.cell[block]]
+        symbols, levels = cells.symbols[assigned[block]], cells.levels[assigned[block]]
         below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
         wrong += int((below | above).any(axis=1).sum())
     findings.expect("pattern-not-own", not wrong, series=wrong)
@@ -229,11 +220,11 @@ for _level in range(2, MOST_LEVELS + 1):
     _BORDERS[_level, 1:_level] = [NormalDist().inv_cdf(step / _level) for step in range(1, _level)]
 
 
-def _check_values(evidence: Evidence, cells: Cells, assigned: Assigned, findings: Findings) -> None:
+def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("the sensitive and kept values of every cell are those of its series, row by row")
     release, original = evidence.release, evidence.private.original
-    inside = np.flatnonzero(assigned.cell != ABSENT)
-    row, cell = evidence.series.row[inside], assigned.cell[inside]
+    inside = np.flatnonzero(assigned != ABSENT)
+    row, cell = evidence.series.row[inside], assigned[inside]
     unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
     changed: dict[str, Sides] = {}
     for name in columns_of(release, "sensitive", "keep"):
@@ -284,12 +275,6 @@ def _check_changed(
 
 # A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what
 # a looser test lets pass could carry a message. Decimals are read from Python's texts, which are exact.
-
-
-def stated_digits(evidence: Evidence) -> int | None:
-    """The number of significant digits that bounds are stated to have."""
-    digits: int | None = evidence.release.manifest["parameters"]["round_outward"]
-    return digits
 
 
 def too_long(bounds: Floats, digits: int) -> Mask:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -93,78 +93,66 @@ SeriesQuery: TypeAlias = RangeCount | PatternRange | PatternSimilarity | Complex
 QUERIES = (RangeCount, PatternRange, PatternSimilarity, Complex)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """Per run the share of its series that fit: expected, surely, and possibly."""
-
-    share: Floats
-    sure: Floats
-    possible: Floats
-
-    @classmethod
-    def of(cls, *parts: Mask) -> Fit:
-        """Runs whose series all fit, or none of them."""
-        return cls(*(part.astype(float) for part in parts))
-
-    def __and__(self, other: Fit) -> Fit:
-        """Both conditions, taken to be independent within a run."""
-        return Fit(self.share * other.share, self.sure * other.sure, self.possible * other.possible)
+Fit: TypeAlias = Floats
+"""Three numbers per run: the share of its series that is expected to fit, surely fits, and may fit."""
 
 
 def answer(evidence: Evidence, query: SeriesQuery) -> Estimate:
     """Answer a question; the truth about all of the original is between `low` and `high`."""
     published = evidence.published
-    fit = fits(published, query)
-    value, low, high = (float(published.rows @ part) for part in (fit.share, fit.sure, fit.possible))
+    value, low, high = (float(published.rows @ part) for part in _fits(published, query))
     # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
     return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed)
 
 
-def fits(published: Published, query: SeriesQuery) -> Fit:
-    """How far each run fits a question."""
+def _fits(published: Published, query: SeriesQuery) -> Fit:
     match query:
         case RangeCount():
             return _in_ranges(published, query)
         case PatternRange():
-            return _with_features(published, query)
+            fit = _with_features(published, query)
         case PatternSimilarity():
-            return _similar(published, query)
+            fit = _similar(published, query)
         case Complex(pattern=PatternRange() | PatternSimilarity(), range=RangeCount()):
-            return fits(published, query.pattern) & fits(published, query.range)
+            # Taken to be independent within a run.
+            return _fits(published, query.pattern) * _fits(published, query.range)
         case _:
             raise _bad(
                 "a complex question is one about shapes and one about values",
                 "give pattern=PatternRange(...) or PatternSimilarity(...), and range=RangeCount(...)",
             )
+    if not published.own_patterns:  # nothing is sure of a shape that need not be that of each series
+        fit[1], fit[2] = 0.0, 1.0
+    return fit
 
 
 def _in_ranges(published: Published, query: RangeCount) -> Fit:
     low, high = envelopes_at(published, published.index_of(list(query.ranges)))
     extent = extent_of(published)
-    fit = _everyone(published)
+    fit = np.ones((3, len(published.rows)))
     for (name, span), lower, upper in zip(query.ranges.items(), low.T, high.T, strict=True):
         asked = ends(f"`{name}`", span)
-        part = spread(lower, upper, *asked)
-        guess = spread(np.clip(lower, *extent), np.clip(upper, *extent), *asked).share
-        fit &= Fit(np.where(part.sure > 0, 1.0, guess * part.possible), part.sure, part.possible)
+        _, sure, possible = spread(lower, upper, *asked)
+        guess, _, _ = spread(np.clip(lower, *extent), np.clip(upper, *extent), *asked)
+        fit *= np.where(sure, 1.0, guess * possible), sure, possible
     return fit
 
 
-def spread(low: Floats, high: Floats, least: float | Floats, most: float | Floats) -> Fit:
-    """Of values spread evenly over [low, high], those in [least, most].
+def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Mask, Mask]:
+    """Of values spread evenly over [low, high] the share in [least, most]; if all are, and if any may be.
 
     Where an envelope has no end, there is no width to spread over: half is the guess where some may fit.
 
-    >>> fit = spread(np.array([0.0, 3.0]), np.array([4.0, 3.0]), 1.0, 3.0)
-    >>> fit.share.tolist(), fit.sure.tolist(), fit.possible.tolist()
-    ([0.5, 1.0], [0.0, 1.0], [1.0, 1.0])
+    >>> share, sure, possible = spread(np.array([0.0, 3.0]), np.array([4.0, 3.0]), 1.0, 3.0)
+    >>> share.tolist(), sure.tolist(), possible.tolist()
+    ([0.5, 1.0], [False, True], [True, True])
     """
     sure, possible = (low >= least) & (high <= most), (low <= most) & (high >= least)
     width = high - low
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip((np.minimum(high, most) - np.maximum(low, least)) / width, 0.0, 1.0)
     share = np.where(np.isfinite(width) & (width > 0), share, (sure.astype(float) + possible) / 2)
-    return Fit(np.where(sure, 1.0, share * possible), sure.astype(float), possible.astype(float))
+    return np.where(sure, 1.0, share * possible), sure, possible
 
 
 def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floats]:
@@ -207,16 +195,16 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     pairs = [key for key in query.differences if isinstance(key, tuple)]
     needed = published.index_of(sorted({str(name) for pair in pairs for name in pair}))
     z = shapes_at(published, needed if isinstance(asked, Differences) else np.arange(published.size))
-    cells, fit = published.cells(SLACK), _everyone(published)
+    cells, fit = published.cells(SLACK), np.ones((3, len(published.rows)))
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
         value, (under, over) = asked.value(instants, key, z), asked.bounds(instants, key, *cells)
-        fit &= Fit.of(
+        fit *= (
             (value >= least) & (value <= most),
             (under >= least) & (over <= most),
             (under <= most) & (over >= least),
         )
-    return _unless_borrowed(published, fit)
+    return fit
 
 
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
@@ -242,22 +230,12 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     like = asked.directions(z_normalised([numbers]))[0]
     distance = asked.distances(shapes_at(published, np.arange(published.size)), like)
     nearest, furthest = asked.distance_bounds(*published.cells(SLACK), like)
-    fit = Fit.of(distance <= tolerance, furthest <= tolerance, nearest <= tolerance)
-    return _unless_borrowed(published, fit)
+    return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 
 def _label(key: Hashable) -> str:
     """A feature in words: `h08` less `h20`, or `slope`."""
     return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
-
-
-def _everyone(published: Published) -> Fit:
-    return Fit(*np.ones((3, len(published.rows))))
-
-
-def _unless_borrowed(published: Published, fit: Fit) -> Fit:
-    """Nothing is sure of a shape where the pattern need not be that of each series."""
-    return fit if published.own_patterns else Fit(fit.share, fit.share * 0.0, np.ones(len(fit.share)))
 
 
 def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:

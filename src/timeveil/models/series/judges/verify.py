@@ -21,12 +21,13 @@ from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges import definition
-from timeveil.models.series.judges.definition import Cells, check_definition, stated_digits, too_long
+from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import MANIFEST, check_columns, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
     **definition.SENTENCES,
+    **dict.fromkeys(("columns:unreadable", "group:unreadable", "pattern:unreadable"), "{fault}"),
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
     "columns:head": "the first columns are not group, bounds of each instant, pattern and level",
@@ -34,18 +35,15 @@ SENTENCES: Mapping[str, str] = {
     "columns:letters": f"column `{PATTERN}` does not hold letters",
     "columns:numbers": "column `{name}` does not hold numbers",
     "columns:tail": "the other columns are not the sensitive ones and then those to keep",
-    "columns:unreadable": "{fault}",
     "counts": "the table has {count} {name}; the manifest states {stated}",
     "envelope": "{rows:row} with a missing, infinite or tiny bound, or a low above its high",
     "envelope-differs": "{groups:group} whose rows show more than one envelope",
     "group:numbers": "the {groups} groups are not numbered from 1 without a hole",
     "group:order": "{groups:group} not numbered in the order of its envelope",
     "group:ties": "{groups:group} with the envelope of another not in the order of rows",
-    "group:unreadable": "{fault}",
     "group-below-k": "{below:group} with fewer than {least} rows; the smallest has {smallest}",
     "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the guarantee",
     "pattern:level": "{rows:row} with a level above {most}, the highest stated",
-    "pattern:unreadable": "{fault}",
     "rounding": "{rows:row} with a bound of more than {digits} significant digits",
     "row-count": "the table has {rows:row}; the manifest states {stated}",
     "statements:center": "the manifest states two centres",
@@ -86,7 +84,7 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
-    possible = _check_envelopes(stated_digits(evidence), runs, findings)
+    possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
     cells = _cells_of(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)

@@ -219,7 +219,7 @@ class Workload:
         """Per question and envelope the share of its series that is expected in every range."""
         share = np.ones((len(bands.column), len(self._groups)))
         for column, low, high in bands:
-            share *= spread(self._low[column], self._high[column], low[:, None], high[:, None]).share
+            share *= spread(self._low[column], self._high[column], low[:, None], high[:, None])[0]
         return share
 
     def _in(self, bands: Bands) -> tuple[Mask, Mask]:
