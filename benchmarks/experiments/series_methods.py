@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
 from benchmarks.experiments.series_judging import drawn_shapes
-from timeveil.models.series.judges.workload import ReleaseSummary
+from timeveil.models.series.judges.measure import ReleaseSummary
 from timeveil.models.series.method.adaptive import adaptive, representative
-from timeveil.models.series.method.kapra import kapra
-from timeveil.models.series.method.naive import naive, patterns_in
+from timeveil.models.series.method.paper import kapra, naive, patterns_in
 from timeveil.models.series.method.partition import Labels, Matrix, Partition
 from timeveil.models.series.parameters import LEAST_REPRESENTED
 from timeveil.symbols import envelopes, from_letters, positions, symbols_at, to_letters, z_normalised

@@ -27,11 +27,9 @@ from benchmarks.experiments.series_methods import (
 )
 from benchmarks.experiments.series_sources import Source
 from timeveil.models.series.evidence import patterns_of
-from timeveil.models.series.judges.measure import TOLERANCE
-from timeveil.models.series.judges.workload import Outcome, Workload
+from timeveil.models.series.judges.measure import TOLERANCE, Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.kapra import recycle
-from timeveil.models.series.method.naive import splitting_tree
+from timeveil.models.series.method.paper import recycle, splitting_tree
 from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.symbols import positions, rounded_outward, z_normalised
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.paper import kapra
 from timeveil.models.series.method.partition import Matrix
 
 K, P, INSTANTS = 10, 5, 10

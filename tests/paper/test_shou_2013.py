@@ -6,8 +6,15 @@ import numpy as np
 from benchmarks.experiments.series_baselines import xu_groups
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.kapra import form_groups, kapra, recycle
-from timeveil.models.series.method.naive import Leaves, naive, patterns_in, splitting_tree
+from timeveil.models.series.method.paper import (
+    Leaves,
+    form_groups,
+    kapra,
+    naive,
+    patterns_in,
+    recycle,
+    splitting_tree,
+)
 from timeveil.models.series.method.partition import presplit
 from timeveil.symbols import envelopes, pattern_distance, positions, symbols_at, to_letters, z_normalised
 

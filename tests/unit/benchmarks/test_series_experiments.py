@@ -29,7 +29,7 @@ from benchmarks.experiments.tables import MARKED
 
 from timeveil.datasets import walk
 from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.kapra import kapra
+from timeveil.models.series.method.paper import kapra
 from timeveil.symbols import pattern_distance
 
 WORDS = Words("Title <1>", "below", "x", "a & b")

@@ -9,8 +9,15 @@ import pytest
 from tests.effort import some
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.kapra import form_groups, kapra, recycle
-from timeveil.models.series.method.naive import Leaves, naive, patterns_in, splitting_tree
+from timeveil.models.series.method.paper import (
+    Leaves,
+    form_groups,
+    kapra,
+    naive,
+    patterns_in,
+    recycle,
+    splitting_tree,
+)
 from timeveil.models.series.method.partition import Partition, balanced_cut, presplit
 from timeveil.symbols import envelopes, positions, symbols_at, z_normalised
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.oracles import adaptive as slow
 
+from timeveil.models.series.method.adaptive import Scores, Seats, refine
 from timeveil.models.series.method.fitting import Alphabet
-from timeveil.models.series.method.refining import Scores, Seats, refine
 from timeveil.models.series.method.starting import Series, start
 from timeveil.symbols import positions, z_normalised
 
@@ -58,7 +58,7 @@ def test_refining_seats_everybody_once(effort: int) -> None:
 
 
 def test_rounds_by_shape_lower_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timeveil.models.series.method.refining.ROUNDS", (1, 0))
+    monkeypatch.setattr("timeveil.models.series.method.adaptive.ROUNDS", (1, 0))
     seats = seated(8, 300)
     for _ in range(8):
         before = loss(seats, 3.0)

@@ -1,7 +1,23 @@
-"""What a series release lost against the original."""
+"""What a series release lost against the original: in values, in shape, and in answers to random questions.
+
+Every question is drawn around a series of the original, so that at least one fits it (Shou et al. 2013,
+§7.1).
+
+| kind | drawn |
+|---|---|
+| range | 1 to 3 instants, at each a range around the series' value |
+| pattern-range | 1 to 3 differences of two z-normalised values, for each a range around the series' |
+| similarity | shapes like that of the series, within a tolerance |
+| complex | 1 or 2 ranges, and 1 or 2 differences or, every other time, a similarity |
+
+Together, the ranges of a question would select between 1 and 20 % of the series if they had nothing to do
+with each other; the paper does not say how it draws them. Values and differences are compared by their ranks
+among the originals, which are small integers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -9,13 +25,19 @@ import numpy as np
 
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Records
-from timeveil.models.series.judges.workload import Outcome, ReleaseSummary, Workload
-from timeveil.symbols import envelopes, pattern_distance
+from timeveil.evidence.codes import Integers
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Records
+from timeveil.models.series.judges.query import spread
+from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
 
 TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
 _BLOCK = 1 << 16
+LEAST, MOST = 0.01, 0.2
+"""Shares of the series that a question is to select."""
+PAIRS = 64
+"""The largest number of differences that questions are about."""
+_CELLS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +170,230 @@ def _query_errors(
         outcomes["similarity at one tolerance"] = workload.similarities(fixed, rng)
         if len(published.values):
             outcomes["complex"] = workload.complex(fixed, rng)
-    return tuple(_query_error(kind, outcome) for kind, outcome in outcomes.items())
+    return tuple(outcome.error(kind) for kind, outcome in outcomes.items())
 
 
-def _query_error(kind: str, outcome: Outcome) -> QueryError:
-    errors = outcome.errors()
-    numbers = len(errors), float(errors.mean()), float(np.median(errors))
-    if outcome.hits is None:
-        return QueryError(kind, *numbers)
-    answered = outcome.guess > 0
-    recall = float((outcome.hits / np.maximum(outcome.truth, 1.0)).mean())
-    correct = outcome.hits[answered] / outcome.guess[answered]
-    precision = float(correct.mean()) if answered.any() else None
-    return QueryError(kind, *numbers, precision, recall, float(answered.mean()))
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Ranges of several columns at once: per question up to a few columns, a range each.
+
+    Where a question asks about fewer columns, a range is as wide as can be.
+    """
+
+    column: Integers
+    low: Floats
+    high: Floats
+
+    def __getitem__(self, part: slice) -> Bands:
+        return Bands(self.column[part], self.low[part], self.high[part])
+
+    def __iter__(self) -> Iterator[tuple[Integers, Floats, Floats]]:
+        return zip(self.column.T, self.low.T, self.high.T, strict=True)
+
+
+class Columns:
+    """Columns of the original, one row each, ready to count in."""
+
+    def __init__(self, rows: Floats) -> None:
+        self.ordered = np.sort(rows, axis=1)
+        kind = np.uint16 if rows.shape[1] < 2**16 else np.uint32
+        self.rank = np.empty(rows.shape, dtype=kind)
+        for rank, ordered, row in zip(self.rank, self.ordered, rows, strict=True):
+            rank[:] = np.searchsorted(ordered, row, side="left")
+        self.rows = rows
+
+    def draw(self, series: Integers, most: int, rng: np.random.Generator) -> Bands:
+        """A band around each of these series, on 1 to `most` columns."""
+        number, count = len(series), self.rows.shape[1]
+        most = min(most, len(self.rows))
+        column = rng.random((number, len(self.rows))).argsort(axis=1)[:, :most]
+        used = rng.integers(1, most + 1, number)
+        # The share of the question, on a log scale, is split evenly among its columns.
+        share = np.exp(rng.uniform(np.log(LEAST), np.log(MOST), number)) ** (1.0 / used)
+        half = np.maximum((share * count / 2).astype(np.int64), 1)[:, None]
+        middle = self.rank[column, series[:, None]].astype(np.int64)
+        first, last = np.maximum(middle - half, 0), np.minimum(middle + half, count - 1)
+        in_use = np.arange(most) < used[:, None]
+        low = np.where(in_use, self.ordered[column, first], -np.inf)
+        return Bands(column, low, np.where(in_use, self.ordered[column, last], np.inf))
+
+    def within(self, bands: Bands) -> Mask:
+        """Per question and series whether it is in every range."""
+        inside = np.ones((len(bands.column), self.rows.shape[1]), dtype=bool)
+        for column, low, high in bands:
+            first, last = np.empty((2, len(column)), dtype=np.int64)
+            for number in np.unique(column):
+                asking = column == number
+                first[asking] = np.searchsorted(self.ordered[number], low[asking], side="left")
+                last[asking] = np.searchsorted(self.ordered[number], high[asking], side="right")
+            # Ranks are unsigned: those below the first wrap around to beyond the width.
+            width = np.maximum(last - first, 0).astype(self.rank.dtype)
+            inside &= self.rank[column] - first.astype(self.rank.dtype)[:, None] < width[:, None]
+        return inside
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSummary:
+    """A release as arrays: per run its rows, envelopes and reconstructed shape.
+
+    `low` and `high` are at the instants `values`, `shape` at the instants `pattern`, of which the original
+    has all. `run` is the run of each series of the original, -1 where it was suppressed.
+    """
+
+    rows: Integers
+    run: Integers
+    values: Integers
+    pattern: Integers
+    low: Floats
+    high: Floats
+    shape: Floats
+
+    @classmethod
+    def of(cls, records: Records) -> ReleaseSummary:
+        """A release as a workload reads it."""
+        known, shapes = records.published, records.published.shapes()[:, records.published.pattern]
+        return cls(known.rows, records.run, known.values, known.pattern, known.low, known.high, shapes)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Answers to some questions: how many series fit, the estimate, and of a set of rows its hits.
+
+    The estimate is the size of the set where the answer is one.
+    """
+
+    truth: Floats
+    guess: Floats
+    hits: Floats | None = None
+
+    def errors(self) -> Floats:
+        """Relative errors of the counts."""
+        return np.abs(self.guess - self.truth) / np.maximum(self.truth, 1.0)
+
+    def error(self, kind: str) -> QueryError:
+        """The errors of all questions, of one kind, in a few numbers."""
+        errors = self.errors()
+        numbers = len(errors), float(errors.mean()), float(np.median(errors))
+        if self.hits is None:
+            return QueryError(kind, *numbers)
+        answered = self.guess > 0
+        recall = float((self.hits / np.maximum(self.truth, 1.0)).mean())
+        precision = float((self.hits[answered] / self.guess[answered]).mean()) if answered.any() else None
+        return QueryError(kind, *numbers, precision, recall, float(answered.mean()))
+
+
+class Workload:
+    """Questions of each kind about one original and one release of it."""
+
+    def __init__(
+        self, matrix: Floats, release: ReleaseSummary, center: Center = "mean", progress: Progress = silent
+    ) -> None:
+        self._release, self._progress, self._number = release, progress, len(matrix)
+        self._values = Columns(np.ascontiguousarray(matrix[:, release.values].T))
+        pairs = np.stack(np.triu_indices(len(release.pattern), 1))
+        # Long series have too many differences: a fixed random choice, the same for every release.
+        if pairs.shape[1] > PAIRS:
+            pairs = pairs[:, np.random.default_rng(0).choice(pairs.shape[1], PAIRS, replace=False)]
+        z = z_normalised(matrix, center)[:, release.pattern].T
+        self._differences = Columns(np.ascontiguousarray(z[pairs[0]] - z[pairs[1]]))
+        self._published_differences = release.shape.T[pairs[0]] - release.shape.T[pairs[1]]
+        self._shapes = directions(matrix[:, release.pattern])
+        self._published_shapes = directions(release.shape)
+        # Runs of one envelope follow each other; ranges are asked once per envelope.
+        bounds, fresh = np.hstack([release.low, release.high]), np.ones(len(release.rows), dtype=bool)
+        fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
+        first, self._group = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+        self._rows = release.rows.astype(float)
+        self._groups = np.bincount(self._group, self._rows, minlength=len(first))
+        self._low, self._high = release.low[first].T.copy(), release.high[first].T.copy()
+
+    def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
+        """Range counts."""
+        bands = self._values.draw(self._centres(questions, rng), 3, rng)
+
+        def asked(part: slice) -> Outcome:
+            truth = np.count_nonzero(self._values.within(bands[part]), axis=1)
+            return Outcome(truth.astype(float), self._spread(bands[part]) @ self._groups)
+
+        return self._answered("range counts", questions, asked)
+
+    def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
+        """Ranges of differences."""
+        bands = self._differences.draw(self._centres(questions, rng), 3, rng)
+        return self._answered("pattern ranges", questions, lambda part: self._as_sets(*self._in(bands[part])))
+
+    def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
+        """Shapes within each tolerance of a random series."""
+        centre = self._centres(len(tolerance), rng)
+
+        def asked(part: slice) -> Outcome:
+            return self._as_sets(*self._similar(centre[part], tolerance[part]))
+
+        return self._answered("similar shapes", len(tolerance), asked)
+
+    def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
+        """Ranges of values and of differences, or of values and a shape."""
+        centre = self._centres(len(tolerance), rng)
+        values, shapes = (columns.draw(centre, 2, rng) for columns in (self._values, self._differences))
+
+        def asked(part: slice) -> Outcome:
+            # The first half of each part asks for differences in ranges, the second for similar shapes.
+            middle = (part.start + part.stop) // 2
+            halves = (
+                self._in(shapes[part.start : middle]),
+                self._similar(centre[middle : part.stop], tolerance[middle : part.stop]),
+            )
+            fits, answered = map(np.concatenate, zip(*halves, strict=True))
+            truth = np.count_nonzero(fits & self._values.within(values[part]), axis=1)
+            share = self._spread(values[part])[:, self._group]
+            return Outcome(truth.astype(float), (share * answered) @ self._rows)
+
+        return self._answered("complex questions", len(tolerance), asked)
+
+    def _centres(self, questions: int, rng: np.random.Generator) -> Integers:
+        return rng.integers(0, self._number, questions)
+
+    def _answered(self, asking: str, questions: int, asked: Callable[[slice], Outcome]) -> Outcome:
+        """All questions, as many at a time as fit into fast memory."""
+        step, parts = max(_CELLS // max(self._number, 1), 2), []
+        for start in range(0, questions, step):
+            self._progress(asking, start / questions)
+            parts.append(asked(slice(start, min(start + step, questions))))
+        self._progress(asking, 1.0)
+        names = ("truth", "guess") if parts[0].hits is None else ("truth", "guess", "hits")
+        return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def _spread(self, bands: Bands) -> Floats:
+        """Per question and envelope the share of its series that is expected in every range."""
+        share = np.ones((len(bands.column), len(self._groups)))
+        for column, low, high in bands:
+            share *= spread(self._low[column], self._high[column], low[:, None], high[:, None])[0]
+        return share
+
+    def _in(self, bands: Bands) -> tuple[Mask, Mask]:
+        """Per question the series, and the runs, whose differences are in every range."""
+        inside = np.ones((len(bands.column), len(self._rows)), dtype=bool)
+        for column, low, high in bands:
+            difference = self._published_differences[column]
+            inside &= (difference >= low[:, None]) & (difference <= high[:, None])
+        return self._differences.within(bands), inside
+
+    def _similar(self, centre: Integers, tolerance: Floats) -> tuple[Mask, Mask]:
+        """Per question the series, and the runs, whose shape is within the tolerance of the centre."""
+        like, least = self._shapes[centre], 1.0 - tolerance[:, None] - 1e-9
+        return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least
+
+    def _as_sets(self, fits: Mask, answered: Mask) -> Outcome:
+        # Suppressed series have run -1: the last column, which is never in the answer.
+        padded = np.pad(answered, ((0, 0), (0, 1)))
+        hits = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
+        truth = np.count_nonzero(fits, axis=1)
+        return Outcome(truth.astype(float), answered.astype(np.float64) @ self._rows, hits.astype(float))
+
+
+def directions(shapes: Floats) -> Floats:
+    """Unit centred shapes; one more column is 1 for those that are constant, which are like each other."""
+    if not shapes.shape[1]:
+        return np.zeros((len(shapes), 1))
+    unit = unit_shapes(shapes)
+    return np.hstack([unit, ~unit.any(axis=1, keepdims=True)])

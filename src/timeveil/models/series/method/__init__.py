@@ -13,10 +13,10 @@
 | β_b | `timeveil.symbols.breakpoints` | §6.2 | the borders between symbols |
 | VL | `timeveil.models.series.method.partition.envelope_widths` | eq. 2 | how wide an envelope is |
 | PL | `timeveil.symbols.pattern_distance` | eq. 3 | how far a pattern is from the shape |
-| create-tree | `timeveil.models.series.method.naive.splitting_tree` | Algorithm 1 | split by pattern, level by level |
-| bad-leaf, good-leaf | `timeveil.models.series.method.naive.Leaves.undersized` | §5.2 | fewer than P series, or enough |
-| recycle bad-leaves | `timeveil.models.series.method.kapra.recycle` | §5.3 | find them a pattern at a lower level |
-| group formation | `timeveil.models.series.method.kapra.form_groups` | §5.3 | join subgroups to groups of k |
+| create-tree | `timeveil.models.series.method.paper.splitting_tree` | Algorithm 1 | split by pattern, level by level |
+| bad-leaf, good-leaf | `timeveil.models.series.method.paper.Leaves.undersized` | §5.2 | fewer than P series, or enough |
+| recycle bad-leaves | `timeveil.models.series.method.paper.recycle` | §5.3 | find them a pattern at a lower level |
+| group formation | `timeveil.models.series.method.paper.form_groups` | §5.3 | join subgroups to groups of k |
 | EC(v_i), x_i | `timeveil.models.series.method.diversity.diversified` | §5.4 | rows of one sensitive value, how many to change |
 | QI_ae, QI_pr | `timeveil.models.series.method.publishing.published_instants` | Definition 6 | the instants whose values and whose pattern are published |
 """  # noqa: E501

@@ -6,7 +6,7 @@ of the subgroup agree: still the truth about everyone, and much more of it. Grou
 together, by one number: `value loss / unit + shape_weight * pattern loss`.
 
 1. START: gather the nearest series into groups of k, cut each by shape into subgroups of P (`starting`).
-2. REFINE: swap series while the number falls (`refining`).
+2. REFINE: swap series while the number falls (`refine`).
 3. PATTERN: per instant, of the levels at which all members share a symbol, the one that together with those
    of the other instants preserves the most shape (`fitting`).
 
@@ -25,20 +25,44 @@ each member, so nothing missing can be estimated from it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.method.fitting import Alphabet, best_patterns
-from timeveil.models.series.method.partition import Matrix, Partition, run_ranges, total_width
-from timeveil.models.series.method.refining import Seats, refine
+from timeveil.models.series.method.fitting import Alphabet, best_patterns, preserved_shape
+from timeveil.models.series.method.partition import (
+    Floats,
+    Labels,
+    Matrix,
+    Partition,
+    balanced_cut,
+    run_ranges,
+    slots_of,
+    total_width,
+)
 from timeveil.models.series.method.starting import Layout, Series, start
 from timeveil.symbols import Center, positions, z_normalised
 
 LEAST_LEVEL = 4
 """The least number of symbols of a representative, unless fewer are allowed."""
+LEAF = 64
+FULL_SEARCH_NUMBERS, ROUNDS, FEWER_ROUNDS = 500_000, (20, 30), (10, 10)
+"""Rounds by |V| and by the pattern: up to this many numbers, series times instants, and beyond."""
+BY_SHAPE, BY_PATTERN = 12, 3
+"""Swaps of a series that are scored by width too, and those that are scored by their patterns."""
+GAP_AFTER = 0.5
+"""The share of the gap between |V| and what the pattern preserves that is expected to remain after a swap."""
+HEAT = 0.3
+"""How much a swap may lose at first with effort above 1, in mean losses of a series."""
+FEW_SWAPS = 100
+"""A stage ends with a round of fewer swaps than one in this many groups."""
+ROUNDING, FORBIDDEN = 1e-5, 1e9
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+PAIRS_AT_ONCE = 1 << 20
 
 
 def adaptive(
@@ -101,3 +125,221 @@ def _with_patterns(
     facts = {"value_unit": unit * series.scale, "rounds": 0, "swaps": 0}
     facts |= {"objective_before": objective, "objective_after": objective}
     return Partition(layout.parent[subgroup], subgroup, symbols, levels, alphabet.level is None, facts)
+
+
+# REFINE. A round looks, for each series, among those near it for the best one to swap with: those in its
+# leaf of a k-d cut, whose features are turned at random in every round. Of all swaps it carries out the best
+# that touch no group twice. The first rounds score a subgroup by the most shape that any pattern can
+# preserve, |V|, which costs one product of matrices; later rounds score the best few by the pattern itself.
+# Sizes never change, so k and P hold throughout. With effort above 1 there are more rounds, and series also
+# swap at a loss: often at first, hardly ever later (simulated annealing). Cost of a round: series times the
+# length of a leaf, times the instants.
+
+
+@dataclass(slots=True)
+class Seats:
+    """Series in the seats of a layout, subgroup by subgroup; a swap exchanges what is in two seats.
+
+    `shapes` have one column more, 1 for a constant series: a direction of its own, in which subgroups of
+    constant series preserve each other.
+    """
+
+    values: Floats
+    shapes: Floats
+    positions: Floats
+    features: Floats
+    row: Labels
+    layout: Layout
+    subgroup: Labels
+    group: Labels
+
+    @classmethod
+    def of(cls, series: Series, positions: Floats, layout: Layout) -> Seats:
+        """The series of a layout, in its order."""
+        shapes = np.column_stack([series.shapes, series.flat])
+        positions = np.minimum(positions, BELOW_ONE).astype(np.float32)
+        features, subgroup = layout.features[layout.order], layout.subgroup
+        row, group = np.arange(len(subgroup)), layout.parent[subgroup]
+        return cls(series.values, shapes, positions, features, row, layout, subgroup, group)
+
+    def swap(self, first: Labels, second: Labels) -> None:
+        """Exchange what is in these seats, pair by pair; no seat comes twice."""
+        for column in (self.values, self.shapes, self.positions, self.features, self.row):
+            column[first], column[second] = column[second], column[first]
+
+
+def refine(
+    seats: Seats, alphabet: Alphabet, price: float, effort: int, draw: np.random.Generator, progress: Progress
+) -> dict[str, int]:
+    """Swap series while `sum of size * width + price * shape that is lost` falls; returns what was done."""
+    done = {"rounds": 0, "swaps": 0}
+    few = len(seats.layout.groups) // FEW_SWAPS
+    stages = ROUNDS if seats.values.size <= FULL_SEARCH_NUMBERS else FEWER_ROUNDS
+    for stage, rounds in enumerate(effort * usual for usual in stages):
+        heat = 0.0
+        for number in range(rounds):
+            share = (stage + number / rounds) / len(stages)
+            progress(("swapping by shape", "swapping by pattern")[stage], share)
+            scores = Scores(seats, price, alphabet, by_pattern=bool(stage))
+            if effort > 1:
+                heat = HEAT * scores.mean_loss() * (1 - number / rounds)
+            swaps = _best_swaps(scores, _leaves(seats, draw), heat, draw)
+            seats.swap(*swaps)
+            done["rounds"] += 1
+            done["swaps"] += len(swaps[0])
+            if len(swaps[0]) < few and not heat:
+                break
+    return done
+
+
+def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
+    """Seats of near series, leaves of one length together, in pieces of bounded work."""
+    width = seats.features.shape[1]
+    # A random rotation keeps distances and moves the borders of the leaves.
+    turn = np.linalg.qr(draw.standard_normal((width, width)))[0].astype(np.float32)
+    order, bounds, _ = balanced_cut(seats.features @ turn, np.array([0, len(seats.row)]), LEAF)
+    lengths = np.diff(bounds)
+    for length in np.unique(lengths):
+        for slots in slots_of(bounds[:-1][lengths == length], length, PAIRS_AT_ONCE // length**2):
+            yield order[slots]
+
+
+def _best_swaps(
+    scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
+) -> tuple[Labels, Labels]:
+    """The swaps to carry out: each the best for both of its groups among what is left."""
+    tries = BY_PATTERN if scores.by_pattern else 1
+    pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
+    first, second, change = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    # Each pair was met from both sides.
+    pair = np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second)
+    unique = np.unique(pair, return_index=True)[1]
+    first, second, change = first[unique], second[unique], change[unique]
+    if scores.by_pattern:
+        change = scores.exact_change(first, second)
+    if heat:
+        # Accepting a loss d when d < heat * Exp(1) is accepting it with probability exp(-d / heat).
+        change = change - heat * draw.standard_exponential(len(change))
+    order = np.argsort(change, kind="stable")
+    order = order[change[order] < -scores.least_gain]
+    first, second = first[order], second[order]
+    chosen = _disjoint(scores.seats.group[first], scores.seats.group[second], len(scores.wide))
+    return first[chosen], second[chosen]
+
+
+def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
+    """Places of pairs of groups, best first, that share no group with a better one that is taken."""
+    chosen, waiting = [np.empty(0, np.int64)], np.arange(len(first))
+    free = np.ones(groups, np.bool_)
+    while len(waiting):
+        # Pairs are numbered best first. One that is the best of both its groups wins; the losers try again.
+        best = np.full(groups, len(first))
+        np.minimum.at(best, first[waiting], waiting)
+        np.minimum.at(best, second[waiting], waiting)
+        winners = waiting[(best[first[waiting]] == waiting) & (best[second[waiting]] == waiting)]
+        chosen.append(winners)
+        free[first[winners]] = free[second[winners]] = False
+        waiting = waiting[free[first[waiting]] & free[second[waiting]]]
+    return np.concatenate(chosen)
+
+
+class Scores:
+    """What follows from who sits where, worked out anew for every round, and what swaps would change."""
+
+    def __init__(self, seats: Seats, price: float, alphabet: Alphabet, *, by_pattern: bool) -> None:
+        self.seats, self.price, self.alphabet, self.by_pattern = seats, price, alphabet, by_pattern
+        self.least_gain = ROUNDING * (1 + price)
+        layout = seats.layout
+        self._size = np.diff(layout.groups).astype(np.float32)
+        self._low, self._high = _without_each(seats.values, layout.groups, seats.group)
+        self.wide = self._size * _lengths(np.subtract(*run_ranges(seats.values, layout.groups)))
+        sums = np.add.reduceat(seats.shapes, layout.subgroups[:-1])
+        self._others = sums[seats.subgroup] - seats.shapes
+        self._preserved = self._expected = _lengths(sums)
+        if by_pattern:
+            self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
+            self._preserved = preserved_shape(
+                alphabet, *run_ranges(seats.positions, layout.subgroups), sums[:, :-1], sums[:, -1]
+            )
+            self._expected = self._preserved + GAP_AFTER * (self._expected - self._preserved)
+
+    def mean_loss(self) -> float:
+        """What a series loses on average."""
+        count = len(self.seats.row)
+        return float(self.wide.sum() + self.price * (count - self._preserved.sum())) / count
+
+    def candidates(self, leaves: Labels, tries: int, slack: float) -> tuple[Labels, Labels, Floats]:
+        """The best swaps of every series within its leaf: its seat, the other, and the expected change."""
+        remaining, shapes = self._others[leaves], self.seats.shapes[leaves]
+        # |V - s + t| of every seat with the shape t of every other: the shape that is preserved after a swap
+        after = remaining @ shapes.transpose(0, 2, 1)
+        after *= 2
+        after += np.einsum("sij,sij->si", remaining, remaining)[:, :, None]
+        after += np.einsum("sij,sij->si", shapes, shapes)[:, None, :]
+        np.sqrt(np.maximum(after, 0, out=after), out=after)
+        subgroup = self.seats.subgroup[leaves]
+        before = self._expected[subgroup]
+        loss = before[:, :, None] + before[:, None, :] - after - after.transpose(0, 2, 1)
+        loss[subgroup[:, :, None] == subgroup[:, None, :]] = FORBIDDEN
+        # of the swaps that serve the shapes best, those that serve the values best as well
+        second, loss = _least(loss, min(BY_SHAPE, leaves.shape[1] - 1))
+        second = np.take_along_axis(leaves, second.reshape(len(leaves), -1), axis=1).reshape(loss.shape)
+        first = np.broadcast_to(leaves[:, :, None], loss.shape)
+        change = self.price * loss
+        # no swap gains more than both groups are wide
+        group = self.seats.group
+        worth = change < self.wide[group[first]] + self.wide[group[second]] + slack
+        change[~worth] = np.inf
+        change[worth] += self._width_change(first[worth], second[worth])
+        best, change = _least(change, min(tries, change.shape[2]))
+        second = np.take_along_axis(second, best, axis=2)
+        gains = change < slack - self.least_gain
+        return np.broadcast_to(leaves[:, :, None], second.shape)[gains], second[gains], change[gains]
+
+    def exact_change(self, first: Labels, second: Labels) -> Floats:
+        """How the loss changes under the patterns that both subgroups would have."""
+        seats, subgroup = self.seats, self.seats.subgroup
+        change = self._width_change(first, second)
+        change += self.price * (self._preserved[subgroup[first]] + self._preserved[subgroup[second]])
+        for leaving, entering in ((first, second), (second, first)):
+            sums = self._others[leaving] + seats.shapes[entering]
+            low = np.minimum(self._lowest[leaving], seats.positions[entering])
+            high = np.maximum(self._highest[leaving], seats.positions[entering])
+            change -= self.price * preserved_shape(self.alphabet, low, high, sums[:, :-1], sums[:, -1])
+        return change
+
+    def _width_change(self, first: Labels, second: Labels) -> Floats:
+        """How the widths of both groups change, times their sizes; not at all within one group."""
+        group, values = self.seats.group, self.seats.values
+        change = np.zeros(len(first), np.float32)
+        across = np.flatnonzero(group[first] != group[second])
+        for leaving, entering in ((first[across], second[across]), (second[across], first[across])):
+            gap = np.maximum(self._high[leaving], values[entering])
+            gap -= np.minimum(self._low[leaving], values[entering])
+            change[across] += self._size[group[leaving]] * _lengths(gap) - self.wide[group[leaving]]
+        return change
+
+
+def _without_each(values: Floats, bounds: Labels, run: Labels) -> tuple[Floats, Floats]:
+    """Per row the lowest and highest values of the others of its run."""
+    return _lowest_of_others(values, bounds, run), -_lowest_of_others(-values, bounds, run)
+
+
+def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
+    # The lowest of the others is that of the run, except for the one row that alone attains it.
+    lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
+    reached = values == lowest
+    alone = (np.add.reduceat(reached, bounds[:-1], dtype=np.int32) == 1)[run]
+    next_lowest = np.minimum.reduceat(np.where(reached, np.inf, values), bounds[:-1])[run]
+    np.copyto(lowest, next_lowest, where=reached & alone, casting="same_kind")
+    return lowest
+
+
+def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
+    """Where the `count` least numbers along the last axis are, and the numbers."""
+    index = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
+    return index, np.take_along_axis(numbers, index, axis=-1)
+
+
+def _lengths(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))

@@ -34,8 +34,7 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import check_numbers, diversified
-from timeveil.models.series.method.kapra import kapra
-from timeveil.models.series.method.naive import naive
+from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import (
     Labels,
     Matrix,
