@@ -75,11 +75,8 @@ def instants(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> Ints:
     array([86400])
     """
     if column.null_count:
-        raise InputError(
-            f"the time column has {column.null_count} nulls",
-            hint="remove them, or withhold those rows",
-            code="nulls",
-        )
+        message = f"the time column has {column.null_count} nulls"
+        raise InputError(message, hint="remove them, or withhold those rows", code="nulls")
     is_date = pa.types.is_date32(column.type)
     numbers = as_ints(pc.cast(pc.cast(column, pa.int32()) if is_date else column, pa.int64()).to_numpy())
     if axis.kind == "relative":
@@ -131,9 +128,8 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
         case "month-of-year":
             codes = month_of_days(civil_seconds // DAY) % 12
         case _:
-            raise ParameterError(
-                f"`{name}` cannot be derived from a time", hint=f"use one of {', '.join(CYCLIC)}"
-            )
+            hint = f"use one of {', '.join(CYCLIC)}"
+            raise ParameterError(f"`{name}` cannot be derived from a time", hint=hint)
     return pa.array(CYCLIC[name]).take(pa.array(codes))
 
 

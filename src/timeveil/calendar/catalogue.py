@@ -152,9 +152,8 @@ def resolve(
         return tuple({g.name: g for g in chosen}.values())
     requested = _listed([names] if isinstance(names, str) else names, "granularities", names=True)
     if not requested:
-        raise ParameterError(
-            "no granularity was named", hint="name at least one, or leave out {granularities}"
-        )
+        hint = "name at least one, or leave out {granularities}"
+        raise ParameterError("no granularity was named", hint=hint)
     by_name = {**available(axis), **{g.name: g for g in defined}}
     chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
     return tuple({g.name: g for g in chosen}.values())
@@ -168,18 +167,14 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
     if relative and granularity.clock not in (clock, "any"):
         fitted = _on_relative(granularity, clock) or granularity
     if fitted.clock not in (clock, "any"):
-        subject = (
-            f"needs calendar dates; the time column counts {axis.unit}s"
-            if relative
-            else "counts from a start; the time column has calendar dates"
-        )
+        subject = "counts from a start; the time column has calendar dates"
+        if relative:
+            subject = f"needs calendar dates; the time column counts {axis.unit}s"
     elif fitted.rule.grain % size:
         subject = f"is finer than the time column, which counts in {axis.unit}s"
     elif _cuts_days(fitted, axis):
-        raise ParameterError(
-            f"granularity `{granularity.name}` cuts days into parts, and the time column has dates",
-            hint="use day or a coarser one, or give the time of day, too",
-        )
+        message = f"granularity `{granularity.name}` cuts days into parts, and the time column has dates"
+        raise ParameterError(message, hint="use day or a coarser one, or give the time of day, too")
     else:
         return fitted
     names = [g.name for g in _family(axis)] if relative else CATALOGUE
@@ -188,12 +183,11 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
 
 def unit_of(axis: TimeAxis) -> tuple[Clock, int]:
     """The number line of a relative axis and the size of its unit there."""
+    hint = f"use one of {', '.join(UNITS)}"
+    if axis.unit is None:
+        raise ParameterError("relative time needs a unit", hint=hint, code="unit-missing")
     if axis.unit not in UNITS:
-        raise ParameterError(
-            "relative time needs a unit" if axis.unit is None else f"`{axis.unit}` is not a unit of time",
-            hint=f"use one of {', '.join(UNITS)}",
-            code="unit-missing" if axis.unit is None else "bad-parameter",
-        )
+        raise ParameterError(f"`{axis.unit}` is not a unit of time", hint=hint)
     return UNITS[axis.unit]
 
 
@@ -201,12 +195,11 @@ def _listed(values: Any, parameter: str, *, names: bool) -> list[Any]:
     """What a parameter lists, if it is a list of granularities or of their names."""
     items = [] if values is None else list(values) if isinstance(values, Iterable) else [values]
     if not all(isinstance(item, Granularity) or (names and isinstance(item, str)) for item in items):
-        or_name = " or a name such as 'week'" if names else ""
-        expected = "made by a function of timeveil.calendar.definitions"
-        raise ParameterError(
-            f"`{parameter}` is not a list of granularities{' or their names' if names else ''}",
-            hint=f"write {{{parameter}=[...]}}, each {expected}{or_name}",
+        or_names, or_name = (" or their names", " or a name such as 'week'") if names else ("", "")
+        hint = (
+            f"write {{{parameter}=[...]}}, each made by a function of timeveil.calendar.definitions{or_name}"
         )
+        raise ParameterError(f"`{parameter}` is not a list of granularities{or_names}", hint=hint)
     return items
 
 
@@ -239,14 +232,10 @@ def _look_up(name: str, by_name: Mapping[str, Granularity]) -> Granularity:
     if match is None:
         near = get_close_matches(alias, [*by_name, *_ALIASES], n=3, cutoff=0.5)
         near = list(dict.fromkeys(_ALIASES.get(n, n) for n in near))
-        raise ParameterError(
-            f"`{name}` is not a granularity",
-            hint=f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
-            if near
-            else f"use one of {', '.join(by_name)}",
-            code="unknown-granularity",
-            facts={"nearest": near},
-        )
+        guess = f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
+        hint, facts = guess if near else f"use one of {', '.join(by_name)}", {"nearest": near}
+        message = f"`{name}` is not a granularity"
+        raise ParameterError(message, hint=hint, code="unknown-granularity", facts=facts)
     return match
 
 

@@ -130,9 +130,8 @@ def listed(values: Any, *, of: str) -> list[Any]:
 def whole_number(value: Any, *, of: str, subject: str = "something that") -> int:
     """A whole number, not a truth value."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise bad_calendar(
-            f"`{of}` has {subject} is not a whole number", "write a whole number, without quotes around it"
-        )
+        hint = "write a whole number, without quotes around it"
+        raise bad_calendar(f"`{of}` has {subject} is not a whole number", hint)
     if abs(value) > LONGEST:
         raise bad_calendar(f"`{of}` has a number too large for a time", "stay within the years 1 to 9999")
     return value
@@ -140,9 +139,8 @@ def whole_number(value: Any, *, of: str, subject: str = "something that") -> int
 
 def month_day(value: Any, *, of: str) -> tuple[int, int]:
     """The month and day that a user wrote as `09-01`."""
-    error = bad_calendar(
-        f"`{of}` does not start on a day that every year has", "write month and day as MM-DD, such as 09-01"
-    )
+    message = f"`{of}` does not start on a day that every year has"
+    error = bad_calendar(message, "write month and day as MM-DD, such as 09-01")
     with raising(error, on=ValueError):
         # 2001 has no 29 February.
         date = dt.datetime.strptime(f"2001-{value}", "%Y-%m-%d")  # noqa: DTZ007 - civil time has no zone
@@ -171,17 +169,14 @@ def civil_second(value: Any, *, of: str) -> int:
     (86400, 60)
     """
     if isinstance(value, str):
-        error = bad_calendar(
-            f"`{of}` has a date that cannot be read", "write dates as 2006-01-31 or 2006-01-31 07:30"
-        )
+        hint = "write dates as 2006-01-31 or 2006-01-31 07:30"
+        error = bad_calendar(f"`{of}` has a date that cannot be read", hint)
         with raising(error, on=ValueError):
             value = dt.datetime.fromisoformat(value)
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
-            raise bad_calendar(
-                f"`{of}` has a time with a zone",
-                "write times without one; they are read on the clocks of the table",
-            )
+            hint = "write times without one; they are read on the clocks of the table"
+            raise bad_calendar(f"`{of}` has a time with a zone", hint)
         return (value - _EPOCH) // dt.timedelta(seconds=1)
     if isinstance(value, dt.date):
         return (value - _EPOCH.date()).days * DAY

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any, cast
 
@@ -46,21 +47,15 @@ def boundaries(
     if unit is not None and unit not in civil.UNITS:
         raise bad_calendar(f"`{name}` has an unknown unit", f"use one of {', '.join(civil.UNITS)}")
     clock, size = civil.UNITS.get(unit or "", ("civil", 1))
-    if clock == "civil":
-        edges = tuple(civil.civil_second(boundary, of=name) for boundary in listed(at, of=name))
-    else:
-        edges = tuple(whole_number(boundary, of=name) * size for boundary in listed(at, of=name))
+    instant = civil.civil_second if clock == "civil" else whole_number
+    edges = tuple(instant(boundary, of=name) * size for boundary in listed(at, of=name))
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-        raise bad_calendar(
-            f"`{name}` needs at least two boundaries, each later than the one before",
-            "list the boundaries in order, without repeating one",
-        )
+        message = f"`{name}` needs at least two boundaries, each later than the one before"
+        raise bad_calendar(message, "list the boundaries in order, without repeating one")
     names, granules = tuple(listed(labels, of=name)), len(edges) - 1
     if names and (len(names) != granules or len(set(names)) != len(names)):
-        raise bad_calendar(
-            f"`{name}` has {len(names)} labels for {granules} granules, or one of them twice",
-            "give one label for each pair of neighbouring boundaries, all different",
-        )
+        message = f"`{name}` has {len(names)} labels for {granules} granules, or one of them twice"
+        raise bad_calendar(message, "give one label for each pair of neighbouring boundaries, all different")
     civil.check_labels(names, of=name)
     rule = rules.Boundaries(edges, names, clock)
     return _named(name, title or f"{granules} granules between listed boundaries", rule)
@@ -87,9 +82,8 @@ def groups_of(
     if isinstance(of.rule, rules.Everything):
         raise bad_calendar(f"`{name}` groups `all`, which is one granule", "group a finer granularity")
     if count < 1 or count * of.rule.shortest > LONGEST:
-        raise bad_calendar(
-            f"`{name}` groups {count} granules at a time", "group at least 1, and not more than all of time"
-        )
+        hint = "group at least 1, and not more than all of time"
+        raise bad_calendar(f"`{name}` groups {count} granules at a time", hint)
     rule: Rule
     match of.rule:
         # Steps and months have shorter labels and faster arithmetic than groups of them.
@@ -109,9 +103,8 @@ def day_parts(name: str, parts: Mapping[str, str | dt.time], *, title: str | Non
     >>> half.label(half.index([0, 50_000]))
     ['1970-01-01 first', '1970-01-01 second']
     """
-    rule = rules.DayParts(
-        tuple((label, second) for second, label in civil.sorted_parts(parts, civil.clock_second, of=name))
-    )
+    cuts = civil.sorted_parts(parts, civil.clock_second, of=name)
+    rule = rules.DayParts(tuple((label, second) for second, label in cuts))
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["parts"].items()), rule)
 
 
@@ -130,9 +123,8 @@ def terms(
     cuts = tuple((label, *start) for start, label in civil.sorted_parts(starts, civil.month_day, of=name))
     gap_labels = tuple(listed(gaps, of=name))
     if not set(gap_labels) < set(starts):
-        raise bad_calendar(
-            f"the gaps of `{name}` do not fit its terms", "name some, not all, of the terms as gaps"
-        )
+        hint = "name some, not all, of the terms as gaps"
+        raise bad_calendar(f"the gaps of `{name}` do not fit its terms", hint)
     rule = rules.Terms(cuts, gap_labels)
     return _named(name, title or ", ".join(f"{k} {v}" for k, v in rule.as_dict()["starts"].items()), rule)
 
@@ -198,23 +190,24 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
     [<Granularity fortnight: 2 at a time of: ISO week, Monday to Sunday>]
     """
     defined: dict[str, Granularity] = {}
-    pending = {name: _checked(name, table) for name, table in tables.items()}
-    while pending:
-        # Definitions that build on none of the pending ones; each round defines at least one.
-        ready = [name for name, table in pending.items() if table.get("of") not in pending]
-        if not ready:
-            raise bad_calendar(
-                f"the definitions of {', '.join(f'`{n}`' for n in pending)} build on each other in a circle",
-                "let one of them build on a granularity of the catalogue",
-            )
-        for name in ready:
-            table = pending.pop(name)
-            define, _, _ = _KINDS[table.pop("kind")]
-            if "of" in table:
-                key = "granularity" if define is groups_of else "of"
-                table[key] = _look_up(table.pop("of"), defined, of=name)
-            defined[name] = define(name, **table)
+    checked = {name: _checked(name, table) for name, table in tables.items()}
+    builds_on = {name: [of for of in checked if of == table.get("of")] for name, table in checked.items()}
+    with raising(_circular, on=CycleError):
+        order = list(TopologicalSorter(builds_on).static_order())
+    for name in order:
+        table = checked[name]
+        define, _, _ = _KINDS[table.pop("kind")]
+        if "of" in table:
+            key = "granularity" if define is groups_of else "of"
+            table[key] = _look_up(table.pop("of"), defined, of=name)
+        defined[name] = define(name, **table)
     return [defined[name] for name in tables]
+
+
+def _circular(cause: Exception) -> Exception:
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(cause.args[1]))
+    message = f"the definitions of {names} build on each other in a circle"
+    return bad_calendar(message, "let one of them build on a granularity of the catalogue")
 
 
 def _checked(name: str, table: Any) -> dict[str, Any]:
@@ -249,20 +242,11 @@ def rule_from(described: Any) -> Rule:
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _READERS:
         raise bad_calendar("a definition has an unknown `kind`", f"use one of {', '.join(_READERS)}")
-    error = bad_calendar(
-        f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type",
-        "see docs/reference/granularities.md for the keys of each kind",
-    )
+    message = f"a definition of kind `{kind}` lacks a key, has one too many, or one of the wrong type"
+    error = bad_calendar(message, "see docs/reference/granularities.md for the keys of each kind")
     # Keys become keyword arguments: one missing, too many or of a wrong type ends in one of these.
     with raising(error, on=(TypeError, ValueError, AttributeError, OverflowError)):
         return _READERS[kind](**values)
-
-
-def _read_working_periods(of: Any, days: Any) -> Rule:
-    workdays = rule_from(days)
-    if not isinstance(workdays, rules.WorkingDays):
-        raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
-    return _working_periods(rule_from(of), workdays, of=_UNTITLED)
 
 
 _READERS: dict[str, Callable[..., Rule]] = {
@@ -273,7 +257,7 @@ _READERS: dict[str, Callable[..., Rule]] = {
     "day-parts": lambda parts: day_parts(_UNTITLED, parts).rule,
     "terms": lambda starts, gaps: terms(_UNTITLED, starts, gaps).rule,
     "working-days": lambda days, holidays: business_days(_UNTITLED, days=days, holidays=holidays).rule,
-    "working-periods": _read_working_periods,
+    "working-periods": lambda of, days: _working_periods(rule_from(of), rule_from(days), of=_UNTITLED),
     "boundaries": lambda at, labels, clock: (
         boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)]).rule
     ),
@@ -300,11 +284,11 @@ def _length(value: Any, unit: int = 1) -> int:
 
 
 def _working_periods(period: Rule, days: Rule, *, of: str) -> rules.WorkingPeriods:
+    if not isinstance(days, rules.WorkingDays):
+        raise bad_calendar("a definition has no working days", "give `days` of kind working-days")
     if period.clock != "civil" or period.grain % DAY or period.has_gaps:
-        raise bad_calendar(
-            f"`{of}` takes the business days of something that is not made of whole days",
-            "use week, month, quarter, half-year, year or another without gaps",
-        )
+        message = f"`{of}` takes the business days of something that is not made of whole days"
+        raise bad_calendar(message, "use week, month, quarter, half-year, year or another without gaps")
     return rules.WorkingPeriods(period, days)
 
 
@@ -323,9 +307,8 @@ def _named(name: str, title: str, rule: Rule) -> Granularity:
     if not isinstance(name, str) or not name.strip():
         raise bad_calendar("a granularity has no name", "give it a name")
     if canonical(name) in FIXED:
-        raise bad_calendar(
-            f"`{name}` is a granularity of the catalogue with one fixed meaning", "choose another name"
-        )
+        message = f"`{name}` is a granularity of the catalogue with one fixed meaning"
+        raise bad_calendar(message, "choose another name")
     return Granularity(name, title, rule)
 
 
@@ -333,17 +316,14 @@ def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granu
     """The granularity that a definition builds on."""
     if isinstance(name, Granularity):
         return name
+    names = [*defined, *CATALOGUE]
     if not isinstance(name, str):
-        raise bad_calendar(
-            f"the key `of` of `{of}` is not the name of a granularity", f"use one of {', '.join(CATALOGUE)}"
-        )
+        message = f"the key `of` of `{of}` is not the name of a granularity"
+        raise bad_calendar(message, f"use one of {', '.join(names)}")
     match = defined.get(name) or CATALOGUE.get(canonical(name))
     if match is None:
-        names = [*defined, *CATALOGUE]
-        raise bad_calendar(
-            f"`{of}` builds on `{name}`, which is not a granularity",
-            _did_you_mean(canonical(name), names) or f"use one of {', '.join(names)}",
-        )
+        hint = _did_you_mean(canonical(name), names) or f"use one of {', '.join(names)}"
+        raise bad_calendar(f"`{of}` builds on `{name}`, which is not a granularity", hint)
     return match
 
 

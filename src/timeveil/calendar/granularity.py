@@ -45,10 +45,8 @@ class Edges:
 
     @cached_property
     def has_gaps(self) -> bool:
-        if self.period:
-            around = self.ends[-1] != self.starts[0] + self.period
-        else:
-            around = self.starts[0] > BEFORE or self.ends[-1] < AFTER
+        once = self.starts[0] > BEFORE or self.ends[-1] < AFTER
+        around = self.ends[-1] != self.starts[0] + self.period if self.period else once
         return bool(around or len(self.omitted) or np.any(self.ends[:-1] != self.starts[1:]))
 
     @cached_property
@@ -73,17 +71,14 @@ class Edges:
         return number - np.searchsorted(self.omitted, number) if len(self.omitted) else number
 
     def index(self, instants: Ints) -> Ints:
-        """The granule of each instant, `GAP` where there is none."""
         # In a gap the following granule has not begun yet.
         number = self.following(instants)
         return np.where(self.start(number) <= instants, number, GAP) if self.has_gaps else number
 
     def start(self, numbers: Ints) -> Ints:
-        """First instant of each granule."""
         return self._listed(self.starts, self._counting_omitted(numbers))
 
     def end(self, numbers: Ints) -> Ints:
-        """First instant after each granule."""
         return self._listed(self.ends, self._counting_omitted(numbers))
 
     @property
@@ -144,7 +139,6 @@ class Rule(ABC):
 
     @property
     def grain(self) -> int:
-        """A number that divides every boundary; 0 if there is none."""
         return self.edges.grain
 
     @property
@@ -160,19 +154,15 @@ class Rule(ABC):
         return int(np.min(self.edges.ends - self.edges.starts)) * (1 if self.extent else self.least)
 
     def index(self, instants: Ints) -> Ints:
-        """The granule of each instant, `GAP` where there is none."""
         return self._groups(self.edges.index(instants))
 
     def following(self, instants: Ints) -> Ints:
-        """The granule of each instant, or else the next one after it, `GAP` if none comes."""
         return self._groups(self.edges.following(instants))
 
     def start(self, indices: Ints) -> Ints:
-        """First instant of each granule."""
         return self.edges.start(self.first(indices))
 
     def end(self, indices: Ints) -> Ints:
-        """First instant after each granule."""
         # The last granule of a group is the one before the first of the next group.
         return self.edges.end(self.first(indices + 1) - 1)
 
