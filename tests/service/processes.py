@@ -15,18 +15,25 @@ from pathlib import Path
 from typing import Any
 
 NURSERY = """
-import contextlib, io, json, os, resource, signal, sys, time
-import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.command, timeveil.folder
+import contextlib, io, itertools, json, os, resource, signal, sys, time
+import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.running, timeveil.folder
 from timeveil.cli.frame import main, run
 
 with contextlib.redirect_stderr(io.StringIO()):
     run(["stream-status", "--state", "none"])
 
+def crash_at(number):
+    steps = itertools.count(1)
+    def boundary():
+        if next(steps) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+    timeveil.service.running.boundary = boundary
+
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
     if child == 0:
-        os.environ.update(asked["environment"])
+        crash_at(asked["crash_at"])
         said = os.open(asked["said"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         for stream in (1, 2):
             os.dup2(said, stream)
@@ -63,7 +70,7 @@ class Nursery:
         """The exit code; minus the number of the signal if one ended it."""
         asked: dict[str, Any] = {
             "arguments": line.split(),
-            "environment": {} if crash_at is None else {"TIMEVEIL_CRASH_AT": str(crash_at)},
+            "crash_at": crash_at,
             "said": str(said),
             "kill_after": kill_after,
             "signal": signal,

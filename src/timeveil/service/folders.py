@@ -64,11 +64,8 @@ class Arrival:
         return not any("\ud800" <= letter <= "\udfff" for letter in self.name)
 
     def digest(self) -> str:
-        error = InputError(
-            f"`{self.printable}` cannot be read",
-            hint="check the permissions of the file",
-            code="file-unreadable",
-        )
+        hint = "check the permissions of the file"
+        error = InputError(f"`{self.printable}` cannot be read", hint=hint, code="file-unreadable")
         with raising(error, on=OSError):
             return digest(self.path)
 
@@ -90,11 +87,8 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
     Files that are still being written start with a dot or end in `.tmp` or `.part`. Each file is looked at
     when its turn comes; until then only its name is in memory.
     """
-    error = BundleError(
-        f"the inbox `{inbox.name}` is not a folder that can be read",
-        hint="name the folder of the snapshot files",
-        code="folder-missing",
-    )
+    message = f"the inbox `{inbox.name}` is not a folder that can be read"
+    error = BundleError(message, hint="name the folder of the snapshot files", code="folder-missing")
     with raising(error, on=OSError), os.scandir(inbox) as entries:
         names = {entry.name for entry in entries if not entry.name.startswith(".")}
     names = {name for name in names if not name.lower().endswith(UNFINISHED)}
@@ -177,18 +171,13 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
     """The stream of each record, as text."""
     column = relation.table.column(by)
     if column.null_count:
-        raise InputError(
-            f"column `{by}`, which separates streams, has {column.null_count} nulls",
-            hint="fill them in: every record belongs to a stream",
-            code="nulls",
-        )
+        message = f"column `{by}`, which separates streams, has {column.null_count} nulls"
+        raise InputError(message, hint="fill them in: every record belongs to a stream", code="nulls")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
-        raise InputError(
-            f"column `{by}`, which separates streams, has type {column.type}",
-            hint="use text, whole numbers or dates",
-        )
+        hint = "use text, whole numbers or dates"
+        raise InputError(f"column `{by}`, which separates streams, has type {column.type}", hint=hint)
     names: pa.DictionaryArray = column.cast(pa.string()).combine_chunks().dictionary_encode()
     return names
 

@@ -68,8 +68,6 @@ class Parameters:
     def check(self) -> None:
         """Refuse what no stream can have, before anything is read or made."""
         by, roles = self.stream_by, self.settings.roles
-        if self.format not in ("parquet", "csv"):
-            raise ParameterError("`format` must be parquet or csv", hint='use {format="parquet"}')
         if by is not None and by in (roles.respondent, roles.time, *roles.sensitive):
             raise ParameterError(
                 "the respondent, the time or the sensitive column cannot separate streams: the name of a "
@@ -77,11 +75,9 @@ class Parameters:
                 hint="use a column such as the hospital or the district for {stream_by}",
             )
         if by is not None and roles.drop != "rest" and by in roles.drop:
-            raise InputError(
-                f"column `{by}` is dropped and also separates streams",
-                hint="leave it out of {drop}; it is not published unless it has another role",
-                code="column-twice",
-            )
+            message = f"column `{by}` is dropped and also separates streams"
+            hint = "leave it out of {drop}; it is not published unless it has another role"
+            raise InputError(message, hint=hint, code="column-twice")
 
     def publisher(self, stream: str, seed: int, state: bytes | None = None) -> StreamPublisher:
         options = {**self.options, "seed": own_seed(seed, stream)}

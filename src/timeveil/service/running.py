@@ -5,9 +5,7 @@ A run may end before its time, stopped by a signal or killed: every step is repe
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -34,23 +32,12 @@ from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
 from timeveil.service.status import status_of
 
-CRASH_AT = "TIMEVEIL_CRASH_AT"
-"""Number of the step boundary at which to be killed; set by tests of crash safety and by nothing else."""
 USUAL_GAP = 31
 """Empty slots allowed before a file, unless the window is longer or another number is set."""
 
 
-_passed = 0
-
-
 def boundary() -> None:
-    """A point between two steps. Every step boundary of a run passes here."""
-    global _passed  # noqa: PLW0603 counts over the life of the process
-    crash_at = os.environ.get(CRASH_AT)
-    if crash_at is not None:
-        _passed += 1
-        if _passed == int(crash_at):
-            os.kill(os.getpid(), signal.SIGKILL)
+    """A point between two steps, where a crash must do no harm; tests of that put a crash in its place."""
 
 
 class Stop:
@@ -278,11 +265,9 @@ class Service:
     def _take(self, arrival: Arrival, record: FileRecord) -> bool:
         """Push one file and keep everything that follows from it in one transaction; then publish."""
         if self._state.meta("closed"):
-            raise ParameterError(
-                f"the stream is closed: `{arrival.printable}` cannot be taken",
-                hint="start a new stream with a new {state} file and a new folder",
-                code="stream-closed",
-            )
+            message = f"the stream is closed: `{arrival.printable}` cannot be taken"
+            hint = "start a new stream with a new {state} file and a new folder"
+            raise ParameterError(message, hint=hint, code="stream-closed")
         try:
             rows, final, latest = 0, [], self._state.meta("latest")
             for name, relation in snapshots_of(arrival.path, self._parameters):
@@ -369,10 +354,8 @@ def _refuse_public(inbox: Path, out: Path, state: Path) -> None:
     """The published folder holds nothing private; the private files are elsewhere."""
     for noun, path in {"the state file": state, "the inbox": inbox}.items():
         if path.resolve().is_relative_to(out.resolve()):
-            raise PrivateArtifactError(
-                f"{noun} would be inside the folder that is published, and it holds records of people",
-                hint="keep it outside the {out} folder",
-            )
+            message = f"{noun} would be inside the folder that is published, and it holds records of people"
+            raise PrivateArtifactError(message, hint="keep it outside the {out} folder")
     if not state.absolute().parent.is_dir():
         raise BundleError(
             f"the folder for `{state.name}` does not exist", hint="create it first", code="folder-missing"

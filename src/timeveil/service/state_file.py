@@ -87,25 +87,21 @@ class StateFile:
         self._file = self._identity()
         with sqlite_errors(path.name):
             self._base = sqlite3.connect(self.path.as_uri() + "?mode=rw", uri=True, isolation_level=None)
-            self._prepare()
+            application, self._version, integrity = (
+                self._base.execute(f"pragma {name}").fetchone()[0]
+                for name in ("application_id", "user_version", "quick_check(1)")
+            )
+            # Checked before anything is changed.
+            if application != APPLICATION or self._version not in READABLE or integrity != "ok":
+                self._base.close()
+                raise damaged(path.name)
+            # Readers do not block the writer, commits are on the disk, and deleted records are overwritten.
+            for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+                self._base.execute(f"pragma {pragma}")
         self._revision = self.meta("revision") or 0
         if self.meta("parameters") is None or self.meta("seed") is None:
             self._base.close()
             raise damaged(path.name)
-
-    def _prepare(self) -> None:
-        """Check what the file is before anything is changed."""
-        application, version, integrity = (
-            self._base.execute(f"pragma {name}").fetchone()[0]
-            for name in ("application_id", "user_version", "quick_check(1)")
-        )
-        if application != APPLICATION or version not in READABLE or integrity != "ok":
-            self._base.close()
-            raise damaged(self.path.name)
-        self._version = version
-        # Readers do not block the writer, every commit is on the disk, and deleted records are overwritten.
-        for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
-            self._base.execute(f"pragma {pragma}")
 
     def close(self) -> None:
         with sqlite_errors(self.path.name):

@@ -80,11 +80,8 @@ class Status:
 def status(state: Path) -> Status:
     """Read a state file; a publisher may be using it."""
     if not state.is_file():
-        raise BundleError(
-            f"there is no state file `{state.name}`",
-            hint="name the {state} file of `publish-stream`",
-            code="file-missing",
-        )
+        hint = "name the {state} file of `publish-stream`"
+        raise BundleError(f"there is no state file `{state.name}`", hint=hint, code="file-missing")
     with closing(StateFile(state)) as file:
         return status_of(file)
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import (
@@ -119,8 +118,7 @@ class Evidence:
     @cached_property
     def true_slot(self) -> int | None:
         """The promise to someone who knows the true slot: at most 1 in this many; None if there is none."""
-        promise = self.release.guarantee
-        return promise.true_slot if isinstance(promise, LDiversity) else None
+        return getattr(self.release.guarantee, "true_slot", None)
 
     @cached_property
     def bucketed(self) -> bool:
@@ -172,17 +170,6 @@ class Evidence:
 
     def released(self, name: str) -> Coded:
         return encode(column_of(self.release.parts["data"], name))
-
-    @property
-    def released_values(self) -> tuple[Coded, Integers | None]:
-        """The published sensitive values, and how often each is if not once."""
-        if self.bucketed:
-            return self.buckets.value, self.buckets.often
-        return self.released(self.sensitive_column), None
-
-    @cached_property
-    def released_slot(self) -> Integers:
-        return self.journeys.line.numbers(column_of(self.release.parts["data"], SLOT))
 
     @cached_property
     def private(self) -> Ledger:

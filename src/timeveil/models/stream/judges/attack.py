@@ -123,11 +123,9 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
     """Guess everyone's sensitive value; the ledger shows who is who and what is true."""
     adversary, journeys = adversary or StreamAdversary(), evidence.linked
     if adversary.knows == "several-slots" and evidence.private.original.roles.respondent is None:
-        raise RolesError(
-            "without a respondent nobody can be followed over several slots",
-            hint="name the {respondent} column when you publish the stream",
-            code="role-missing",
-        )
+        message = "without a respondent nobody can be followed over several slots"
+        hint = "name the {respondent} column when you publish the stream"
+        raise RolesError(message, hint=hint, code="role-missing")
     scene = _Scene(evidence)
     attacks = {
         "published-slot": scene.by_published_slot,

@@ -298,12 +298,15 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     journeys, published = evidence.journeys, evidence.journeys.published
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
     findings.check("every slot has as many records as the ledger places there")
-    slots = _numbers(slot, evidence.released_slot)
+    slots = _numbers(slot, journeys.line.numbers(column_of(evidence.release.parts["data"], SLOT)))
     expect_none(findings, "slot-records", slots=_differences(*slots) != 0)
     findings.check("per value, the published and the withheld records are the original ones")
-    values, weight = evidence.released_values
+    if evidence.bucketed:
+        values, often = evidence.buckets.value, evidence.buckets.often
+    else:
+        values, often = evidence.released(evidence.sensitive_column), None
     expected, released = align(original, values)
-    unequal = _differences(expected.codes, released.codes, expected.size, weight) != 0
+    unequal = _differences(expected.codes, released.codes, expected.size, often) != 0
     expect_none(findings, "conservation", values=unequal)
     findings.check("the published rows are the original records that were not withheld, one for one")
     columns = [slots]

@@ -54,16 +54,12 @@ class Slots:
         if self.granularity is None:
             return np.asarray(times.to_numpy(), np.int64)
         moments = instants(self.axis, times)
-        if self.axis.kind == "zoned":
-            moments = clocks(self.axis, moments).settled(moments)
-        slot = self.granularity.index(moments)
+        slot = self.granularity.index(clocks(self.axis, moments).settled(moments))
         outside = int(np.count_nonzero(slot == GAP)) if self.granularity.has_gaps else 0
         if outside:
-            raise InputError(
-                f"{outside} of {len(slot)} times are in no granule of `{self.granularity.name}`",
-                hint="choose a {slot} without gaps, such as hour, day, week or month",
-                code="gap",
-            )
+            message = f"{outside} of {len(slot)} times are in no granule of `{self.granularity.name}`"
+            hint = "choose a {slot} without gaps, such as hour, day, week or month"
+            raise InputError(message, hint=hint, code="gap")
         return slot
 
     def refuse_beyond(self, last: int) -> None:
@@ -73,11 +69,8 @@ class Slots:
         # Slots rise with time, so the slot of the last second bounds all that have a label.
         end = int(self.granularity.index(np.array([END_OF_TIME]))[0])
         if end != GAP and last > end:
-            raise InputError(
-                "records would be published after the year 9999",
-                hint="check for wrong dates, or lower {jitter}",
-                code="bad-time",
-            )
+            hint = "check for wrong dates, or lower {jitter}"
+            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
 
     def labels(self, slots: Sequence[int] | Ints) -> pa.Array:
         numbers = np.asarray(slots, np.int64)
@@ -166,18 +159,13 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
     kind = column.type
     if not pa.types.is_temporal(kind) or pa.types.is_interval(kind):
         return
-    if (pa.types.is_time64(kind) or pa.types.is_timestamp(kind)) and kind.unit == "ns":
-        coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
-        error = InputError(
-            f"column `{name}` has times finer than a microsecond", hint="round them, or convert them to text"
-        )
-        with raising(error, on=pa.ArrowInvalid):
-            column.cast(coarser)
-    error = InputError(
-        f"column `{name}` has times outside the years 1 to 9999",
-        hint="check for wrong dates, or convert them to text",
-    )
+    message = f"column `{name}` has times finer than a microsecond, or outside the years 1 to 9999"
+    error = InputError(message, hint="check for wrong dates and round the times, or convert them to text")
     with raising(error, on=(OverflowError, ValueError)):
+        if pa.types.is_time64(kind):
+            column = column.cast(pa.time64("us"))
+        elif pa.types.is_timestamp(kind) and kind.unit == "ns":
+            column = column.cast(pa.timestamp("us", kind.tz))
         pc.min_max(column).as_py()
 
 
@@ -209,11 +197,8 @@ def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = Non
     begin = slot[:1] if after is None else np.array([after])
     widest = int(np.diff(slot, prepend=begin).max(initial=0)) - 1
     if widest >= WIDEST_GAP:
-        raise InputError(
-            f"gap of {widest:,} empty slots between two records",
-            hint="check the {unit} of the times, or choose a longer {slot}",
-            code="gap",
-        )
+        hint = "check the {unit} of the times, or choose a longer {slot}"
+        raise InputError(f"gap of {widest:,} empty slots between two records", hint=hint, code="gap")
     if most is not None and widest > most:
         raise InputError(
             f"gap of {widest:,} empty slots before a record; at most {most:,} are allowed",

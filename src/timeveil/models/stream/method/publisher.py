@@ -334,21 +334,17 @@ class StreamPublisher:
         if layout is None:
             return rows.cast(pa.schema([(field.name, value_type(field.type)) for field in rows.schema]))
         if len(arrived.slot) and arrived.slots != layout.slots:
-            raise InputError(
-                f"column `{roles.time}` has times of another kind than in earlier snapshots",
-                hint="use the same kind of times in every snapshot",
-            )
-        if rows.schema.equals(layout.schema):
-            return rows
-        # Column by column, so that the error names the one that does not fit.
+            message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
+            raise InputError(message, hint="use the same kind of times in every snapshot")
+        columns = []
         for field, expected in zip(rows.schema, layout.schema, strict=True):
             kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
             error = InputError(
                 f"column `{field.name}` has type {kinds}", hint="use the same types in every snapshot"
             )
             with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
-                rows.column(field.name).cast(expected.type)
-        return rows.cast(layout.schema)
+                columns.append(rows.column(field.name).cast(expected.type))
+        return pa.table(columns, schema=layout.schema)
 
     def _refuse_late(self, slot: Ints) -> None:
         if self._settings.options.late == "move" or self._stream.last is None:
@@ -359,19 +355,14 @@ class StreamPublisher:
             first, otherwise = int(np.argmax(behind)) + 1, 'move late records on with {late="move"}'
             if self._settings.options.protect_slot is not None:
                 otherwise = "put late records into the next stream: a packet holds records of one true slot"
-            raise InputError(
-                f"{late} records belong to slots that have already arrived, the first in row {first}",
-                hint=f"push whole slots in order, or {otherwise}",
-                code="late",
-                facts={"late": late, "row": first},
-            )
+            message = f"{late} records belong to slots that have already arrived, the first in row {first}"
+            hint = f"push whole slots in order, or {otherwise}"
+            raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise ParameterError(
-                "the stream is closed: all of its slots have been published",
-                hint="start a new StreamPublisher",
-            )
+            hint = "start a new StreamPublisher"
+            raise ParameterError("the stream is closed: all of its slots have been published", hint=hint)
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
         """Final slots with their tables; rows that no later slot can hold are forgotten."""

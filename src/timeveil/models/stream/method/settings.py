@@ -110,23 +110,16 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
 def check_roles(roles: Roles) -> None:
     """A stream needs one sensitive column and no time-derived quasi-identifier; reserved names are free."""
     if len(roles.sensitive) != 1:
-        raise RolesError(
-            f"a stream needs exactly one sensitive column; {len(roles.sensitive)} are named",
-            hint="name one {sensitive} column; give others the role {keep}, or {drop} them",
-            code="role-missing",
-        )
+        message = f"a stream needs exactly one sensitive column; {len(roles.sensitive)} are named"
+        hint = "name one {sensitive} column; give others the role {keep}, or {drop} them"
+        raise RolesError(message, hint=hint, code="role-missing")
     if any(isinstance(quasi, Derived) for quasi in roles.quasi):
-        raise RolesError(
-            "a quasi-identifier derived from the time reveals the true slot of a record that was moved",
-            hint="leave weekday, hour_of_day and month_of_year out",
-        )
+        message = "a quasi-identifier derived from the time reveals the true slot of a record that was moved"
+        raise RolesError(message, hint="leave weekday, hour_of_day and month_of_year out")
     clashes = [name for name in RESERVED if name in roles.published]
     if clashes:
-        raise RolesError(
-            f"the release has a column {' and '.join(f'`{name}`' for name in clashes)} of its own",
-            hint="rename that column before reading",
-            code="column-clash",
-        )
+        message = f"the release has a column {' and '.join(f'`{name}`' for name in clashes)} of its own"
+        raise RolesError(message, hint="rename that column before reading", code="column-clash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +175,8 @@ def costs_from(options: StreamParameters) -> Costs:
     elif stated is not None:
         usual = _number(stated, "withhold_cost")
     if min((usual, *by_value.values())) < 0:
-        raise ParameterError(
-            "withhold_cost is negative",
-            hint="use 0 or more, or leave {withhold_cost} out for the cost of moving w slots",
-        )
+        hint = "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots"
+        raise ParameterError("withhold_cost is negative", hint=hint)
     unit = _unit([*moves, usual, *by_value.values()])
     steps = [round((after - before) / unit) for before, after in pairwise(moves)]
     # Rounding differences, not sums, keeps C3.
@@ -206,55 +197,50 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
     """mu(0) to mu(furthest); a table goes on with its last step."""
     if isinstance(move_cost, str):
         if move_cost not in NAMED:
-            raise ParameterError(
-                "`move_cost` is neither `linear` nor `quadratic`", hint="use one of them, or list numbers"
-            )
-        return [Fraction(NAMED[move_cost](d)) for d in range(furthest + 1)]
+            raise _refused("is neither `linear` nor `quadratic`", "use one of them, or list numbers")
+        move_cost = NAMED[move_cost]
     if callable(move_cost):
-        return [_number(_call(move_cost, d), "move_cost") for d in range(furthest + 1)]
+        costs = list[Any]()
+        for distance in range(furthest + 1):
+            error = _refused(f"failed at distance {distance}", "make it accept any whole number")
+            with raising(error, on=Exception):
+                costs.append(move_cost(distance))
+        return [_number(cost, "move_cost") for cost in costs]
     if not isinstance(move_cost, Sequence):
-        raise ParameterError(
-            "`move_cost` is not a name, a list of numbers or a function", hint='use {move_cost="linear"}'
-        )
+        raise _refused("is not a name, a list of numbers or a function", 'use {move_cost="linear"}')
     table = [_number(cost, "move_cost") for cost in move_cost]
     if len(table) < window + 1:
-        raise ParameterError(
-            f"`move_cost` lists {len(table)} numbers; a window of {window} slots needs {window + 1}",
-            hint=f"list the cost of moving by 0, 1, ... {window} slots",
+        raise _refused(
+            f"lists {len(table)} numbers; a window of {window} slots needs {window + 1}",
+            f"list the cost of moving by 0, 1, ... {window} slots",
         )
     step = table[-1] - table[-2]
     table += [table[-1] + step * extra for extra in range(1, furthest + 2 - len(table))]
     return table[: furthest + 1]
 
 
-def _call(rule: Callable[[int], float], distance: int) -> Any:
-    message = f"the function `move_cost` failed at distance {distance}"
-    with raising(ParameterError(message, hint="make it accept any whole number"), on=Exception):
-        return rule(distance)
-
-
 def _check_conditions(moves: Sequence[Fraction]) -> None:
     """Conditions C1 to C3 of §II.C; on whole numbers C3 says that steps never shrink."""
-    if min(moves) < 0:
-        raise ParameterError("`move_cost` is negative somewhere", hint="use costs of 0 or more")
-    if moves[0] != 0:
-        raise ParameterError(
-            "`move_cost` breaks condition C1: not moving must cost 0", hint="start it with 0"
-        )
     steps = [after - before for before, after in pairwise(moves)]
-    for distance, step in enumerate(steps, start=1):
-        if step <= 0:
-            raise ParameterError(
-                f"`move_cost` breaks condition C2 at distance {distance}: moving further must cost more",
-                hint="let it rise with every slot",
-            )
-    for distance, (before, after) in enumerate(pairwise(steps), start=2):
-        if after < before - moves[-1] / ROUNDED:
-            raise ParameterError(
-                f"`move_cost` breaks condition C3 at distance {distance}: "
-                "each further slot must cost at least as much as the one before",
-                hint="let its steps never shrink; linear and quadratic do",
-            )
+    level = [distance for distance, step in enumerate(steps, 1) if step <= 0]
+    grain = moves[-1] / ROUNDED
+    shrinking = [d for d, (before, after) in enumerate(pairwise(steps), 2) if after < before - grain]
+    if min(moves) < 0:
+        raise _refused("is negative somewhere", "use costs of 0 or more")
+    if moves[0] != 0:
+        raise _refused("breaks condition C1: not moving must cost 0", "start it with 0")
+    if level:
+        rule = f"C2 at distance {level[0]}: moving further must cost more"
+        raise _refused(f"breaks condition {rule}", "let it rise with every slot")
+    if shrinking:
+        rule = (
+            f"C3 at distance {shrinking[0]}: each further slot must cost at least as much as the one before"
+        )
+        raise _refused(f"breaks condition {rule}", "let its steps never shrink; linear and quadratic do")
+
+
+def _refused(problem: str, hint: str) -> ParameterError:
+    return ParameterError(f"`move_cost` {problem}", hint=hint)
 
 
 def _number(cost: Any, name: str) -> Fraction:

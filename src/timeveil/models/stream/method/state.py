@@ -147,11 +147,9 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
 
 def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
     """The stream that a state holds, if it was made with these parameters."""
-    damaged = BundleError(
-        "the state of the stream is damaged, or was written by another version",
-        hint="restore a copy of it; without one, begin a new stream after the last slot that was published",
-        code="state-damaged",
-    )
+    message = "the state of the stream is damaged, or was written by another version"
+    hint = "restore a copy of it; without one, begin a new stream after the last slot that was published"
+    damaged = BundleError(message, hint=hint, code="state-damaged")
     if not isinstance(state, bytes | bytearray | memoryview):
         raise damaged
     state = bytes(state)
@@ -168,12 +166,9 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
         if not differ:
             stream = stream_of(replace(settings, seed=int(numbers["seed"])))
             return _loaded(stream, numbers, tables, in_order=magic == MAGIC)
-    raise ParameterError(
-        f"the state was made with other parameters: {', '.join(differ)}",
-        hint="use the parameters that the stream began with, or begin a new stream",
-        code="state-mismatch",
-        facts={"differ": differ},
-    )
+    message = f"the state was made with other parameters: {', '.join(differ)}"
+    hint = "use the parameters that the stream began with, or begin a new stream"
+    raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": differ})
 
 
 def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes], *, in_order: bool) -> Loaded:

@@ -7,6 +7,7 @@ about moved or withheld records is in the manifest.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,12 +71,12 @@ class Layout:
         self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
         self.bucketed = settings.options.buckets == "anatomy"
         self.copied = [*roles.quasi_columns, *roles.keep, *(() if self.bucketed else roles.sensitive)]
-        names, kept = {*self.copied, *roles.sensitive}, dict.fromkeys(roles.keep, "keep")
-        types = {name: value_type(schema.field(name).type) for name in names}
-        role = {**kept, roles.sensitive[0]: "sensitive"}
+        role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
         slot, bucket = ("slot", "slot", slots.type), ("bucket", "bucket", pa.int32())
-        columns = [(name, role.get(name, "quasi"), types[name]) for name in self.copied]
-        value = (roles.sensitive[0], "sensitive", types[roles.sensitive[0]])
+        *columns, value = (
+            (name, role.get(name, "quasi"), value_type(schema.field(name).type))
+            for name in (*self.copied, *roles.sensitive)
+        )
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
         self._values = pa.array([], value[2])
@@ -217,41 +218,29 @@ class Layout:
 
 
 class RowStore:
-    """The rows of records that may still be published, in the blocks in which they came.
-
-    Records are numbered through all blocks.
-    """
+    """The rows of records that may still be published; records are numbered as they come."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[int, int, pa.Table]] = []
-        self._next = 0
+        self._rows: Any = None
+        self._blocks: deque[tuple[int, int]] = deque()  # the latest slot of each push, and its number of rows
+        self._first = self._next = 0
 
     def add(self, rows: pa.Table, slot: int) -> Ints:
-        """Keep a block whose latest slot is `slot`; the numbers of its records."""
+        """Keep rows whose latest slot is `slot`; the numbers of their records."""
         first, self._next = self._next, self._next + rows.num_rows
-        self._blocks.append((first, slot, rows))
+        self._rows = rows if self._rows is None else pa.concat_tables([self._rows, rows])
+        self._blocks.append((slot, rows.num_rows))
         return np.arange(first, self._next)
 
     def take(self, records: Ints, columns: list[str]) -> pa.Table:
         """Columns of the rows of records."""
-        # Blocks are numbered in order, so a binary search finds the block of each record.
-        firsts = np.array([first for first, _, _ in self._blocks])
-        block = firsts.searchsorted(records, side="right") - 1
-        used = np.unique(block).tolist() or [0]
-        parts = [
-            self._blocks[at][2].select(columns).take(pa.array(records[block == at] - firsts[at]))
-            for at in used
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        # Taken block by block; the inverse of that order restores the order of the records.
-        return pa.concat_tables(parts).take(pa.array(np.argsort(np.argsort(block, kind="stable"))))
+        return self._rows.select(columns).take(pa.array(records - self._first))
 
     def drop(self, slot: int) -> None:
-        """Forget blocks up to a slot."""
-        # One block always stays: `take` reads the schema from it, even for no records.
-        while self._blocks and self._blocks[0][1] <= slot and len(self._blocks) > 1:
-            self._blocks.pop(0)
+        """Forget what was pushed up to a slot."""
+        while self._blocks and self._blocks[0][0] <= slot:
+            _, rows = self._blocks.popleft()
+            self._first, self._rows = self._first + rows, self._rows.slice(rows)
 
 
 def joined(parts: Iterable[Ints | None]) -> Ints:
