@@ -180,7 +180,10 @@ class Service:
     def close_streams(self) -> Tally:
         """Publish every remaining slot. Nothing can be taken afterwards."""
         if not self._state.meta("closed"):
-            self._refuse_few_values()
+            # Where fewer than l values ever arrived, there are only empty slots to publish.
+            values = max((record.facts["values"] for record in self._state.streams()), default=0)
+            hint = "start again with a smaller {l} and a new {state} file, or another {sensitive} column"
+            self._parameters.settings.refuse_few_values(values, hint)
             with self._state.transaction():
                 for record in self._state.streams():
                     self._keep(record.name, self._publisher(record.name).close())
@@ -191,12 +194,6 @@ class Service:
         self._publish()
         self._warn()
         return self.tally
-
-    def _refuse_few_values(self) -> None:
-        """A stream in which fewer than l values ever arrived has nothing but empty slots to publish."""
-        values = max((record.facts["values"] for record in self._state.streams()), default=0)
-        hint = "start again with a smaller {l} and a new {state} file, or another {sensitive} column"
-        self._parameters.settings.refuse_few_values(values, hint)
 
     def _warn(self) -> None:
         """Say what an operator should know before it is too late, each thing once."""

@@ -112,10 +112,9 @@ class StateFile:
         with translate_os_errors(self.path.name):
             stat = self.path.stat()
         if stat.st_nlink > 1:
-            raise BundleError(
+            raise _locked(
                 f"`{self.path.name}` has {stat.st_nlink} names (hard links): each could have a publisher",
-                hint="remove the other names; a copy or a symbolic link is fine",
-                code="state-locked",
+                "remove the other names; a copy or a symbolic link is fine",
             )
         return stat.st_dev, stat.st_ino
 
@@ -128,10 +127,9 @@ class StateFile:
             try:
                 # What is in memory follows from what was committed last, by this process only.
                 if self._identity() != self._file or (self.meta("revision") or 0) != self._revision:
-                    raise BundleError(
+                    raise _locked(
                         f"`{self.path.name}` was changed by another program since this publisher started",
-                        hint="make sure that no other publisher or program writes to it, then start again",
-                        code="state-locked",
+                        "make sure that no other publisher or program writes to it, then start again",
                     )
                 yield
                 # In the same transaction as the change, so that both or neither are on the disk.
@@ -289,15 +287,15 @@ def locked(state: Path) -> Iterator[None]:
     with translate_os_errors(path.name):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        with raising(_busy(f"another publisher is using `{state.name}`"), on=OSError):
+        with raising(_locked(f"another publisher is using `{state.name}`"), on=OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(handle)
 
 
-def _busy(message: str) -> BundleError:
-    hint = "stop the other one first, or use another {state} file for this stream"
+def _locked(message: str, hint: str = "") -> BundleError:
+    hint = hint or "stop the other one first, or use another {state} file for this stream"
     return BundleError(message, hint=hint, code="state-locked")
 
 
@@ -325,7 +323,7 @@ def _error(name: str, cause: Exception) -> BundleError:
             message = f"no permission to read and write `{name}` and to create files in its folder"
             return BundleError(message, hint="keep it in a folder that you own", code="no-permission")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return _busy(f"another program is using `{name}`")
+            return _locked(f"another program is using `{name}`")
         case sqlite3.SQLITE_IOERR:
             hint = "check that the disk is mounted, healthy and not full, and start again"
             return BundleError(f"`{name}` could not be read or written", hint=hint, code="not-written")

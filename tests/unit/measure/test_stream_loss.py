@@ -26,7 +26,7 @@ from timeveil.models.stream.judges.measure import (
     merged,
     suppress_only,
 )
-from timeveil.models.stream.judges.query import Publication, Windows, estimates, relative_errors
+from timeveil.models.stream.judges.query import Publication, Window, estimate, relative_errors
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):
@@ -268,24 +268,17 @@ def test_windows_are_estimated_as_answer_would(pair):
     quasi = (zips.indices.to_numpy()[there],)
     ours = Publication(place, place + 1, group, journeys.value.codes[there], quasi)
     chance = np.random.default_rng(2)
-    number = 30
-    windows = Windows(
-        3,
-        chance.integers(0, 30, number),
-        chance.integers(-1, 4, number),
-        np.where(chance.random(number) < 0.5, 0, -1),
-        chance.integers(0, 3, number),
-    )
-    guess = estimates(ours, windows)
-    for n in range(number):
-        labels = journeys.line.labels([first + int(windows.first[n]), first + int(windows.first[n]) + 3])
+    for _ in range(30):
+        begin, value, column, quasi = (int(n) for n in chance.integers((0, -1, -1, 0), (30, 4, 1, 3)))
+        labels = journeys.line.labels([first + begin, first + begin + 3])
         where = {}
-        if windows.value[n] >= 0:
-            where["ill"] = journeys.value.values[int(windows.value[n])].as_py()
-        if windows.column[n] == 0:
-            where["zip"] = zips.dictionary[int(windows.quasi[n])].as_py()
+        if value >= 0:
+            where["ill"] = journeys.value.values[value].as_py()
+        if column == 0:
+            where["zip"] = zips.dictionary[quasi].as_py()
         query = WindowCount(between=tuple(labels.to_pylist()), where=where)
-        assert guess[n] == pytest.approx(answer(release, query).value)
+        guess = estimate(ours, Window(begin, begin + 3, value, column, quasi))
+        assert guess == pytest.approx(answer(release, query).value)
 
 
 def test_small_counts_are_judged_by_the_sanity_bound():
@@ -293,6 +286,4 @@ def test_small_counts_are_judged_by_the_sanity_bound():
     nothing = np.zeros(0, np.int64)
     one = np.array([0])
     empty, single = Publication(*[nothing] * 4, ()), Publication(one, one + 1, one - 1, one, ())
-    windows = Windows(1, np.array([0]), np.array([-1]), np.array([-1]), np.array([-1]))
-    assert relative_errors(empty, single, windows, 1).tolist() == [1.0]
-    assert pa.types.is_int64(pa.array(windows.first).type)
+    assert relative_errors(empty, single, [Window(0, 1)], 1).tolist() == [1.0]

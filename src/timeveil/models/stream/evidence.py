@@ -187,33 +187,30 @@ class Evidence:
         time, axis = self.release.manifest["time"], self.private.original.clock
         if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
             raise mismatch("the times of the ledger's original are of another kind than the release's")
+        roles, data, entries = self.private.original.roles, self.private.original.data, self.private.table
         # Anything may go wrong with columns of another table; none of its texts may be quoted.
         causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
         error = mismatch("the ledger's original has times and slots of another kind than the release")
         with raising(error, on=causes):
-            return self._journeys()
-
-    def _journeys(self) -> Journeys:
-        roles, data, entries = self.private.original.roles, self.private.original.data, self.private.table
-        times = column_of(data, str(roles.time))
-        line = line_of(self.release, times.type)
-        bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
-        columns = [self.original(name) for name in roles.quasi_columns]
-        person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
-        if roles.respondent is not None:
-            respondent = column_of(data, roles.respondent)
-            person, named = encode(respondent).codes, np.asarray(respondent.is_valid())
-        return Journeys(
-            line,
-            origin=line.origins(times),
-            noted=line.numbers(entries.column("origin")),
-            slot=line.numbers(entries.column(SLOT)),
-            bucket=whole_numbers(bucket),
-            value=encode_values(column_of(data, roles.sensitive[0])),
-            quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
-            person=person,
-            named=named,
-        )
+            times = column_of(data, str(roles.time))
+            line = line_of(self.release, times.type)
+            bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
+            columns = [self.original(name) for name in roles.quasi_columns]
+            person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
+            if roles.respondent is not None:
+                respondent = column_of(data, roles.respondent)
+                person, named = encode(respondent).codes, np.asarray(respondent.is_valid())
+            return Journeys(
+                line,
+                origin=line.origins(times),
+                noted=line.numbers(entries.column("origin")),
+                slot=line.numbers(entries.column(SLOT)),
+                bucket=whole_numbers(bucket),
+                value=encode_values(column_of(data, roles.sensitive[0])),
+                quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
+                person=person,
+                named=named,
+            )
 
     @cached_property
     def packets(self) -> Integers | None:

@@ -36,16 +36,15 @@ _FIXED_NAMES = ("slot", "bucket", "count")
 """Roles whose columns are called the same."""
 
 
-def _is_cost_list(value: Any) -> bool:
-    numbers = isinstance(value, list | tuple)
-    return numbers and all(type(cost) in (int, float) and math.isfinite(cost) for cost in value)
+def _is_name_or_costs(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("linear", "quadratic")
+    listed = isinstance(value, list | tuple)
+    return listed and all(type(cost) in (int, float) and math.isfinite(cost) for cost in value)
 
 
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
-_COST = Kind(
-    "linear, quadratic or a list of numbers",
-    lambda value: value in ("linear", "quadratic") if isinstance(value, str) else _is_cost_list(value),
-)
+_COST = Kind("linear, quadratic or a list of numbers", _is_name_or_costs)
 _REACH = from_to(0, MOST_SLOTS)
 
 MANIFEST = checks.manifest_of(

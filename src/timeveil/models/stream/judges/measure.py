@@ -19,7 +19,7 @@ from timeveil.evidence.codes import Integers, distinct_pairs, fold
 from timeveil.evidence.published import mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_each
-from timeveil.models.stream.judges.query import Publication, Windows, draw_windows, relative_errors
+from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
 
@@ -170,7 +170,7 @@ class _Ways:
         merging = (None, None) if self.merging is None else self._error(self.merging, windows)
         return WindowError(length, number, *release, *suppressing, *merging)
 
-    def _error(self, way: Publication, windows: Windows) -> tuple[float, float]:
+    def _error(self, way: Publication, windows: list[Window]) -> tuple[float, float]:
         error = relative_errors(self.truth, way, windows, self.slots)
         return float(error.mean()), float(np.median(error))
 

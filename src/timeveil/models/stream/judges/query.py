@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -120,15 +119,14 @@ def slot_number(line: SlotLine, slot: Moment) -> int:
     return _LAST if number == NOWHERE else number  # after the last slot of the calendar
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Slots [first, first + length); `value`, and `quasi` of `column`, are asked for; -1 for nothing."""
+class Window(NamedTuple):
+    """Slots [first, last); `value`, and `quasi` of `column`, are asked for; -1 for nothing."""
 
-    length: int
-    first: Integers
-    value: Integers
-    column: Integers
-    quasi: Integers
+    first: int
+    last: int
+    value: int = -1
+    column: int = -1
+    quasi: int = -1
 
 
 class Publication:
@@ -143,40 +141,31 @@ class Publication:
         order = np.lexsort((group, begin))
         self.begin, self.end, self.group = begin[order], end[order], group[order]
         self.value, self.quasi = value[order], [codes[order] for codes in quasi]
+        self.widest = int((end - begin).max(initial=1))
 
 
 def draw_windows(
     truth: Publication, slots: int, length: int, number: int, rng: np.random.Generator
-) -> Windows:
+) -> list[Window]:
     """Random windows of one length over slots 0 to `slots` - 1."""
     span, columns = min(length, slots), len(truth.quasi)
-    first = rng.integers(0, slots - span + 1, number)
+    first = rng.integers(0, slots - span + 1, number).tolist()
     record, question = rng.integers(0, len(truth.value), number), rng.integers(0, 4, number)
     column = rng.integers(0, columns, number) if columns else np.full(number, -1)
-    column = np.where(question >= 2, column, -1)
-    codes = np.full(number, -1)
-    for index, values in enumerate(truth.quasi):
-        codes = np.where(column == index, values[record], codes)
-    value = np.where(question % 2 == 1, truth.value[record], -1)
-    return Windows(span, first, value, column, codes)
+    column = np.where(question >= 2, column, -1).tolist()
+    value = np.where(question % 2 == 1, truth.value[record], -1).tolist()
+    quasi = [int(truth.quasi[c][r]) if c >= 0 else -1 for c, r in zip(column, record, strict=True)]
+    return [Window(b, b + span, *asked) for b, *asked in zip(first, value, column, quasi, strict=True)]
 
 
-def estimates(published: Publication, windows: Windows) -> Floats:
-    """The estimate of each window count; records shown over several slots are spread evenly."""
-    widest = int((published.end - published.begin).max(initial=1))
-    # Records that can overlap a window are one range, as none is shown over more than `widest` slots.
-    low = np.searchsorted(published.begin, windows.first - widest + 1, side="left")
-    high = np.searchsorted(published.begin, windows.first + windows.length, side="left")
-    near = [slice(*ends) for ends in zip(low, high, strict=True)]
-    return np.array([_estimate(published, windows, case, part) for case, part in enumerate(near)])
-
-
-def _estimate(published: Publication, windows: Windows, case: int, near: slice) -> float:
+def estimate(published: Publication, window: Window) -> float:
+    """The estimate of a window count; records shown over several slots are spread evenly."""
+    first, last, value, column, quasi = window
+    # Records that can overlap the window are one range, as none is shown over more than `widest` slots.
+    near = slice(*np.searchsorted(published.begin, (first - published.widest + 1, last)))
     begin, end = published.begin[near], published.end[near]
-    first, last = windows.first[case], windows.first[case] + windows.length
     weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
-    column, value = windows.column[case], windows.value[case]
-    fits = weight * (published.quasi[column][near] == windows.quasi[case]) if column >= 0 else weight
+    fits = weight * (published.quasi[column][near] == quasi) if column >= 0 else weight
     if value < 0:
         return float(fits.sum())
     group, holds = published.group[near], published.value[near] == value
@@ -188,8 +177,12 @@ def _estimate(published: Publication, windows: Windows, case: int, near: slice) 
     return float((fits * share[bucket]).sum())
 
 
-def relative_errors(truth: Publication, published: Publication, windows: Windows, slots: int) -> Floats:
+def relative_errors(
+    truth: Publication, published: Publication, windows: Sequence[Window], slots: int
+) -> Floats:
     """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
-    true = estimates(truth, windows)
-    least = max(1.0, _LEAST_SHARE * len(truth.value) * windows.length / max(slots, 1))
-    return np.abs(estimates(published, windows) - true) / np.maximum(true, least)
+    true, guess = (np.array([estimate(way, window) for window in windows]) for way in (truth, published))
+    length = windows[0].last - windows[0].first
+    least = max(1.0, _LEAST_SHARE * len(truth.value) * length / max(slots, 1))
+    errors: Floats = np.abs(guess - true) / np.maximum(true, least)
+    return errors

@@ -174,11 +174,8 @@ class Layout:
         """Slots as numbers, or as codes into their labels; null where missing."""
         if self.slots.granularity is None:
             return pa.array(slot, mask=missing)
-        distinct, position = np.unique(slot[~missing], return_inverse=True)
-        if len(distinct) == 0:
-            return pa.nulls(len(slot), pa.string()).dictionary_encode()
         index = np.zeros(len(slot), np.int32)
-        index[~missing] = position
+        distinct, index[~missing] = np.unique(slot[~missing], return_inverse=True)
         return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
 
     def _labels(self, slot: Ints) -> pa.Array:
