@@ -57,10 +57,6 @@ class ReleaseFacts:
             **{name: self.manifest[name] for name in ("guarantee", "counts", *entries)},
         }
 
-    def figures(self) -> list[tuple[str, Any]]:
-        """The release in numbers."""
-        raise NotImplementedError
-
     def examples(self) -> list[str]:
         """Sentences with values, only on request and for the custodian alone."""
         return []
@@ -101,21 +97,20 @@ class Attempt:
         """Whether the worst chance is above what is promised."""
         return self.bound is not None and self.breach.worst > 1 / self.bound + ROUNDING
 
-    def row(self) -> tuple[object, ...]:
-        """A line of the table."""
-        breach, bound = self.breach, self.bound
-        promised = "nothing" if bound is None else f"at most 1 in {bound}"
-        result = "within the bound"
-        if bound is None or self.broken:
-            above = share(breach.share_above(1 / (bound or 2) + 1e-12))
-            result = f"{above} above {'1 in 2' if bound is None else 'the bound'}"
-        return self.knows, promised, breach.people, breach.worst, breach.mean, result
-
 
 def attack_table(attempts: Sequence[Attempt]) -> Table:
     """Attacks as a table."""
+    rows = []
+    for attempt in attempts:
+        breach, bound = attempt.breach, attempt.bound
+        promised = "nothing" if bound is None else f"at most 1 in {bound}"
+        result = "within the bound"
+        if bound is None or attempt.broken:
+            above = share(breach.share_above(1 / (bound or 2) + 1e-12))
+            result = f"{above} above {'1 in 2' if bound is None else 'the bound'}"
+        rows.append((attempt.knows, promised, breach.people, breach.worst, breach.mean, result))
     head = ("the outsider knows", "promised", "people tried", "worst chance", "mean chance", "result")
-    return Table("Attacks on the release", head, [attempt.row() for attempt in attempts], words=2)
+    return Table("Attacks on the release", head, rows, words=2)
 
 
 def risk_table(breach: Any, named: str) -> Table:

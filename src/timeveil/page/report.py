@@ -154,7 +154,6 @@ class Explanation:
         return "\n".join(lines) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """The explanation as data."""
         again = {} if self.run is None else {"reproduce": self.run.as_dict()}
         words = {"title": self.title, "sentences": list(self.sentences), "limits": list(self.limits)}
         return {**words, **self.facts, **again}

@@ -131,7 +131,6 @@ class Panel:
 
     @property
     def bottom(self) -> float:
-        """Where the lowest value is."""
         return self.top + self.height
 
     def x(self, index: float) -> float:
@@ -139,11 +138,9 @@ class Panel:
         return self.left + self.width * (0.5 if self.count == 1 else index / (self.count - 1))
 
     def y(self, value: float) -> float:
-        """Where a value is."""
         return self.top + self.height * (1 - (value - self.low) / (self.high - self.low))
 
     def points(self, places: Sequence[int], values: Any) -> list[tuple[float, float]]:
-        """Where values at places are."""
         return [(self.x(place), self.y(float(values[place]))) for place in places]
 
 
@@ -152,13 +149,11 @@ def heading(title: str, subtitle: str, left: float = LEFT) -> list[str]:
     return [text(left, 28, title, "head"), text(left, 47, subtitle, "soft")]
 
 
-def legend(
-    names: Sequence[str], colours: Sequence[int], left: float = LEFT, top: float = 60
-) -> Iterator[str]:
+def legend(names: Sequence[str], colours: Sequence[int], left: float = LEFT) -> Iterator[str]:
     """Coloured squares with their meaning, side by side."""
     for name, colour in zip(names, colours, strict=True):
-        yield rect(left, top, 11, 11, f"f{colour}")
-        yield text(left + 17, top + 10, name)
+        yield rect(left, 60, 11, 11, f"f{colour}")
+        yield text(left + 17, 70, name)
         left += 41 + text_width(name)
 
 

@@ -50,7 +50,7 @@ def test_parts_are_told_in_words():
     assert "the slot to which a record belongs." in words
     assert "On average: stayed 20%, moved 100%" in words
     assert "missing" not in words
-    assert "moved: 100% on average." in picture.find(f"{SVG}desc").text
+    assert "moved 100%" in picture.find(f"{SVG}desc").text
 
 
 def test_nobody_to_attack_is_a_picture_without_bars():

@@ -266,17 +266,10 @@ def profile_lines(profile: Profile, granularities: frozenset[str] | None = None)
     for level in (profile.as_it_stands, *profile.granularities):
         if granularities is None or level is profile.as_it_stands or level.granularity in granularities:
             overstated = "" if level.claimed_by_rows == level.smallest_group else " !"
-            rows.append(
-                (
-                    level.granularity,
-                    f"{level.people_unique:,}",
-                    f"{level.people_below_k:,}",
-                    share(level.share_below_k),
-                    f"{level.smallest_group:,}",
-                    f"{level.claimed_by_rows:,}{overstated}",
-                    f"{level.groups:,}",
-                )
-            )
+            numbers = (level.people_unique, level.people_below_k, level.smallest_group, level.groups)
+            alone, below, smallest, groups = map("{:,}".format, numbers)
+            claimed, part = f"{level.claimed_by_rows:,}{overstated}", share(level.share_below_k)
+            rows.append((level.granularity, alone, below, part, smallest, claimed, groups))
     legend = "! counting rows instead of people would overstate the smallest group"
     return [*aligned(rows), *([legend] if any("!" in row[5] for row in rows) else [])]
 

@@ -7,12 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
-from timeveil.evidence.codes import Integers
+from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Evidence, Floats, Records
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
@@ -58,7 +56,7 @@ class Facts(ReleaseFacts):
         self.columns_kept = columns_of(evidence.release, "keep")
 
     @cached_property
-    def measured(self) -> dict[str, Any] | None:
+    def exposure(self) -> dict[str, Any] | None:
         """The release held against its original, with the ledger.
 
         `alone` is the share of series whose values nobody else has, `constant` that of series that never
@@ -72,24 +70,17 @@ class Facts(ReleaseFacts):
         published, matrix = records.published, records.matrix
         loss = measure(self.evidence, queries=0, seed=0)
         cell = np.repeat(np.arange(len(published.rows)), published.rows)
-        sensitive = {column: table[column] for column in columns_of(self.evidence.release, "sensitive")}
+        sensitive = {name: encode(table[name]) for name in columns_of(self.evidence.release, "sensitive")}
         return {
             **{name: getattr(loss, name) for name in _LOSSES},
             "alone": _alone(matrix),
             "constant": float((matrix == matrix[:, :1]).all(axis=1).mean()),
             "group_sizes": _extremes(np.bincount(published.group, weights=published.rows)),
             "cell_sizes": _extremes(published.rows),
-            "commonest": {name: _commonest(column, cell) for name, column in sensitive.items()},
-            "different": {
-                name: float(pc.count_distinct(column, "all").as_py() / max(len(column), 1))
-                for name, column in sensitive.items()
-            },
+            "commonest": {name: _commonest(values, cell) for name, values in sensitive.items()},
+            "different": {name: values.size / max(len(cell), 1) for name, values in sensitive.items()},
             "attained": _attained(records),
         }
-
-    @property
-    def exposure(self) -> dict[str, Any] | None:
-        return self.measured
 
     def figures(self) -> list[tuple[str, Any]]:
         counts = self.counts
@@ -102,8 +93,8 @@ class Facts(ReleaseFacts):
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        measured = self.measured or {}
-        return {**super().as_dict("series", "parameters", *entries), "run": dict(self.run), **measured}
+        data = super().as_dict("series", "parameters", *entries)
+        return {**data, "run": dict(self.run), **(self.exposure or {})}
 
 
 def _alone(matrix: Floats) -> float:
@@ -133,15 +124,10 @@ def _attained(records: Records) -> float:
     return attained / total if total else 0.0
 
 
-def _commonest(column: pa.ChunkedArray, cell: Integers) -> float:
+def _commonest(values: Coded, cell: Integers) -> float:
     """The largest share of a cell that has one value."""
-    coded = column.combine_chunks()
-    if not pa.types.is_dictionary(coded.type):
-        coded = coded.dictionary_encode()
-    values = len(coded.dictionary) + 1
-    code = pc.fill_null(coded.indices.cast(pa.int64()), values - 1).to_numpy(zero_copy_only=False)
-    pair, counts = np.unique(cell * values + code, return_counts=True)
-    return float((counts / np.bincount(cell)[pair // values]).max())
+    owner, _, often = distinct_pairs(cell, values.codes, values.size)
+    return float((often / np.bincount(cell)[owner]).max())
 
 
 def attack_summary(breach: SeriesBreach, _release: Release | None = None) -> Summary:

@@ -75,7 +75,7 @@ def release_picture(release: Release, group: int | None = None, ledger: Ledger |
     private, total = ledger is not None, f"{release.manifest['counts']['groups']:,}"
     if len(groups) == 1:
         title, left, width = f"Group {groups[0].number} of {total}: {groups[0].size} series", 64, 760
-        body, bottom = _single(groups, published.instants)
+        body, bottom = _single(groups[0], published.instants)
     else:
         title, left = f"{len(groups)} of {total} groups, from the narrowest envelope to the widest", 24
         (body, bottom), width = _several(groups, published.instants), 960
@@ -147,9 +147,8 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
     return line
 
 
-def _single(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str], float]:
+def _single(group: Group, instants: Sequence[str]) -> tuple[list[str], float]:
     """A large group and, below it, its patterns; and where they end."""
-    [group] = groups
     body, y = [*_drawn(group, instants, (64, 84, 672, 242), 5)], 380.0
     for index, subgroup in enumerate(group.subgroups[:_LISTED]):
         body.append(line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
@@ -197,7 +196,7 @@ def _drawn(
     margin = (high - low) * 0.06 or max(abs(high), 1.0) * 0.05
     panel = Panel(*box, low - margin, high + margin, len(group.low))
     marks = round_numbers(panel.low, panel.high, ticks)
-    yield from value_axis(panel, marks, [_number(mark) for mark in marks])
+    yield from value_axis(panel, marks, [f"{mark:,.6g}" for mark in marks])
     yield from place_axis(panel, instants)
     for run in _runs(group.low):
         upper, lower = panel.points(run, group.high), panel.points(run, group.low)
@@ -222,15 +221,6 @@ def _runs(values: Floats) -> list[list[int]]:
     """Indices of known values, in runs without a gap."""
     known = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
     return [list(run) for missing, run in known if not missing]
-
-
-def _number(value: float) -> str:
-    """A number in few characters.
-
-    >>> [_number(value) for value in (0.25, 1200.0, 1234567.0, 0.00002)]
-    ['0.25', '1,200', '1.23e+06', '2e-05']
-    """
-    return f"{value:,.6g}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.3g}"
 
 
 def attack_picture(breach: SeriesBreach) -> Picture:

@@ -33,32 +33,28 @@ def attack_picture(breach: StreamBreach) -> Picture:
     edges = chance_edges(breach.l, breach.true_slot)
     parts = [(fate, part) for fate, part in breach.parts.items() if part.people]
     means = ", ".join(f"{fate} {percent(part.mean)}" for fate, part in parts)
-    above = percent(breach.share_above(1 / breach.l))
-    sentences = [
-        f"Of {breach.people:,} people attacked, {percent(breach.before.certain)} have a value that is "
-        f"certain from the original and {percent(breach.certain)} from the release. The release gives a true "
-        f"value a chance of at most {percent(breach.worst)}, and {percent(breach.mean)} on average; {above} "
-        f"of the people are above 1 in {breach.l}.",
-        *(f"{fate}: {percent(part.mean)} on average." for fate, part in parts),
-    ]
+    note = f"On average: {means}." if means else ""
+    above, before, after = map(
+        percent, (breach.share_above(1 / breach.l), breach.before.certain, breach.certain)
+    )
     return pair_chart(
         "How certain an outsider can be of a person's value",
         f"Share of {breach.people:,} people. Known about each: quasi-identifiers and "
         f"{KNOWLEDGE[breach.adversary.knows]}.",
-        " ".join(sentences),
+        f"Of {breach.people:,} people attacked, {before} have a value that is certain from the original and "
+        f"{after} from the release. The release gives a true value a chance of at most "
+        f"{percent(breach.worst)}, and {percent(breach.mean)} on average; {above} of the people are above "
+        f"1 in {breach.l}. {note}".strip(),
         _shares(breach.before, edges),
         _shares(breach.after, edges),
-        (
-            f"original: {percent(breach.before.certain)} certain",
-            f"release: {percent(breach.certain)} certain, {above} above 1/{breach.l}",
-        ),
+        (f"original: {before} certain", f"release: {after} certain, {above} above 1/{breach.l}"),
         marks={
             label: int(np.abs(np.array(edges) - chance).argmin())
             for label, chance in _promises(breach).items()
         },
         ticks=[f"{chance:.0%}" for chance in edges],
         axis="chance given to the person's true value",
-        note=f"On average: {means}" if means else "",
+        note=note,
     )
 
 
