@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.checks import faults
-from timeveil.evidence.published import require_ledger, require_matching_ledger, require_release
+from timeveil.evidence.published import Evidence, require_ledger, require_matching_ledger, require_release
 from timeveil.models import FOLDERS, part
 
 if TYPE_CHECKING:
@@ -44,16 +44,6 @@ _ADVERSARIES = {
     "series": "SeriesAdversary",
     "patterns": "PatternAdversary",
 }
-
-
-@runtime_checkable
-class Evidence(Protocol):
-    """A release and its ledger, as the judges of its model read them: what they share is computed once."""
-
-    @property
-    def release(self) -> Release: ...
-    @property
-    def ledger(self) -> Ledger | None: ...
 
 
 Case: TypeAlias = Release | Evidence

@@ -59,7 +59,6 @@ class Published:
     rows: int
     groups: int
     smallest_group: int
-    people: int
 
 
 class Events(Protocol):

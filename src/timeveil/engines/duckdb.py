@@ -9,7 +9,7 @@ goes with its last reader.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +64,26 @@ class DuckDBEvents:
 
     def __init__(self, relation: Relation, memory_limit: str | None = None) -> None:
         roles = relation.roles
-        self._relation, self._folder = relation, PrivateFolder()
-        self._source = relation.data
+        self._relation, self._source, self._folder = relation, relation.data, PrivateFolder()
         if not isinstance(relation.data, Stored):
             self._source = self._write("source.parquet", relation.data.schema, [relation.data])
         self._quasi = [f"q{i}" for i in range(len(roles.quasi_columns))]
         self._carried = [f"p{i}" for i in range(len(roles.keep) + len(roles.sensitive))]
         self._counted_for: tuple[tuple[str, int], ...] | None = None
         self._rows_at: Int64s = np.empty(0, np.int64)
-        self._database = self._connected()
+        # Files that DuckDB makes have the usual rights; the folder lets nobody else in.
+        self._work, spill = self._folder.path / "work.duckdb", self._folder.path / "spill"
+        spill.mkdir(mode=0o700)
+        with _explained():
+            self._database = duckdb.connect(str(self._work))
+        self._work.chmod(0o600)
+        self._run(f"SET temp_directory = {_text(spill)}")
         # Every statement whose order matters says so; the order of insertion would cost memory.
         self._run("SET preserve_insertion_order = false")
         if memory_limit:
-            self._run(f"SET memory_limit = {_size(memory_limit)}")
+            if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory_limit, re.IGNORECASE):
+                raise ParameterError("the memory limit is not a size", hint="write it as 500MB or 2GB")
+            self._run(f"SET memory_limit = {_text(memory_limit)}")
         self._run(f"CREATE VIEW source AS {self._source_query()}")
         self.rows, self.people = self._row("SELECT count(*), count(DISTINCT person) FROM source")
 
@@ -129,23 +136,20 @@ class DuckDBEvents:
         self._run(f"CREATE OR REPLACE TABLE large_groups AS {_LARGE_GROUPS.format(k=k)}")
         self._run(f"CREATE OR REPLACE VIEW placed AS {_PLACED}")
         groups, smallest = self._row("SELECT count(*), coalesce(min(people), 0) FROM large_groups")
-        data, entries = self._published_rows(levels), self._entries()
-        return Published(data, entries, data.num_rows, groups, smallest, self.people)
+        columns = ", ".join([*self._quasi, *self._carried, "label", "start", "end_"])
+        order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
+        rows = f"SELECT {columns} FROM placed JOIN labels USING (granule) ORDER BY {order}"
+        data = self._stored("data.parquet", rows, published_schema(self._relation, levels))
+        # The ledger's table: the group of every input row, null where it was withheld.
+        every = f"(SELECT file_row_number AS row FROM {self._file()}) AS every"
+        listed = f"SELECT every.row, number FROM {every} LEFT JOIN placed USING (row) ORDER BY every.row"
+        entries = self._stored("entries.parquet", listed, pa.schema({"row": pa.int64(), "group": pa.int32()}))
+        return Published(data, entries, data.num_rows, groups, smallest)
 
     def close(self) -> None:
         """Close the database; its files go when nothing reads them any more."""
         self._database.close()
-        (self._folder.path / "work.duckdb").unlink(missing_ok=True)
-
-    def _connected(self) -> Any:
-        """A new database. Files that DuckDB makes have the usual rights; the folder lets nobody else in."""
-        work, spill = self._folder.path / "work.duckdb", self._folder.path / "spill"
-        spill.mkdir(mode=0o700)
-        with _explained():
-            database = duckdb.connect(str(work))
-        work.chmod(0o600)
-        database.execute(f"SET temp_directory = {_text(spill)}")
-        return database
+        self._work.unlink(missing_ok=True)
 
     def _source_query(self) -> str:
         """Person, instant and published columns of every row that has a person and a time."""
@@ -177,31 +181,28 @@ class DuckDBEvents:
         """Number the quasi-identifier combinations; per cell and person, the granule they were in before."""
         # Tables of levels are cached by the caller, so their identity distinguishes combinations.
         key = tuple(sorted((name, id(level)) for name, level in levels.items()))
-        if key != self._counted_for:
-            self._generalise(levels)
-            self._run(f"CREATE OR REPLACE TABLE cells AS {_CELLS}")
-            self._run(f"CREATE OR REPLACE TABLE steps AS {_STEPS}")
-            self._counted_for = key
-
-    def _generalise(self, levels: Levels) -> None:
-        """Views of the events with published quasi-identifiers, and a number for each combination."""
+        if key == self._counted_for:
+            return
         columns, joins = ["row", "person", "granule", *self._carried], ""
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            published = f"events.{quasi}"
             if name in levels:
-                level = f"level_{quasi}"
-                self._table(level, levels[name])
-                columns.append(f"{level}.published AS {quasi}")
-                joins += f" LEFT JOIN {level} ON events.{quasi} IS NOT DISTINCT FROM {level}.value"
-            else:
-                columns.append(f"events.{quasi}")
+                self._table(f"level_{quasi}", levels[name])
+                published = f"level_{quasi}.published AS {quasi}"
+                joins += (
+                    f" LEFT JOIN level_{quasi} ON events.{quasi} IS NOT DISTINCT FROM level_{quasi}.value"
+                )
+            columns.append(published)
         self._run(f"CREATE OR REPLACE VIEW generalised AS SELECT {', '.join(columns)} FROM events{joins}")
         distinct = f"SELECT DISTINCT {', '.join(self._quasi)} FROM generalised" if self._quasi else "SELECT 1"
-        self._run(
-            f"CREATE OR REPLACE TABLE quasis AS SELECT *, row_number() OVER () AS quasi FROM ({distinct})"
-        )
+        numbered = f"SELECT *, row_number() OVER () AS quasi FROM ({distinct})"
+        self._run(f"CREATE OR REPLACE TABLE quasis AS {numbered}")
         same = [f"generalised.{q} IS NOT DISTINCT FROM quasis.{q}" for q in self._quasi]
         joined = f"generalised JOIN quasis ON {' AND '.join(same) or 'true'}"
         self._run(f"CREATE OR REPLACE VIEW coded AS SELECT generalised.*, quasi FROM {joined}")
+        self._run(f"CREATE OR REPLACE TABLE cells AS {_CELLS}")
+        self._run(f"CREATE OR REPLACE TABLE steps AS {_STEPS}")
+        self._counted_for = key
 
     def _group(self, timeline: Timeline, granularity: Granularity) -> None:
         """Make `groups`: people and rows per quasi combination and granule."""
@@ -212,26 +213,12 @@ class DuckDBEvents:
         steps = "steps" if inside.all() else _STEPS_OUTSIDE_GAPS
         self._run(f"CREATE OR REPLACE TABLE groups AS {_GROUPS.format(steps=steps)}")
 
-    def _published_rows(self, levels: Levels) -> Stored:
-        columns = ", ".join([*self._quasi, *self._carried, "label", "start", "end_"])
-        order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
-        query = f"SELECT {columns} FROM placed JOIN labels USING (granule) ORDER BY {order}"
-        schema = published_schema(self._relation, levels)
-        return self._write("data.parquet", schema, self._tables(query, schema))
-
-    def _entries(self) -> Stored:
-        """The ledger's table: the group of every input row, null where it was withheld."""
-        query = (
-            f"SELECT every.row, number FROM (SELECT file_row_number AS row FROM {self._file()}) AS every "
-            "LEFT JOIN placed ON placed.row = every.row ORDER BY every.row"
-        )
-        schema = pa.schema([("row", pa.int64()), ("group", pa.int32())])
-        return self._write("entries.parquet", schema, self._tables(query, schema))
-
-    def _tables(self, query: str, schema: pa.Schema) -> Iterator[pa.Table]:
-        """The rows of a query, a batch at a time, with exactly the names and types of a schema."""
-        for batch in self._database.sql(query).to_arrow_reader(BATCH_ROWS):
-            yield pa.table(batch.columns, names=schema.names).cast(schema)
+    def _stored(self, name: str, query: str, schema: pa.Schema) -> Stored:
+        """The rows of a query as a file with exactly the names and types of a schema, a batch at a time."""
+        with _explained():
+            batches = self._database.sql(query).to_arrow_reader(BATCH_ROWS)
+        tables = (pa.table(batch.columns, names=schema.names).cast(schema) for batch in batches)
+        return self._write(name, schema, tables)
 
     def _write(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:
         """Tables of one schema as a private file."""
@@ -279,12 +266,6 @@ def _failure(error: Exception) -> Exception:
     if "interrupt" in str(error).lower():
         raise KeyboardInterrupt from None
     return error
-
-
-def _size(memory_limit: str) -> str:
-    if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory_limit, re.IGNORECASE):
-        raise ParameterError("the memory limit is not a size", hint="write it as 500MB or 2GB")
-    return _text(memory_limit)
 
 
 def _floor_divide(number: str, width: int) -> str:

@@ -124,7 +124,6 @@ class MemoryEvents:
             rows=int((group >= 0).sum()),
             groups=int(safe.sum()),
             smallest_group=groups.tally(k).kept_smallest,
-            people=self.people,
         )
 
     def close(self) -> None:

@@ -281,27 +281,17 @@ def check_row_order(
     of_table = "" if table == "data" else f" of table `{table}`"
     findings.check(f"rows{of_table} are in an order that follows from their values alone")
     names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
-    wrong = sum(_descents(rows, names, within) for rows in _overlapping(release.batches(table)))
+    wrong, last = 0, list[pa.RecordBatch]()
+    for batch in filter(len, release.batches(table)):
+        # The last row leads the next batch, so that neighbours across the border are compared too.
+        rows = pa.Table.from_batches([*last, batch])
+        last = [batch.slice(batch.num_rows - 1)]
+        before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
+        falls, _ = compared_rows(before, after, names)
+        if within is not None:
+            falls &= compared_rows(before, after, [within])[1]
+        wrong += int(falls.sum())
     findings.expect("row-order", not wrong, rows=wrong)
-
-
-def _overlapping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, each preceded by the last row of the one before."""
-    last: list[pa.RecordBatch] = []
-    for batch in batches:
-        if batch.num_rows:
-            yield pa.Table.from_batches([*last, batch])
-            # The last row leads the next batch, so that neighbours across the border are compared too.
-            last = [batch.slice(batch.num_rows - 1)]
-
-
-def _descents(rows: pa.Table, names: Sequence[str], within: str | None = None) -> int:
-    """The number of rows that should come before the row above them."""
-    before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
-    falls, _ = compared_rows(before, after, names)
-    if within is not None:
-        falls &= compared_rows(before, after, [within])[1]
-    return int(falls.sum())
 
 
 def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:

@@ -66,6 +66,23 @@ def mismatch(message: str) -> InputError:
     )
 
 
+class Evidence:
+    """A release and its ledger, as the judges of its model read them: what they share is computed once."""
+
+    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
+        self.release, self.ledger = release, ledger
+
+    @property
+    def private(self) -> Ledger:
+        """The ledger; judges that need one are not asked without it."""
+        if self.ledger is None:
+            raise mismatch("there is no ledger")
+        return self.ledger
+
+    def columns(self, *roles: str) -> list[str]:
+        return columns_of(self.release, *roles)
+
+
 def schema_of(release: Release, name: str = "data") -> pa.Schema:
     """The schema of a table; a file's is read without its rows."""
     part = release.parts[name]
@@ -175,15 +192,11 @@ def _scalar(name: str, kind: pa.DataType, condition: object) -> pa.Scalar:
         f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
         hint=f"give a value that reads as {kind}",
     )
-    causes = (pa.ArrowException, TypeError, ValueError, OverflowError)
-    with raising(error, on=causes):
-        return _as_kind(kind, pa.scalar(condition))
-
-
-def _as_kind(kind: pa.DataType, scalar: pa.Scalar) -> pa.Scalar:
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
-    return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
+    with raising(error, on=(pa.ArrowException, TypeError, ValueError, OverflowError)):
+        scalar = pa.scalar(condition)
+        # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
+        return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
 
 
 # Windows of time.

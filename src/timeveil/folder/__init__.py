@@ -8,12 +8,12 @@ from pathlib import Path
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
+from timeveil.evidence.published import Evidence
 from timeveil.folder import writing
 from timeveil.folder.ledger_file import open_ledger
 from timeveil.folder.manifest import FORMAT_VERSION
 from timeveil.folder.opening import damage, judged, open_release
 from timeveil.folder.writing import rewrite, write
-from timeveil.judging import Evidence
 from timeveil.judging import verify as verify_release
 
 __all__ = ["FORMAT_VERSION", "damage", "open_ledger", "open_release", "rewrite", "verify", "write"]

@@ -20,7 +20,7 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.errors import BundleError, TimeveilError, raising
-from timeveil.evidence.published import require_matching_ledger
+from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder.manifest import (
     GET_AGAIN,
     MANIFEST,
@@ -31,7 +31,7 @@ from timeveil.folder.manifest import (
     schema_of,
 )
 from timeveil.folder.tables import Table
-from timeveil.judging import Evidence, gather, is_well_formed, verify
+from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
 
 SLOTS = "slots"

@@ -19,10 +19,10 @@ from timeveil.domain.run import Run
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, spell
-from timeveil.evidence.published import require_matching_ledger
+from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import open_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
-from timeveil.judging import QUERIES, Evidence, gather, is_well_formed, verify
+from timeveil.judging import QUERIES, gather, is_well_formed, verify
 from timeveil.models import part, words
 from timeveil.page import templates
 from timeveil.page.markdown import Figure, Markdown, Table, markdown

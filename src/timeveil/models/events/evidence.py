@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Ledger, Release
+from timeveil.domain.release import Release
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
-from timeveil.evidence.published import classes_of, columns_of, mismatch, promised, schema_of
+from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.published import classes_of, mismatch, promised, schema_of
 
 Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
@@ -70,11 +71,8 @@ class People:
         return next((width for width in _WIDTHS if not (moments % width).any()), 1)
 
 
-class Evidence:
+class Evidence(ReleaseEvidence):
     """A release of timestamped rows and its ledger, read once for all judges."""
-
-    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
-        self.release, self.ledger = release, ledger
 
     @cached_property
     def k(self) -> int:
@@ -86,10 +84,6 @@ class Evidence:
         time = self.release.manifest["time"]
         kind = plain_type(schema_of(self.release).field(f"{time['column']}_start").type)
         return TimeAxis(time["kind"], kind, zone=time.get("zone"), unit=time.get("unit"))
-
-    def columns(self, *roles: str) -> list[str]:
-        """The published columns with one of these roles, in published order."""
-        return columns_of(self.release, *roles)
 
     @cached_property
     def classes(self) -> pa.Table:
@@ -123,13 +117,6 @@ class Evidence:
         index = np.empty(count, dtype=np.int64)
         index[np.lexsort((last, first))] = np.arange(count)
         return index[pairs]
-
-    @cached_property
-    def private(self) -> Ledger:
-        """The ledger; judges that need one are not asked without it."""
-        if self.ledger is None:
-            raise mismatch("there is no ledger")
-        return self.ledger
 
     def original(self, name: str) -> Coded:
         """A column of the original."""
@@ -174,15 +161,22 @@ class Evidence:
         mapped = encode(published.take(entry))
         return Coded(mapped.codes[original.codes], mapped.values)
 
-    # Where each original row was published. A ledger of another release is refused.
+    # Where each original row was published.
 
     @cached_property
     def published(self) -> Mask:
-        """The original rows that are in the release."""
-        self._refuse_other_ledger()
+        """The original rows that are in the release; a ledger of another release is refused."""
+        original, manifest = self.private.original, self.release.manifest
+        for role, names in roles_of(original).items():
+            if self.columns(role) != names:
+                raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
+        read, listed = manifest["counts"]["rows_read"], self.private.entries.num_rows
+        if not original.rows == read == listed:
+            numbers = f"the ledger lists {listed:,} and its original has {original.rows:,}"
+            raise mismatch(f"the release was made from {read:,} rows; {numbers}")
         # A row without a person or a time has no granule, so it is not published either.
         published: Mask = self.retained & (self.granule >= 0)
-        count, stated = int(published.sum()), self.release.manifest["counts"]["rows"]
+        count, stated = int(published.sum()), manifest["counts"]["rows"]
         if count != stated:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
         return published
@@ -207,27 +201,12 @@ class Evidence:
         sizes = int(labels.max(initial=0)) + 1, len(self.granules.start)
         return fold([(labels, sizes[0]), (granule, sizes[1])], len(labels))
 
-    def _refuse_other_ledger(self) -> None:
-        """A ledger with other columns or another number of rows belongs to another release."""
-        original, manifest, entries = self.private.original, self.release.manifest, self.private.entries
-        read = manifest["counts"]["rows_read"]
-        for role, names in roles_of(original).items():
-            if self.columns(role) != names:
-                raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
-        if self.private.model != "time" or manifest["time"]["column"] != original.roles.time:
-            raise mismatch("the ledger belongs to a release of another model or time column")
-        if not original.rows == read == entries.num_rows:
-            raise mismatch(
-                f"the release was made from {read:,} rows; the ledger lists {entries.num_rows:,} "
-                f"and its original has {original.rows:,}"
-            )
-
 
 def roles_of(relation: Relation) -> dict[str, list[str]]:
-    """The columns of a relation that are published with a role of their own."""
+    """The columns of a relation that are published, by role."""
     roles = relation.roles
     names = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
-    return {role: list(columns) for role, columns in names.items()}
+    return {**{role: list(columns) for role, columns in names.items()}, "time": [str(roles.time)]}
 
 
 def people_of(relation: Relation) -> People:
@@ -242,11 +221,9 @@ def people_of(relation: Relation) -> People:
     respondent = encode(column_of(relation.data, roles.respondent))
     time = column_of(relation.data, roles.time)
     timed = np.asarray(time.is_valid())
-    moment = np.zeros(len(time), dtype=np.int64)
-    moment[timed] = instants(axis, time.drop_null())
     # A null respondent is a code like any other; its row is incomplete.
     named = np.asarray(respondent.values.is_valid())[respondent.codes] if len(time) else timed
-    return People(axis, respondent.codes, respondent.size, moment, timed & named)
+    return People(axis, respondent.codes, respondent.size, _instants_or(axis, time, 0), timed & named)
 
 
 def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:

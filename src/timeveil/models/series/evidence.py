@@ -23,6 +23,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Integers, column_of, encode
+from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import columns_of, mismatch, promised
 from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
 
@@ -142,11 +143,11 @@ class Records:
         return order[np.searchsorted(self.run[order], 0) :]
 
 
-class Evidence:
+class Evidence(ReleaseEvidence):
     """A release of series and its ledger, read once for all judges."""
 
     def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
-        self.release, self.ledger = release, ledger
+        super().__init__(release, ledger)
         self.k, self.p = promised(release, "k"), promised(release, "p")
 
     @cached_property
@@ -163,13 +164,6 @@ class Evidence:
         if not (np.isfinite(runs.low) & np.isfinite(runs.high) & (runs.low <= runs.high)).all():
             raise _damaged("envelopes of this release have bounds that are not finite, or low above high")
         return runs
-
-    @cached_property
-    def private(self) -> Ledger:
-        """The ledger; judges that need one are not asked without it."""
-        if self.ledger is None:
-            raise mismatch("there is no ledger")
-        return self.ledger
 
     @cached_property
     def series(self) -> Series:

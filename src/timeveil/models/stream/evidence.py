@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.release import Ledger, Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import (
     Coded,
@@ -26,7 +25,8 @@ from timeveil.evidence.codes import (
     fold,
     plain_type,
 )
-from timeveil.evidence.published import classes_of, columns_of, mismatch, promised, schema_of
+from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.published import classes_of, mismatch, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
 Mask = npt.NDArray[np.bool_]
@@ -105,11 +105,8 @@ class Journeys:
         return np.where(self.published & (self.origin != NOWHERE), self.slot - self.origin, 0)
 
 
-class Evidence:
+class Evidence(ReleaseEvidence):
     """A stream release and its ledger, read once for all judges."""
-
-    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
-        self.release, self.ledger = release, ledger
 
     @cached_property
     def l(self) -> int:
@@ -124,9 +121,6 @@ class Evidence:
     def bucketed(self) -> bool:
         """Whether sensitive values are in a table of their own, joined by bucket."""
         return "sensitive" in self.release.parts
-
-    def columns(self, *roles: str) -> list[str]:
-        return columns_of(self.release, *roles)
 
     @cached_property
     def sensitive_column(self) -> str:
@@ -170,13 +164,6 @@ class Evidence:
 
     def released(self, name: str) -> Coded:
         return encode(column_of(self.release.parts["data"], name))
-
-    @cached_property
-    def private(self) -> Ledger:
-        """The ledger; judges that need one are not asked without it."""
-        if self.ledger is None:
-            raise mismatch("there is no ledger")
-        return self.ledger
 
     def original(self, name: str) -> Coded:
         return encode(column_of(self.private.original.data, name))

@@ -181,14 +181,13 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
 class _Scene:
     """Every visit: distinct (quasi-identifiers, time, person) of the original, in this order.
 
-    Per visit, `row` is one of its rows, `when` indexes `moments`, and `published` marks those in the
-    release. The order is what makes looking them up fast.
+    Per visit, `person` is whose it is, `published` marks those in the release, and `in_original` and
+    `in_release` are the ranges of the crowds `original` and `released` whose people fit it.
     """
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
         published, people, granules = evidence.published, evidence.people, evidence.granules
-        self.evidence, tolerance = evidence, adversary.reach(people.axis)
-        complete = np.flatnonzero(people.complete)
+        complete, tolerance = np.flatnonzero(people.complete), adversary.reach(people.axis)
         quasi, person = evidence.quasi_code[complete], people.person[complete]
         moments, when = np.unique(people.moment[complete], return_inverse=True)
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
@@ -197,44 +196,26 @@ class _Scene:
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        self.row, self.person, self.when = complete[example], person[example], when.ravel()[example]
-        # Per moment the moments and the granules that the adversary cannot tell from it, first and past last.
+        quasi, when, self.person = quasi[example], when.ravel()[example], person[example]
+        label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
+        self.original = Crowd(quasi, when, self.person, len(moments))
+        shown = self.published
+        self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
+        # The moments and the granules that the adversary cannot tell from a visit's, first and past last.
         earliest, latest = moments - tolerance, moments + tolerance
-        self.near = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
-        self.granules = (
-            np.searchsorted(granules.end, earliest, side="right"),
-            np.searchsorted(granules.reach, latest, side="right"),
-        )
-
-    @cached_property
-    def original(self) -> Crowd:
-        """People by original quasi-identifiers and time."""
-        return Crowd(self.evidence.quasi_code[self.row], self.when, self.person, len(self.near[0]))
-
-    @cached_property
-    def released(self) -> Crowd:
-        """People by published quasi-identifiers and granule."""
-        row, person, evidence = self.row[self.published], self.person[self.published], self.evidence
-        granules = len(evidence.granules.start)
-        return Crowd(evidence.label_code[row], evidence.granule[row], person, granules)
-
-    def in_original(self, visit: Integers) -> tuple[Integers, Integers]:
-        """The range of `original` whose people fit each visit."""
-        when, (low, high) = self.when[visit], self.near
-        return self.original.ranges(self.evidence.quasi_code[self.row[visit]], low[when], high[when])
-
-    def in_release(self, visit: Integers) -> tuple[Integers, Integers]:
-        """The range of `released` whose people are in a class that each visit may be published in."""
-        when, (low, high) = self.when[visit], self.granules
-        return self.released.ranges(self.evidence.label_code[self.row[visit]], low[when], high[when])
+        first, last = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
+        self.in_original = self.original.ranges(quasi, first[when], last[when])
+        first = np.searchsorted(granules.end, earliest, side="right")
+        last = np.searchsorted(granules.reach, latest, side="right")
+        self.in_release = self.released.ranges(label, first[when], last[when])
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
     case = np.flatnonzero(np.isin(scene.person, targets))
     # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
     weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
-    before = scene.original.in_each(*scene.in_original(case))
-    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
+    before = scene.original.in_each(*scene.in_original[:, case])
+    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release[:, case]), 0)
     return Risk(before, weight), Risk(after, weight)
 
 
@@ -246,12 +227,11 @@ def _several_visits(
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
     usable = np.where(published, visits, visits[np.arange(len(visits)), published.argmax(axis=1)][:, None])
     reached = np.asarray(published.any(axis=1))
-    before, after = scene.in_original(visits), scene.in_release(usable)
+    before, after = scene.in_original[:, visits], scene.in_release[:, usable]
     if adversary.sample is None:
         cost = sum((last - first).min(axis=1, initial=2**62) for first, last in (before, after))
         chosen = _affordable(np.asarray(cost), rng)
-        before, after = (before[0][chosen], before[1][chosen]), (after[0][chosen], after[1][chosen])
-        reached = reached[chosen]
+        before, after, reached = before[:, chosen], after[:, chosen], reached[chosen]
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight)
@@ -292,10 +272,10 @@ class Crowd:
         self._keys, self._person = keys[order], person[order]
         self._people = int(person.max(initial=0)) + 1
 
-    def ranges(self, key: Integers, low: Integers, high: Integers) -> tuple[Integers, Integers]:
-        """The rows of people with this key at a time in [low, high)."""
-        first = np.searchsorted(self._keys, key * self._ticks + low)
-        return first, np.maximum(np.searchsorted(self._keys, key * self._ticks + high), first)
+    def ranges(self, key: Integers, low: Integers, high: Integers) -> Integers:
+        """The rows of people with this key at a time in [low, high): first, and past last."""
+        bounds = [np.searchsorted(self._keys, key * self._ticks + edge) for edge in (low, high)]
+        return np.maximum.accumulate(bounds)
 
     def in_each(self, first: Integers, last: Integers) -> Integers:
         """The number of different people in each range.
@@ -330,20 +310,17 @@ class Crowd:
         pairs = distinct(case * self._people + self._person[shortest[case] + step])
         case, person = pairs // self._people, pairs % self._people
         for column in range(first.shape[1]):
-            inside = self._is_in(person, first[case, column], last[case, column])
+            begins = person * len(self._keys)
+            following = self._rows[np.searchsorted(self._rows, begins + first[case, column])]
+            inside = following < begins + last[case, column]
             case, person = case[inside], person[inside]
         return np.bincount(case, minlength=cases)
 
-    def _is_in(self, person: Integers, first: Integers, last: Integers) -> Mask:
-        index = np.searchsorted(self._rows, person * len(self._keys) + first)
-        following = np.append(self._rows, np.iinfo(np.int64).max)[index]
-        return np.asarray(following < person * len(self._keys) + last)
-
     @cached_property
     def _rows(self) -> Integers:
-        """Every (person, row), sorted."""
+        """Every (person, row), sorted, and one past all of them."""
         rows = len(self._keys)
-        return np.sort(self._person * rows + np.arange(rows))
+        return np.append(np.sort(self._person * rows + np.arange(rows)), np.iinfo(np.int64).max)
 
 
 def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integers:

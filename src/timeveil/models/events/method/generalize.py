@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,15 +43,6 @@ _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_be
 """What a manifest states about the groups of one candidate."""
 LARGEST_SHARE_TO_WITHHOLD = 0.25
 """Above this share of the rows, withholding is not offered as a way out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The outcome of a search: the chosen node, all feasible ones, and how many were tried."""
-
-    chosen: Node
-    feasible: list[Node]
-    tried: int
 
 
 def generalize_time(
@@ -104,12 +95,13 @@ def generalize_time(
             raise _too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders)
-        choice = _search(counts)
+        feasible = _feasible(counts)
+        chosen, tried = _choose(counts, feasible)
         progress("generalising", 0.8)
-        granularity = plan.by_name(plan.named or choice.chosen.granularity)
-        published = events.publish(plan.timeline, granularity, counts.levels(choice.chosen.levels), k)
+        granularity = plan.by_name(plan.named or chosen.granularity)
+        published = events.publish(plan.timeline, granularity, counts.levels(chosen.levels), k)
         progress("done", 1.0)
-        return _assemble(counts, choice, published)
+        return _assemble(counts, feasible, chosen, tried, published)
     finally:
         events.close()
 
@@ -152,9 +144,11 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
     return ladders
 
 
-def _search(counts: Counts) -> Choice:
-    """Count every node that may matter, keep the feasible ones, choose one of the least general."""
+def _feasible(counts: Counts) -> list[Node]:
+    """Count every node that may matter; those that keep the promise."""
     order, suppress = counts.order, counts.plan.parameters.suppress
+    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
+    most = suppress * counts.rows + 1e-9
     feasible: list[Node] = []
     for combination in order.levels:
         nodes = [Node(combination, g.name) for g in order.granularities]
@@ -162,16 +156,8 @@ def _search(counts: Counts) -> Choice:
         # can merge into ones that are published.
         minimal = order.minimal(feasible) if suppress == 0 else []
         if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
-            feasible += [
-                node for node in nodes if _is_feasible(counts(node), suppress, counts.rows, counts.k)
-            ]
-    chosen, tried = _choose(counts, feasible)
-    return Choice(chosen, feasible, tried)
-
-
-def _is_feasible(tally: Tally, suppress: float, rows: int, k: int) -> bool:
-    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
-    return tally.kept_groups > 0 and tally.rows_below_k <= suppress * rows + 1e-9 and k <= tally.kept_smallest
+            feasible += [n for n in nodes if counts(n).kept_groups and counts(n).rows_below_k <= most]
+    return feasible
 
 
 def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
@@ -252,64 +238,62 @@ def _what_to_try(best: Tally, share: float) -> str:
 # From the outcome of a search to a release and its ledger.
 
 
-def _assemble(counts: Counts, choice: Choice, published: Published) -> tuple[Release, Ledger]:
+def _assemble(
+    counts: Counts, feasible: Sequence[Node], chosen: Node, tried: int, published: Published
+) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
-    plan, combination = counts.plan, choice.chosen.levels
-    frontier = counts.order.minimal(choice.feasible)
-    sections: dict[str, Any] = {
-        "levels": counts.level_names(combination),
-        "frontier": [node.granularity for node in frontier if node.levels == combination],
-        "candidates": _candidates(counts, choice),
-        "counts": _counts(plan, published),
-    }
-    if combination:
-        sections["nodes"] = [
+    plan, frontier, nodes = counts.plan, counts.order.minimal(feasible), None
+    if chosen.levels:
+        nodes = [
             {"levels": counts.level_names(node.levels), "granularity": node.granularity}
             | _numbers(counts(node))
             for node in frontier
         ]
+    sections = {
+        "levels": counts.level_names(chosen.levels),
+        "frontier": [node.granularity for node in frontier if node.levels == chosen.levels],
+        "candidates": _candidates(counts, feasible, chosen),
+    }
     facts = {
-        "people": published.people,
-        "tried": choice.tried,
+        "people": counts.people,
+        "tried": tried,
         "nodes": len(counts.order.nodes),
         "skipped": dict(plan.skipped),
         "read_at": plan.base.name,
-        "dropped": list(plan.relation.dropped),
     }
-    label = plan.named or choice.chosen.granularity
-    return _pair(plan, label, counts.levels(combination), sections, published, facts)
+    label = plan.named or chosen.granularity
+    return _pair(plan, label, counts.levels(chosen.levels), published, sections, facts, nodes)
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:
     """No countable row came in: a release without rows keeps any promise."""
-    relation, tally = plan.relation, Tally(*[0] * len(fields(Tally)))
+    relation, label = plan.relation, plan.named or plan.allowed[0].name
     entries = {"row": np.arange(relation.rows), "group": pa.nulls(relation.rows, pa.int32())}
     data = published_schema(relation, {}).empty_table()
-    published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0, people=0)
-    feasible = _numbers(tally) | {"feasible": True, "allowed": True, "aliases": []}
-    sections = {
-        "levels": {},
-        "frontier": [],
-        "candidates": {g.name: dict(feasible) for g in plan.allowed},
-        "counts": _counts(plan, published),
+    published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0)
+    candidate = _numbers(Tally(*[0] * len(fields(Tally)))) | {
+        "feasible": True,
+        "allowed": True,
+        "aliases": [],
     }
-    facts = {"people": 0, "dropped": list(relation.dropped)}
-    return _pair(plan, plan.named or plan.allowed[0].name, {}, sections, published, facts)
+    candidates = {g.name: dict(candidate) for g in plan.allowed}
+    sections = {"levels": {}, "frontier": [], "candidates": candidates}
+    return _pair(plan, label, {}, published, sections, {"people": 0})
 
 
 def _pair(
     plan: Plan,
     label: str,
     levels: Levels,
-    sections: dict[str, Any],
     published: Published,
-    facts: dict[str, Any],
+    sections: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    nodes: list[dict[str, Any]] | None = None,
 ) -> tuple[Release, Ledger]:
     relation, parameters, promise = plan.relation, plan.parameters, KAnonymity(plan.parameters.k)
-    roles, axis = relation.roles, relation.clock
+    roles, axis, schema = relation.roles, relation.clock, published_schema(relation, levels)
     by_role = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
     column_roles = [role for role, names in by_role.items() for _ in names] + ["time", "start", "end"]
-    schema = published_schema(relation, levels)
     manifest = {
         "format": 1,
         "model": "time",
@@ -324,45 +308,39 @@ def _pair(
         ],
         "parameters": {
             "k": promise.k,
-            "choose": parameters.choose,
-            "suppress": parameters.suppress,
-            "gaps": parameters.gaps,
-            "nulls": parameters.nulls,
+            **{name: getattr(parameters, name) for name in ("choose", "suppress", "gaps", "nulls")},
             "granularities": plan.limited_to,
         },
         **sections,
+        "counts": {
+            "rows": published.rows,
+            "groups": published.groups,
+            "smallest_group": published.smallest_group,
+            "withheld": relation.rows - published.rows,
+            "rows_read": relation.rows,
+        },
+        **({} if nodes is None else {"nodes": nodes}),
     }
+    facts = {**facts, "dropped": list(relation.dropped)}
     ledger = Ledger("time", published.entries, relation, mappings=levels, facts=facts)
     return Release(promise, manifest, {"data": published.data}), ledger
 
 
-def _candidates(counts: Counts, choice: Choice) -> dict[str, dict[str, Any]]:
+def _candidates(counts: Counts, feasible: Sequence[Node], chosen: Node) -> dict[str, dict[str, Any]]:
     """Every granularity that may be chosen, and the base, at the chosen levels."""
-    tallies = counts.scan(choice.chosen.levels)
+    tallies, order = counts.scan(chosen.levels), counts.order
     allowed, base = [g.name for g in counts.plan.allowed], counts.plan.base.name
     candidates: dict[str, dict[str, Any]] = {}
     for name in allowed if base in allowed else [base, *allowed]:
-        counted_as = counts.order.representative(name) if name in allowed else name
-        tally = tallies[counted_as]
-        feasible = Node(choice.chosen.levels, counted_as) in choice.feasible
-        candidates[name] = _numbers(tally) | {
-            "feasible": feasible if name in allowed else tally.smallest_group >= counts.k,
+        counted_as = order.representative(name) if name in allowed else name
+        is_safe = tallies[counted_as].smallest_group >= counts.k
+        candidates[name] = _numbers(tallies[counted_as]) | {
+            "feasible": Node(chosen.levels, counted_as) in feasible if name in allowed else is_safe,
             "allowed": name in allowed,
-            "aliases": counts.order.aliases.get(name, []),
+            "aliases": order.aliases.get(name, []),
         }
     return candidates
 
 
 def _numbers(tally: Tally) -> dict[str, int]:
     return {name: getattr(tally, name) for name in _STATED}
-
-
-def _counts(plan: Plan, published: Published) -> dict[str, int]:
-    read = plan.relation.rows
-    return {
-        "rows": published.rows,
-        "groups": published.groups,
-        "smallest_group": published.smallest_group,
-        "withheld": read - published.rows,
-        "rows_read": read,
-    }

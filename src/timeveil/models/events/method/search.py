@@ -206,7 +206,7 @@ class Counts:
     """Tallies of nodes: one scan per combination of levels, made when first asked for."""
 
     def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder]) -> None:
-        self.plan, self.rows, self.k = plan, events.rows, plan.parameters.k
+        self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
         self._events, self._ladders = events, ladders
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}

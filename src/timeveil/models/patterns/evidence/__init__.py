@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.release import Ledger, Release
+from timeveil.domain.release import Release
 from timeveil.errors import BundleError, ParameterError
 from timeveil.evidence.codes import Integers, column_of, encode
-from timeveil.evidence.published import mismatch, promised
+from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence.counting import (
     Original,
     counted_people,
@@ -213,12 +214,8 @@ def _disordered_rows(levels: Sequence[Integers]) -> Iterator[Fault]:
         yield "row-order", {"rows": misplaced}
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(ReleaseEvidence):
     """A release and its ledger, if the judges may see it; everything is read when it is first needed."""
-
-    release: Release
-    ledger: Ledger | None = None
 
     @property
     def k(self) -> int:
@@ -255,16 +252,12 @@ class Evidence:
     @cached_property
     def original(self) -> Original:
         """The original rows with the items of the release."""
-        if self.ledger is None:
-            raise mismatch("there is no ledger")
-        return read_original(self.ledger, self.release.manifest, self.table.names)
+        return read_original(self.private, self.release.manifest, self.table.names)
 
     @cached_property
     def counted(self) -> Flags:
         """Which rows of the original are counted; a ledger of another release is refused."""
-        if self.ledger is None:
-            raise mismatch("there is no ledger")
-        return counted_people(self.ledger, self.release.manifest, self.original)
+        return counted_people(self.private, self.release.manifest, self.original)
 
     @cached_property
     def before(self) -> Family:
