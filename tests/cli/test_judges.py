@@ -30,7 +30,7 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.out == dedent(
         """\
-        holds: `out`, as far as can be checked without the ledger (people were not counted)
+        holds: `out`, as far as a recipient can see (people were not counted)
         1. every file exists, tables have their stated hash, and there is no other file
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
@@ -177,7 +177,7 @@ def test_attack(cli: Cli, published: str) -> None:
         candidates, most                          1        3
 
         In the release, a blind guess among the candidates names nobody with a chance above 1 in 2.
-        Shares of people are means over each person's visits.
+        Shares of people are means over each person's visits; people out of reach have none published.
 
         What it does not protect:
         One person has up to 66.7 % of the rows of a group.

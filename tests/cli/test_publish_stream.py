@@ -297,7 +297,7 @@ def test_the_judges_take_a_stream(cli: Cli) -> None:
     assert json.loads(cli("measure out --ledger ledger --json").out)["rows"] > 0
     said = cli("attack out --ledger ledger --knows true-slot --picture a.svg")
     assert said.code == 0
-    assert said.out.startswith("An outsider knows `age` and the slot to which a record belongs -> ")
+    assert said.out.startswith("An outsider knows `age` and the true slot of a record -> ")
     assert "  missing" in said.out
     assert Path("a.svg").read_text().startswith("<svg")
     assert "Nobody's value is known with a chance above 1 in 2." in cli("attack out --ledger ledger").out

@@ -112,8 +112,8 @@ def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path) -> str:
     return f"""\
 Attacked by someone who knows a zip code and the time of one visit; how many people fit:
 {chart}
-  {share(breach.pinned_before)} of the people were pinned down, now {share(breach.pinned_after)}; \
-a guess is right with a chance of up to {share(breach.worst)}, before {share(breach.before.worst)}
+  Over all visits, {share(breach.pinned_before)} of the people had a single candidate, now \
+{share(breach.pinned_after)}; chance of a guess: {share(breach.before.worst)}, now {share(breach.worst)}
 
 What it does not protect:
 {exposure}

@@ -19,7 +19,7 @@ from timeveil.models import part
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SCOPES = {
-    ("time", "recipient"): "as far as can be checked without the ledger (people were not counted)",
+    ("time", "recipient"): "as far as a recipient can see (people were not counted)",
     ("time", "with ledger"): "checked with the ledger (the people of every group were counted)",
     ("stream", "recipient"): "as far as a recipient can see",
     ("stream", "with ledger"): "by following every record, with the ledger",

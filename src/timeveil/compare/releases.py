@@ -55,9 +55,8 @@ NO_LEDGERS = (
     "release is attacked."
 )
 TRUE_SLOT = (
-    "Some also promise something about outsiders who know the slot to which a record belongs, and others do "
-    "not. These lines do not show what that is worth; `timeveil attack --knows true-slot --beside-plain` "
-    "does."
+    "Some also promise something about outsiders who know the true slot of a record, and others do not. "
+    "These lines do not show what that is worth; `timeveil attack --knows true-slot --beside-plain` does."
 )
 VIOLATED = "A release that does not keep its promise is not a choice, so nothing is ranked."
 
@@ -179,7 +178,7 @@ def _summaries(
 def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_slot: bool) -> _Summary:
     """What anyone who has the release knows; with its ledger, also what `measure` and `attack` find.
 
-    `true_slot` adds an attack by someone who knows the slot to which a record belongs.
+    `true_slot` adds an attack by someone who knows the true slot of a record.
     """
     manifest, guarantee = release.manifest, release.guarantee
     model, counts = str(manifest["model"]), manifest["counts"]
@@ -208,7 +207,7 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
 
 
 def _true_slot(release: Release) -> int | None:
-    """What a release promises about outsiders who know the slot to which a record belongs: 1 in N."""
+    """What a release promises about outsiders who know the true slot of a record: 1 in N."""
     return release.guarantee.true_slot if isinstance(release.guarantee, LDiversity) else None
 
 

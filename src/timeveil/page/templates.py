@@ -30,21 +30,21 @@ _ROLES = {
     "quasi": "quasi-identifier: what an outsider may know about a person",
     "keep": "published unchanged",
     "sensitive": "published unchanged; sensitive",
-    "time": "when, as the name of a span of time",
+    "time": "name of the span of time in which it happened",
     "start": "first moment of that span; empty if it has none",
     "end": "first moment after that span; empty if it has none",
-    "slot": "the slot that the record was published in",
+    "slot": "the slot of publication",
     "bucket": "number of the bucket within its slot",
     "count": "records of the bucket with this value",
     "group": "number of the group that shares one envelope",
     "low": "lowest value of the group at this instant",
     "high": "highest value of the group at this instant",
     "pattern": "the shape: one letter per instant, a for the lowest values of the series itself",
-    "level": "number of letters",
+    "level": "number of letters that are possible",
     "support": "how many people have all of it",
 }
 _ROLES_IN = {
-    "stream": {"sensitive": "sensitive"},
+    "stream": {"sensitive": "sensitive value"},
     "patterns": {"pattern": "what people have in common: a list of items; the empty list is everyone"},
 }
 """What columns are, by their role, and where that differs between models."""

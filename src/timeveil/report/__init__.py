@@ -260,7 +260,7 @@ class VerificationSummary:
         if self.verdict:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
-            verified = f"Verified {scope}, by code that shares nothing with the method."
+            verified = f"Verified {scope}, by code that shares no counting with the method."
             return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified
         result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
         if not self.sound:

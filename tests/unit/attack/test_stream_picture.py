@@ -47,7 +47,7 @@ def test_a_chance_of_one_in_l_stands_left_of_the_line(l):
 def test_parts_are_told_in_words():
     picture = drawn(breach([0.5], [1.0], knows="true-slot", stayed=[0.2], moved=[1.0], missing=[]))
     words = " ".join(text.text for text in picture.iter(f"{SVG}text"))
-    assert "the slot to which a record belongs." in words
+    assert "the true slot of a record." in words
     assert "On average: stayed 20%, moved 100%" in words
     assert "missing" not in words
     assert "moved 100%" in picture.find(f"{SVG}desc").text

@@ -65,8 +65,8 @@ class PatternSimilarity:
     """How many series have a shape like that of `like`, which has a number per instant (PSQ in the paper).
 
     Shapes are compared by the cosine distance of their features, from 0 to 2; series at most `tolerance`
-    away count. For all differences of two instants, the default, the distance is 1 less the correlation; with
-    `features="adjacent"` rises and falls are compared.
+    away count. For all differences of two instants, the default, the distance is 1 minus the correlation;
+    with `features="adjacent"` rises and falls are compared.
 
     >>> PatternSimilarity(like=[1, 2, 3, 3], tolerance=0.1).tolerance
     0.1

@@ -17,7 +17,7 @@ from timeveil.page.wording import counted, percent, share
 
 KNOWLEDGE = {
     "published-slot": "the slot in which a record was published",
-    "true-slot": "the slot to which a record belongs",
+    "true-slot": "the true slot of a record",
     "several-slots": "every slot in which a person was published",
 }
 _BINS = 10
