@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import ROLES, Cli, names
 
 import timeveil.models.events.words  # noqa: F401 - what it imports is not what a test patches
-from timeveil.cli import output, process
+from timeveil.cli import output
 from timeveil.cli.output import printable
 
 MARK = "Zk9canary"
@@ -83,7 +83,7 @@ def test_an_interrupt_after_the_writing_says_so(cli: Cli, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("ask", "code", "word"),
-    [(process.interrupt, 130, "interrupted; nothing was written\n"), (process.terminate, 143, "")],
+    [(output.interrupt, 130, "interrupted; nothing was written\n"), (output.terminate, 143, "")],
 )
 @pytest.mark.parametrize("turned_into", [SystemError, None])
 def test_a_signal_that_compiled_code_loses_ends_it_all_the_same(

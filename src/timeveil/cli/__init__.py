@@ -12,8 +12,8 @@ import typer
 from timeveil.cli.demo import demo
 from timeveil.cli.frame import main
 from timeveil.cli.options import command
+from timeveil.cli.output import to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
-from timeveil.cli.process import to_stdout
 from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Attack, Compare, Measure, Plot, Report, Verify

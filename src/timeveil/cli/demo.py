@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import timeveil as tv
-from timeveil.cli import process
-from timeveil.cli.output import Output
+from timeveil.cli.output import Output, begin
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.models.events.parameters import EventParameters
@@ -53,7 +52,7 @@ def demo(
         (folder / "attack.svg").write_text(attack_picture(breach).svg(), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
-        process.begin()
+        begin()
         raise
     output.print(_release_page(outcome, output.width))
     output.print(_attack_page(breach, outcome.release, folder))

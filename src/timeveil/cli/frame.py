@@ -20,9 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timeveil.cli import process
-from timeveil.cli.output import Output
-from timeveil.cli.process import INTERRUPTED
+from timeveil.cli import output
+from timeveil.cli.output import INTERRUPTED, Output
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
 from timeveil.models import tables
 
@@ -33,11 +32,11 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGTERM, process.terminate)
+    signal.signal(signal.SIGTERM, output.terminate)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, process.terminate)
+        signal.signal(signal.SIGHUP, output.terminate)
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
-        signal.signal(signal.SIGINT, process.interrupt)
+        signal.signal(signal.SIGINT, output.interrupt)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -45,24 +44,24 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    process.flush()
+    output.flush()
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing but the code of a signal is raised."""
-    process.begin()
+    output.begin()
     command = _command()
     try:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as cause:  # noqa: BLE001
-        code = process.stop_code()
+        code = output.stop_code()
         if code is None:
             return _failed(cause, command, arguments)
     if code == INTERRUPTED:
-        process.to_stderr(f"interrupted; {process.what_was_written()}\n")
+        output.to_stderr(f"interrupted; {output.what_was_written()}\n")
     return code if isinstance(code, int) else 0
 
 
@@ -166,11 +165,7 @@ def _typed(parameter: Any) -> str:
 
 
 def _wrong(message: str) -> str:
-    """What is wrong with a value.
-
-    >>> _wrong("Input should be a valid integer, unable to parse string as an integer")
-    'is not a whole number'
-    """
+    """What is wrong with a value, by what the option parser says of it."""
     if "integer" in message:
         return "is not a whole number"
     is_number = "number" in message or "float" in message
@@ -178,11 +173,7 @@ def _wrong(message: str) -> str:
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:
-    """Names that begin alike, or else look alike.
-
-    >>> _near("--grain", ["--granularity", "--gaps", "--engine"])
-    ['--granularity']
-    """
+    """Names that begin alike, or else look alike."""
     similar = [other for other in known if len(name) > 4 and other.startswith(name[:5])]
     return similar or get_close_matches(name, known, n=2)
 

@@ -134,11 +134,7 @@ def names_of(declared: Parameter) -> list[str]:
 
 
 def metavar(declared: Parameter, *, ranges: bool = False) -> str:
-    """What help writes for a value.
-
-    >>> metavar(Parameter("filler", "choice", "", choices=("never", "always")))
-    'never|always'
-    """
+    """What help writes for a value."""
     usual = {"whole": "N", "number": "X", "names": "C,C,...", "list": "NAME"}
     text = declared.metavar or "|".join(declared.choices) or usual.get(declared.kind, "TEXT")
     if ranges:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeveil.cli import options
 from timeveil.cli.options import Command
-from timeveil.cli.output import Output
-from timeveil.cli.process import note_written
+from timeveil.cli.output import Output, note_written
 from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Files
 from timeveil.jobs.request import read_job, run_from_options, service_table
@@ -64,7 +63,6 @@ DESCRIPTIONS = {
 
 def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
     """The command of a method, with an option for every line of its table."""
-
     files = Files.table()
 
     def publish(output: Output, **given: Any) -> int:
@@ -158,7 +156,7 @@ def _status_lines(path: str, state: Status) -> list[str]:
     if state.slots_to_write:
         lines.append(f"{counted(state.slots_to_write, 'slot')} final, not yet in place")
     if state.streams:
-        lines += ["", *aligned([_STATUS_HEAD, *map(_status_row, state.streams)])]
+        lines += ["", *aligned([_HEAD, *map(_status_row, state.streams)])]
     for warning in state.warnings:
         lines += ["", f"warning: {warning}"]
     error = state.last_error
@@ -168,17 +166,7 @@ def _status_lines(path: str, state: Status) -> list[str]:
 
 
 LONGEST_NAME = 30
-_STATUS_HEAD = (
-    "stream",
-    "published",
-    "in window",
-    "lag",
-    "last slot",
-    "rows",
-    "waiting",
-    "moved",
-    "withheld",
-)
+_HEAD = ("stream", "published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
 
 
 def _status_row(stream: StreamStatus) -> tuple[str, ...]:

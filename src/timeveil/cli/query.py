@@ -231,11 +231,7 @@ def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.Patt
 
 
 def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
-    """`NAME=LOW:HIGH`; a side left empty is open.
-
-    >>> _parts("a=1:", "--range", "a=0:1")
-    ('a', (1.0, None))
-    """
+    """`NAME=LOW:HIGH`; a side left empty is open."""
     names, mark, span = text.rpartition("=")
     low, colon, high = span.partition(":")
     error = ParameterError(

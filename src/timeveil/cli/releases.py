@@ -9,8 +9,7 @@ from typing import Any
 
 import timeveil as tv
 from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, optional, refuse_foreign
-from timeveil.cli.output import Output, one_line, refuse_file, write_file
-from timeveil.cli.process import note_written
+from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.parameter import parameter
 from timeveil.errors import BundleError, ParameterError, raising

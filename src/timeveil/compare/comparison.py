@@ -130,12 +130,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _best_sentence(comparison: Comparison) -> str:
-    """Which release is best in what.
-
-    >>> line = Line("loss", "withheld", (0.0, 0.1), share=True, ranked=True)
-    >>> _best_sentence(Comparison(("a", "b"), ("time", "time"), (), (line,), "assumed"))
-    '`a` is best in withheld; `b` in nothing.'
-    """
+    """Which release is best in what: `a` is best in withheld; `b` in nothing."""
     parts: list[str] = []
     for name in comparison.names:
         lines = [_line_name(line) for line in comparison.lines if line.name in comparison.best_in(name)]

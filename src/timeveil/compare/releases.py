@@ -28,13 +28,8 @@ from timeveil.judging import attack, verify
 from timeveil.models.series.judges.attack import SeriesAdversary
 from timeveil.models.stream.judges.attack import StreamAdversary
 
-_SIZES: Mapping[str, tuple[str, ...]] = {
-    "time": ("rows", "groups", "smallest_group"),
-    "stream": ("rows", "slots", "buckets"),
-    "series": ("rows", "groups", "cells"),
-    "patterns": ("patterns", "transactions", "virtual"),
-}
-"""Counts of a manifest that show how much was published."""
+_NO_SIZE = ("withheld", "rows_read", "suppressed", "first_slot", "last_slot")
+"""Counts of a manifest that do not show how much was published."""
 NOT_SET = "-"
 _IN_GUARANTEE = ("k", "l", "p", "protect_slot")
 
@@ -201,7 +196,7 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
             few = min(KNOWN, len(manifest["series"]["instants"]))
             by_values = attack(release, ledger, SeriesAdversary(values=few))
             risks |= {"worst_values": by_values.worst, "mean_values": by_values.mean}
-    sizes = {size: counts[size] for size in _SIZES[model] if size in counts}
+    sizes = {name: count for name, count in counts.items() if name not in _NO_SIZE}
     numbers = {"size": sizes, "loss": losses, "risk": risks}
     return _Summary(model, _short(guarantee.as_dict()), _parameters(manifest), numbers, _basis(manifest))
 
@@ -221,11 +216,7 @@ def _withheld(model: str, counts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _short(guarantee: Mapping[str, Any]) -> str:
-    """A promise in few words.
-
-    >>> _short({"name": "kp-anonymity", "k": 10, "p": 5, "l": None})
-    'kp-anonymity k=10 p=5'
-    """
+    """A promise in few words: kp-anonymity k=10 p=5."""
     numbers = (f"{name}={value}" for name, value in guarantee.items() if name != "name" and value is not None)
     return " ".join([str(guarantee["name"]), *numbers])
 

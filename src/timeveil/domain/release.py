@@ -43,17 +43,13 @@ class Deferred:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy or pickle the table, and nothing that it is made from."""
-        return _deferred, (_copied(self._table),)
+        return decode_dictionaries, (_copied(self._table),)
 
     def read(self) -> pa.Table:
         return self._table
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         return iter(self._table.to_batches())
-
-
-def _deferred(table: pa.Table) -> Deferred:
-    return Deferred(lambda: table)
 
 
 @dataclass(frozen=True, slots=True)

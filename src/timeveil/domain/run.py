@@ -14,8 +14,6 @@ from typing import Any, Literal
 from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, parameter
 from timeveil.domain.roles import REST, Derived, Roles
 
-_CYCLIC = {"weekday": "tv.weekday", "hour-of-day": "tv.hour_of_day", "month-of-year": "tv.month_of_year"}
-
 
 def _column(meaning: str, example: str | list[str], metavar: str = "C") -> Any:
     default = () if isinstance(example, list) else None
@@ -273,5 +271,7 @@ def _role_arguments(roles: Roles) -> Iterator[str]:
         if isinstance(value, str):
             yield f"{name}={literal(value)}"
         elif value:
-            columns = [_CYCLIC[c.name] if isinstance(c, Derived) else literal(c) for c in value]
+            columns = [
+                f"tv.{c.name.replace('-', '_')}" if isinstance(c, Derived) else literal(c) for c in value
+            ]
             yield f"{name}=[{', '.join(columns)}]"
