@@ -118,7 +118,10 @@ def explore(output: Output, **given: Any) -> int:
     refuse_file(given["picture"])
     judging = {name: given[name] for name in ExploreParameters.table()}
     run = run_to_explore(given["source"], given)
-    judging["adversary"] = _adversary(run.model, given["knows"])
+    if given["knows"] is not None:
+        if run.model != "stream":
+            raise ParameterError("`--knows` applies to streams only", hint="leave --knows out")
+        judging["adversary"] = tv.StreamAdversary(given["knows"])
     with output.progress() as progress:
         exploration = tv.explore(
             method_of(run.table), source_of(run), run.roles, progress=progress, **judging, **arguments(run)
@@ -129,13 +132,6 @@ def explore(output: Output, **given: Any) -> int:
     output.result("\n".join(lines), exploration.as_dict())
     met = exploration.feasible and (exploration.best is not None or not exploration.limited)
     return 0 if met else InfeasibleError.exit_code
-
-
-def _adversary(model: str, knows: Any) -> tv.StreamAdversary | None:
-    """The outsider of a stream, if one is named; else the one that the model is about."""
-    if knows is not None and model != "stream":
-        raise ParameterError("`--knows` applies to streams only", hint="leave --knows out")
-    return None if knows is None else tv.StreamAdversary(knows)
 
 
 class Granularities(Command):

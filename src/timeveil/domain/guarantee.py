@@ -30,8 +30,7 @@ class Promise(Checked):
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as `release.json` states it."""
-        values = {name: getattr(self, name) for name in self.table()}
-        stated = {name: value for name, value in values.items() if value or name not in self.if_set}
+        stated = {name: v for name, v in self.as_arguments().items() if v or name not in self.if_set}
         return {"name": self.name, **stated}
 
 

@@ -15,25 +15,14 @@ from __future__ import annotations
 
 import json
 import math
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeVar,
-    Union,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar, dataclass_transform
 
 from timeveil.errors import ParameterError
 
@@ -44,6 +33,8 @@ F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()
 """The default of a parameter that has none."""
 OFF = "off"
+_KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}
+_KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
 
 class Range(NamedTuple):
@@ -237,8 +228,12 @@ class Checked:
     @cache
     def table(cls) -> dict[str, Parameter]:
         """The lines of the table by name, in the order they are declared."""
-        hints = get_type_hints(cls)
+        hints = typing.get_type_hints(cls)
         return {f.name: _line(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    def as_arguments(self) -> dict[str, Any]:
+        """All values by name."""
+        return {name: getattr(self, name) for name in type(self).table()}
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
@@ -303,28 +298,18 @@ class Parameters(Checked):
         """What is said of a parameter that earlier versions had."""
         return ParameterError(f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name])
 
-    def as_arguments(self) -> dict[str, Any]:
-        """All values by name."""
-        return {name: getattr(self, name) for name in type(self).table()}
-
 
 def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any]) -> Parameter:
-    alternatives = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    alternatives = (
+        typing.get_args(annotation)
+        if typing.get_origin(annotation) in (typing.Union, UnionType)
+        else (annotation,)
+    )
     (kind_hint,) = [a for a in alternatives if a is not NoneType] if len(alternatives) <= 2 else [Any]
-    origin = get_origin(kind_hint) or kind_hint
-    kinds: dict[Any, Kind] = {
-        int: "whole",
-        float: "number",
-        bool: "flag",
-        str: "text",
-        Literal: "choice",
-        tuple: "names",
-        list: "list",
-        Mapping: "mapping",
-    }
-    choices = get_args(kind_hint) if origin is Literal else ()
+    origin = typing.get_origin(kind_hint) or kind_hint
+    choices = typing.get_args(kind_hint) if origin is Literal else ()
     optional = NoneType in alternatives
-    kind = "pair" if get_args(kind_hint) == (str, str) else kinds.get(origin, "any")
+    kind = "pair" if typing.get_args(kind_hint) == (str, str) else _KINDS.get(origin, "any")
     default = REQUIRED if default is MISSING else default
     return Parameter(name, kind, default=default, choices=choices, optional=optional, **declared)
 
