@@ -60,18 +60,14 @@ def load_curves(
     profile = draw.choice(len(PROFILES), size=people, p=PROFILE_SHARES)
     curves = _curves(draw, profile, instants)
     household = identifiers("H", draw.permutation(people))
-    tariff = labels(TARIFFS, _tariffs(draw, profile))
+    limits = np.cumsum(np.array(TARIFF_SHARES), axis=1)[profile]
+    tariff_code = (draw.random((people, 1)) > limits).sum(axis=1)
+    tariff = labels(TARIFFS, np.minimum(tariff_code, len(TARIFFS) - 1))
     if not long:
         return pa.table({"household": household, **_columns("h", range(instants), curves), "tariff": tariff})
-    owner = pa.array(np.repeat(np.arange(people), instants))
-    return pa.table(
-        {
-            "household": household.take(owner),
-            "instant": pa.array(np.tile(np.arange(instants), people)),
-            "kwh": pa.array(curves.ravel()),
-            "tariff": tariff.take(owner),
-        }
-    )
+    owner, instant = np.divmod(np.arange(people * instants), instants)
+    columns = [household.take(pa.array(owner)), instant, curves.ravel(), tariff.take(pa.array(owner))]
+    return pa.table(columns, ["household", "instant", "kwh", "tariff"])
 
 
 def _curves(draw: np.random.Generator, profile: Ints, instants: int) -> Floats:
@@ -93,12 +89,6 @@ def _shape(bumps: tuple[tuple[float, float, float], ...], hours: Floats) -> Floa
         away = (hours - centre + 12) % 24 - 12
         shape += height * np.exp(-0.5 * (away / width) ** 2)
     return shape
-
-
-def _tariffs(draw: np.random.Generator, profile: Ints) -> Ints:
-    limits = np.cumsum(np.array(TARIFF_SHARES), axis=1)[profile]
-    tariff = (draw.random((profile.size, 1)) > limits).sum(axis=1)
-    return np.asarray(np.minimum(tariff, len(TARIFFS) - 1))
 
 
 def walk(rows: int = 6_553, instants: int = 10, seed: Seed = 0) -> pa.Table:
@@ -142,18 +132,13 @@ def strings(rows: int = 20_352, instants: int = 10, symbols: int = 20, seed: See
     at_least(1, instants=instants)
     at_least(2, symbols=symbols)
     draw = generator(seed)
-    moves = _movements(draw, rows, instants + 1)
-    moves[draw.random(rows) < STILL] = 0.0
-    return _table(_symbols(moves, symbols))
-
-
-def _movements(draw: np.random.Generator, rows: int, instants: int) -> Floats:
-    time = np.arange(instants) / max(instants - 1, 1)
-    swings = draw.normal(0, 0.1, (rows, instants))
+    time = np.arange(instants + 1) / instants
+    moves = draw.normal(0, 0.1, (rows, instants + 1))
     for slowest in (0.3, 1.0):
         speed, phase, size = slowest + draw.random((rows, 1)), draw.random((rows, 1)), draw.random((rows, 1))
-        swings += size * np.sin(2 * np.pi * (speed * time + phase))
-    return np.asarray(swings)
+        moves += size * np.sin(2 * np.pi * (speed * time + phase))
+    moves[draw.random(rows) < STILL] = 0.0
+    return _table(_symbols(moves, symbols))
 
 
 def _symbols(moves: Floats, symbols: int) -> Ints:

@@ -142,8 +142,7 @@ def _minutes(draw: np.random.Generator, day: Ints) -> Ints:
 
 
 def _results(draw: np.random.Generator, exam: Ints) -> Ints:
-    borderline = np.array([share for _, _, share, _ in EXAMS])[exam]
-    abnormal = np.array([share for _, _, _, share in EXAMS])[exam]
+    borderline, abnormal = np.array([shares for _, _, *shares in EXAMS])[exam].T
     luck = draw.random(exam.size)
     return np.where(luck < abnormal, 2, np.where(luck < abnormal + borderline, 1, 0))
 
@@ -169,7 +168,9 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
     """
     at_least(0, days=days)
     draw = generator(seed)
-    day = _case_days(draw, days)
+    # A gamma factor makes quiet and busy days.
+    expected = REPORTED[np.arange(days) % 7] * draw.gamma(4.0, 0.25, days)
+    day = np.repeat(np.arange(days), draw.poisson(expected))
     rows = day.size
     people = max(1, 2 * rows)
     person = heavy_tailed(draw, rows, people, tail=2.5)
@@ -184,12 +185,6 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
     }
     in_day_order = chosen[np.argsort(day[chosen], kind="stable")]
     return pa.table(columns).take(pa.array(in_day_order)).combine_chunks()
-
-
-def _case_days(draw: np.random.Generator, days: int) -> Ints:
-    """The day number of each report; a gamma factor makes quiet and busy days."""
-    expected = REPORTED[np.arange(days) % 7] * draw.gamma(4.0, 0.25, days)
-    return np.repeat(np.arange(days), draw.poisson(expected))
 
 
 def _diagnoses(draw: np.random.Generator, person: Ints, people: int) -> Ints:
@@ -212,10 +207,12 @@ def events(
     at_least(0, rows=rows, quasi=quasi)
     at_least(1, people=people, days=days)
     draw = generator(seed)
-    traits = _traits(draw, people)[:quasi]
-    person = np.empty(rows, np.int64)
-    at = np.empty(rows, np.int64)
-    amount = np.empty(rows, np.float64)
+    zips = skewed(draw, ZIPS, people, 0.5).astype(np.int8)
+    sex = draw.integers(0, 2, people, np.int8)
+    band = draw.choice(len(AGE_BANDS), size=people, p=(0.18, 0.22, 0.2, 0.22, 0.18)).astype(np.int8)
+    zip_names = [f"{1000 + 37 * number:05}" for number in range(ZIPS)]
+    traits = [("zip", zips, zip_names), ("sex", sex, ["f", "m"]), ("age_band", band, list(AGE_BANDS))]
+    person, at, amount = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows)
     for low in range(0, rows, BLOCK):
         block = slice(low, min(low + BLOCK, rows))
         size = block.stop - block.start
@@ -226,18 +223,10 @@ def events(
         amount[block] = draw.standard_normal(size)
     columns = {
         name: pa.DictionaryArray.from_arrays(pa.array(codes[person]), pa.array(words))
-        for name, codes, words in traits
+        for name, codes, words in traits[:quasi]
     }
     times = pa.array(at, pa.timestamp("s"))
     return pa.table({"person": person, "happened_at": times, **columns, "value": amount})
-
-
-def _traits(draw: np.random.Generator, people: int) -> list[tuple[str, np.ndarray, list[str]]]:
-    zips = skewed(draw, ZIPS, people, 0.5).astype(np.int8)
-    sex = draw.integers(0, 2, people, np.int8)
-    band = draw.choice(len(AGE_BANDS), size=people, p=(0.18, 0.22, 0.2, 0.22, 0.18)).astype(np.int8)
-    names = [f"{1000 + 37 * number:05}" for number in range(ZIPS)]
-    return [("zip", zips, names), ("sex", sex, ["f", "m"]), ("age_band", band, list(AGE_BANDS))]
 
 
 def baskets(transactions: int = 1_000, seed: Seed = 0) -> pa.Table:
@@ -288,10 +277,8 @@ def at_least(least: int, **sizes: Any) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
             actual = size if isinstance(size, int) else type(size).__name__
-            raise ParameterError(
-                f"`{name}` must be a whole number of at least {least}, got {actual}",
-                hint=f"give `{name}` of {least} or more",
-            )
+            message = f"`{name}` must be a whole number of at least {least}, got {actual}"
+            raise ParameterError(message, hint=f"give `{name}` of {least} or more")
 
 
 def skewed(draw: np.random.Generator, count: int, size: int, exponent: float) -> Ints:
