@@ -18,23 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar import civil as calendar
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import (
-    AFTER,
-    BEFORE,
-    CYCLE,
-    CYCLE_YEARS,
-    DAY,
-    FIRST,
-    HOUR,
-    LAST,
-    Ints,
-    as_ints,
-    check_zone,
-    month_of_days,
-    year_start,
-)
-from timeveil.calendar.civil import weekday as weekday_of_days
+from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, HOUR, LAST, Ints, as_ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Derived
 from timeveil.errors import InputError, ParameterError
@@ -43,7 +29,7 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _HALF_DAY = DAY // 2
 # Before the first zones were defined local mean time held; long after the last decree the rules repeat.
 _RULES_BEGIN, _RULES_REPEAT = 1835, 2100
-_REPEAT_BEGINS = int(year_start(as_ints(_RULES_REPEAT))) * DAY
+_REPEAT_BEGINS = int(calendar.year_start(as_ints(_RULES_REPEAT))) * DAY
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 weekday = Derived("weekday")
@@ -122,11 +108,11 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
     """
     match name:
         case "weekday":
-            codes = weekday_of_days(civil_seconds // DAY)
+            codes = calendar.weekday(civil_seconds // DAY)
         case "hour-of-day":
             codes = civil_seconds // HOUR % 24
         case "month-of-year":
-            codes = month_of_days(civil_seconds // DAY) % 12
+            codes = calendar.month_of_days(civil_seconds // DAY) % 12
         case _:
             hint = f"use one of {', '.join(CYCLIC)}"
             raise ParameterError(f"`{name}` cannot be derived from a time", hint=hint)
@@ -199,10 +185,10 @@ def offsets(zone: str, low: int, high: int) -> Offsets:
     >>> offsets("Europe/Rome", 1_136_073_600, 1_160_000_000).seconds
     array([3600, 7200])
     """
-    check_zone(zone)
+    calendar.check_zone(zone)
     # Two days around, since civil time is at most a day from UTC.
     low, high = max(low, FIRST) - 2 * DAY, min(high, LAST) + 2 * DAY
-    first_year, last_year = (month_of_days(as_ints([low // DAY, high // DAY])) // 12).tolist()
+    first_year, last_year = (calendar.month_of_days(as_ints([low // DAY, high // DAY])) // 12).tolist()
     changes = [change for year in range(first_year, last_year + 1) for change in _changes(zone, year)]
     inside = [(at, offset) for at, offset in changes if low < at <= high]
     begins = as_ints([BEFORE, *(at for at, _ in inside)])
@@ -216,9 +202,10 @@ def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
     """The UTC seconds of a year at which the offset changes, each with the new offset."""
     if year < _RULES_BEGIN:
         return ()
-    if year >= _RULES_REPEAT + CYCLE_YEARS:
-        return tuple((at + CYCLE, offset) for at, offset in _changes(zone, year - CYCLE_YEARS))
-    first, last = (year_start(as_ints([year, year + 1])) * DAY).tolist()
+    if year >= _RULES_REPEAT + calendar.CYCLE_YEARS:
+        earlier = _changes(zone, year - calendar.CYCLE_YEARS)
+        return tuple((at + calendar.CYCLE, offset) for at, offset in earlier)
+    first, last = (calendar.year_start(as_ints([year, year + 1])) * DAY).tolist()
     # Half a day apart is near enough: no zone has changed its clocks twice within one.
     probes = range(first, last + 1, _HALF_DAY)
     seen = [_offset(zone, probe) for probe in probes]
@@ -237,7 +224,7 @@ def _change_after(zone: str, probe: int, new: int) -> int:
 
 def _offset(zone: str, second: int) -> int:
     # Far in the future the rules are those of the same year some cycles before.
-    cycles = max(0, (second - _REPEAT_BEGINS) // CYCLE)
-    moment = _EPOCH + dt.timedelta(seconds=max(second - cycles * CYCLE, FIRST + 3 * DAY))
+    cycles = max(0, (second - _REPEAT_BEGINS) // calendar.CYCLE)
+    moment = _EPOCH + dt.timedelta(seconds=max(second - cycles * calendar.CYCLE, FIRST + 3 * DAY))
     offset = moment.astimezone(ZoneInfo(zone)).utcoffset()
     return round(offset.total_seconds()) if offset is not None else 0

@@ -14,24 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from timeveil.calendar.civil import (
-    AFTER,
-    BEFORE,
-    CYCLE,
-    CYCLE_YEARS,
-    DAY,
-    GAP,
-    HOUR,
-    MINUTE,
-    WEEK,
-    Clock,
-    Ints,
-    as_ints,
-    days_of_month,
-    month_of_days,
-    weekday,
-    year_start,
-)
+from timeveil.calendar import civil
+from timeveil.calendar.civil import DAY, GAP, HOUR, MINUTE, WEEK, Clock, Ints, as_ints
 from timeveil.calendar.granularity import Edges, Rule
 
 MONDAY, SUNDAY = -3 * DAY, -4 * DAY
@@ -84,7 +68,7 @@ class Everything(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        return Edges(as_ints([BEFORE]), as_ints([AFTER]))
+        return Edges(as_ints([civil.BEFORE]), as_ints([civil.AFTER]))
 
     def label(self, indices: Ints) -> list[str]:
         return ["all"] * len(indices)
@@ -94,8 +78,8 @@ class Everything(Rule):
 def _calendar_months() -> Edges:
     """The 4,800 months of a Gregorian cycle; January of year 0 is number 0."""
     # One boundary more than there are months: the last one ends December of year 399.
-    firsts = days_of_month(np.arange(CYCLE_YEARS * 12 + 1)) * DAY
-    return Edges(firsts[:-1], firsts[1:], CYCLE)
+    firsts = civil.days_of_month(np.arange(civil.CYCLE_YEARS * 12 + 1)) * DAY
+    return Edges(firsts[:-1], firsts[1:], civil.CYCLE)
 
 
 @dataclass(frozen=True)
@@ -136,9 +120,9 @@ class IsoYears(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        fourth = year_start(np.arange(CYCLE_YEARS + 1)) + 3
-        mondays = (fourth - weekday(fourth)) * DAY
-        return Edges(mondays[:-1], mondays[1:], CYCLE)
+        fourth = civil.year_start(np.arange(civil.CYCLE_YEARS + 1)) + 3
+        mondays = (fourth - civil.weekday(fourth)) * DAY
+        return Edges(mondays[:-1], mondays[1:], civil.CYCLE)
 
     def label(self, indices: Ints) -> list[str]:
         return [f"{year:04} (ISO)" for year in indices.tolist()]
@@ -183,12 +167,13 @@ class Terms(Rule):
 
     @cached_property
     def edges(self) -> Edges:
-        months = np.arange(CYCLE_YEARS)[:, None] * 12 + as_ints([month - 1 for _, month, _ in self.terms])
+        labels, months, days = zip(*self.terms, strict=True)
+        january = np.arange(civil.CYCLE_YEARS)[:, None] * 12
         # Every term of every year, also those that are gaps: a term ends where the next one starts.
-        starts = (days_of_month(months) + as_ints([day - 1 for _, _, day in self.terms])).ravel() * DAY
-        ends = np.append(starts[1:], starts[0] + CYCLE)
-        granules = np.tile([label not in self.gaps for label, _, _ in self.terms], CYCLE_YEARS)
-        return Edges(starts[granules], ends[granules], CYCLE)
+        starts = (civil.days_of_month(january + as_ints(months) - 1) + as_ints(days) - 1).ravel() * DAY
+        ends = np.append(starts[1:], starts[0] + civil.CYCLE)
+        granules = np.tile([label not in self.gaps for label in labels], civil.CYCLE_YEARS)
+        return Edges(starts[granules], ends[granules], civil.CYCLE)
 
     def label(self, indices: Ints) -> list[str]:
         labels = [label for label, _, _ in self.terms if label not in self.gaps]
@@ -336,13 +321,13 @@ def _day_labels(first: Ints, length: int) -> list[str]:
     """Labels of granules of whole days: dates, ISO weeks, weeks from Sunday, or first to last date."""
     if length == 1:
         return _dates(first)
-    if length == 7 and np.all(weekday(first) % 6 == 0):
+    if length == 7 and np.all(civil.weekday(first) % 6 == 0):
         # The Thursday of an ISO week decides its year and number. Week 1 from Sunday contains 1 January, so
         # the Saturday decides.
-        iso = not np.any(weekday(first))
+        iso = not np.any(civil.weekday(first))
         deciding = first + (3 if iso else 6)
-        years = month_of_days(deciding) // 12
-        weeks = (deciding - year_start(years)) // 7 + 1
+        years = civil.month_of_days(deciding) // 12
+        weeks = (deciding - civil.year_start(years)) // 7 + 1
         form = "{:04}-W{:02}" if iso else "{:04}-week {}"
         return [form.format(year, week) for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]
     return [f"{a} to {b}" for a, b in zip(_dates(first), _dates(first + length - 1), strict=True)]

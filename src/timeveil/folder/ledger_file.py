@@ -58,8 +58,14 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
     file = os.fdopen(handle, "wb")
 
     def rename() -> None:
+        """Link, which fails where a file exists; rename, which replaces it, only where there are no links."""
         with translate_os_errors(path.name):
-            _rename(hidden, path)
+            try:
+                os.link(hidden, path)
+            except OSError as cause:
+                if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+                    raise
+                hidden.rename(path)
 
     try:
         with translate_os_errors(path.name):
@@ -73,30 +79,17 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
             file.close()
 
 
-def _rename(hidden: Path, path: Path) -> None:
-    """Link, which fails where a file exists; rename, which replaces it, only where there are no links."""
-    try:
-        os.link(hidden, path)
-    except OSError as cause:
-        if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
-            raise
-        hidden.rename(path)
-
-
 def refuse_public(path: Path, *, is_folder: bool = False) -> None:
     """Refuse a path for a ledger that is a folder, in a release folder, or taken."""
     if is_folder or path.is_dir():
-        raise PrivateArtifactError(
-            f"`{path.name}` is a folder, and a ledger identifies people",
-            hint="name a file for it, outside the release folder, such as visits.ledger.parquet",
-        )
+        hint = "name a file for it, outside the release folder, such as visits.ledger.parquet"
+        raise PrivateArtifactError(f"`{path.name}` is a folder, and a ledger identifies people", hint=hint)
     # As written and as resolved: a link may lead into a release folder.
     for parent in (*path.absolute().parents, *path.resolve().parents):
         if (parent / MANIFEST).exists():
-            raise PrivateArtifactError(
-                f"`{path.name}` would be in the release folder `{parent.name}`; a ledger identifies people",
-                hint="write it outside the folder that is published",
-            )
+            would_be = f"`{path.name}` would be in the release folder `{parent.name}`"
+            hint = "write it outside the folder that is published"
+            raise PrivateArtifactError(f"{would_be}; a ledger identifies people", hint=hint)
     refuse_taken(path)
 
 

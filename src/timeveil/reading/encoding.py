@@ -58,7 +58,11 @@ class Coded:
 
 def encode(column: pa.ChunkedArray) -> Coded:
     """Codes of a column. Null is a value of its own."""
-    encoded = _one_dictionary(column)
+    if pa.types.is_dictionary(column.type):
+        column = with_used_values(column)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode().unify_dictionaries()
+    encoded = whole(column)
     codes, values = encoded.indices, encoded.dictionary
     if codes.null_count:
         # Null gets the last code, so that rows without a value are a group like any other.
@@ -104,15 +108,6 @@ def publish_values(values: pa.Array, level: pa.Table) -> pa.Array:
     """What a level publishes for each value."""
     index = pc.index_in(values, level["value"].combine_chunks(), skip_nulls=False)
     return level["published"].combine_chunks().take(index)
-
-
-def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The column in one piece, with a dictionary of the values that occur."""
-    if pa.types.is_dictionary(column.type):
-        column = with_used_values(column)
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode().unify_dictionaries()
-    return whole(column)
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

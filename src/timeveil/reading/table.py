@@ -27,16 +27,8 @@ from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, raising
-from timeveil.reading.columns import (
-    FaultyRows,
-    Spellings,
-    decoded_fields,
-    plain,
-    refuse_invalid_text,
-    refuse_unsupported,
-    without_blanks,
-    without_nan,
-)
+from timeveil.reading import columns
+from timeveil.reading.columns import FaultyRows, Spellings, decoded_fields, without_nan
 from timeveil.reading.files import temporary_file_error
 from timeveil.reading.sources import Source, open_source
 from timeveil.reading.times import TimeColumn
@@ -78,7 +70,13 @@ def read(
     reader = TypedReader(
         roles, zone=zone, unit=unit, slot_numbers=slot_numbers, refuses_nulls=nulls == "error"
     )
-    data, axis = _store(source, reader) if stored else _collect(source, reader)
+    data: pa.Table | Stored
+    if stored:
+        data, axis = _store(source, reader)
+    else:
+        pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
+        axis = reader.close([pushed])
+        data = reader.complete(pushed, axis)
     return Relation(resolved, data, axis, tuple(resolved.drop), source.name)
 
 
@@ -106,9 +104,9 @@ class TypedReader:
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as possible before the last row."""
         roles = self._roles
-        refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time, item=roles.item)
+        columns.refuse_unsupported(rows.schema, respondent=roles.respondent, time=roles.time, item=roles.item)
         for name in self.columns:
-            refuse_invalid_text(name, rows.column(name))
+            columns.refuse_invalid_text(name, rows.column(name))
         typed = pa.table([self._typed(name, rows.column(name)) for name in self.columns], list(self.columns))
         for name, nulls in self._nulls.items():
             nulls.add_nulls(typed[name], self._rows)
@@ -120,9 +118,9 @@ class TypedReader:
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if self._time is not None and name == self._time.column:
             return self._time.push(column, self._rows)
-        column = plain(column)
+        column = columns.plain(column)
         if name == self._roles.respondent:
-            return without_blanks(without_nan(column))
+            return columns.without_blanks(without_nan(column))
         return without_nan(column) if name in self._roles.quasi else column
 
     def close(self, pushed: Iterable[pa.Table]) -> TimeAxis | None:
@@ -150,13 +148,6 @@ class TypedReader:
             values = _derived_values(derived.name, axis, column)
             table = table.append_column(derived.column(self._time.column), values)
         return table
-
-
-def _collect(source: Source, reader: TypedReader) -> tuple[pa.Table, TimeAxis | None]:
-    """All rows in memory."""
-    pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
-    axis = reader.close([pushed])
-    return reader.complete(pushed, axis), axis
 
 
 def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None]:
