@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from timeveil.errors import InputError, ParameterError, raising
+from timeveil.errors import InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.files import file_size
 
 STAR = "*"
@@ -67,17 +67,13 @@ class Hierarchy:
         if any(wide % narrow for narrow, wide in pairwise(exact)):
             raise _bad("each interval width must be a multiple of the one before", "for example 5, 10, 20")
 
-        def label(number: Fraction | None, width: Fraction) -> str | None:
-            if number is None:
-                return None
-            low = (number - start) // width * width + start
-            return f"[{_text(low)}, {_text(low + width)})"
-
         def publish(number: int, values: pa.Array) -> pa.Array:
-            return pa.array([label(value, exact[number - 1]) for value in _numbers(values)], pa.string())
+            width, numbers = exact[number - 1], _numbers(values)
+            lows = [None if n is None else (n - start) // width * width + start for n in numbers]
+            labels = [None if low is None else f"[{_text(low)}, {_text(low + width)})" for low in lows]
+            return pa.array(labels, pa.string())
 
-        names = [f"{width:g} wide" for width in widths]
-        return cls._with_star(names, publish)
+        return cls._with_star([f"{width:g} wide" for width in widths], publish)
 
     @classmethod
     def prefixes(cls, lengths: Sequence[int]) -> Hierarchy:
@@ -96,8 +92,7 @@ class Hierarchy:
             prefix = pc.utf8_slice_codeunits(text, 0, length)
             return pc.binary_join_element_wise(prefix, pc.binary_repeat(pa.scalar(STAR), hidden), "")
 
-        names = [f"first {length}" for length in lengths]
-        return cls._with_star(names, publish)
+        return cls._with_star([f"first {length}" for length in lengths], publish)
 
     @classmethod
     def suppression(cls) -> Hierarchy:
@@ -122,26 +117,25 @@ class Hierarchy:
             raise _bad("a hierarchy needs a column of values and at least one level", "add a level column")
         if table.num_columns > MOST_LEVELS:
             raise _bad(f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}")
-        columns = [_as_text(column) for column in table.columns]
+        columns = []
+        for column in table.columns:
+            error = _bad(f"a level of a hierarchy has the type {column.type}", "give text or numbers")
+            with raising(error, on=pa.ArrowException):
+                columns.append(column.combine_chunks().cast(pa.string()))
         if len(columns[0].unique()) != len(columns[0]):
             raise _bad("a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
             pairs = pa.table({"fine": fine, "coarse": coarse}).group_by(["fine", "coarse"]).aggregate([])
             if pairs.num_rows != len(fine.unique()):
-                raise _bad(
-                    f"level {number} of a hierarchy splits a value of the level below it",
-                    "give equal values of one level equal values in every level above",
-                )
+                message = f"level {number} of a hierarchy splits a value of the level below it"
+                raise _bad(message, "give equal values of one level equal values in every level above")
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             row = pc.index_in(values.cast(pa.string()), columns[0], skip_nulls=False)
             missing = pc.sum(pc.and_(pc.is_null(row), pc.is_valid(values))).as_py() or 0
             if missing:
-                raise InputError(
-                    f"a hierarchy lacks {missing} of the {len(values)} values of its column",
-                    hint="add a row to the hierarchy for every value of the column",
-                    code="bad-hierarchy",
-                )
+                message = f"a hierarchy lacks {missing} of the {len(values)} values of its column"
+                raise _bad(message, "add a row to the hierarchy for every value of the column", InputError)
             return columns[number].take(row)
 
         levels = enumerate(columns[1:], start=1)
@@ -208,21 +202,12 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
     return Hierarchy.from_csv(source)
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.Array:
-    error = _bad(f"a level of a hierarchy has the type {column.type}", "give text or numbers")
-    with raising(error, on=pa.ArrowException):
-        return column.combine_chunks().cast(pa.string())
-
-
 def _numbers(values: pa.Array) -> list[Fraction | None]:
     """Numbers as they are written, exactly; text is read as numbers."""
     numbers = [None if value is None else _number(value) for value in values.to_pylist()]
     if numbers.count(None) > values.null_count:
-        raise InputError(
-            "a hierarchy of intervals was given for a column that is not all numbers",
-            hint="use a hierarchy table for this column, or clean its values",
-            code="bad-hierarchy",
-        )
+        message = "a hierarchy of intervals was given for a column that is not all numbers"
+        raise _bad(message, "use a hierarchy table for this column, or clean its values", InputError)
     return numbers
 
 
@@ -251,5 +236,5 @@ def _check_growing(name: str, numbers: Sequence[float]) -> None:
         raise _bad(f"the {name} of a hierarchy must go from fine to coarse", f"give the {name} in that order")
 
 
-def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint, code="bad-hierarchy")
+def _bad(message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> TimeveilError:
+    return kind(message, hint=hint, code="bad-hierarchy")

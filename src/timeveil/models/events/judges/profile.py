@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, dense, distinct, encode, fold
-from timeveil.models.events.evidence import People, people_of
+from timeveil.models.events.evidence import people_of
 
 AS_IT_STANDS = "as it stands"
+Coding: TypeAlias = tuple[Integers, int]
+"""A code per row, and how many codes there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,73 +89,56 @@ def profile(
     k = KAnonymity(k).k
     people = people_of(relation)
     complete = np.flatnonzero(people.complete)
-    quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
-    quasi_codes, kinds = fold([(coded.codes[complete], coded.size) for coded in quasi], len(complete))
-    person = people.person[complete]
-    rows = _Rows(k, quasi_codes, kinds, *dense(person, people.people))
+    columns = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
+    quasi = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
+    owner = dense(people.person[complete], people.people)
     time = encode(column_of(relation.data, str(relation.roles.time)))
-    stands = rows.risk(AS_IT_STANDS, *dense(time.codes[complete], time.size))
-    levels = resolve(granularities, people.axis, definitions)
+    stands = _risk(AS_IT_STANDS, k, quasi, owner, dense(time.codes[complete], time.size))
+    levels, moment = resolve(granularities, people.axis, definitions), people.moment[complete]
+    low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
+    ticks = base_for(people.axis, levels, low, high, people.resolution)
+    base, index = np.unique(ticks.granule(moment), return_inverse=True)
+    timeline, risks = Timeline(people.axis, ticks, base, gaps="skip"), []
+    for level in at_least(levels, ticks):
+        # The first position of a granule serves as its number.
+        granule = timeline.firsts(level).astype(np.int64)[index.ravel()]
+        risks.append(_risk(level.name, k, quasi, owner, (granule, len(base))))
     return Profile(
         k=k,
         rows=relation.rows,
         rows_incomplete=relation.rows - len(complete),
-        people=rows.people,
-        rows_per_person=_spread(np.bincount(rows.person, minlength=rows.people)),
+        people=owner[1],
+        rows_per_person=_spread(np.bincount(owner[0], minlength=owner[1])),
         as_it_stands=stands,
-        granularities=tuple(_levels(rows, people, levels)),
+        granularities=tuple(risks),
     )
 
 
-def _levels(rows: _Rows, people: People, levels: tuple[Granularity, ...]) -> Iterable[GranularityRisk]:
-    """The risk at each granularity that separates times of the table."""
-    moment = people.moment[people.complete]
-    low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
-    ticks = base_for(people.axis, levels, low, high, people.resolution)
-    base, index = np.unique(ticks.granule(moment), return_inverse=True)
-    timeline = Timeline(people.axis, ticks, base, gaps="skip")
-    for level in at_least(levels, ticks):
-        # The first position of a granule serves as its number.
-        first = timeline.firsts(level).astype(np.int64)
-        yield rows.risk(level.name, first[index.ravel()], len(base))
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Person and quasi-identifiers of each row, numbered from 0 without holes."""
-
-    k: int
-    quasi: Integers
-    kinds: int
-    person: Integers
-    people: int
-
-    def risk(self, name: str, granule: Integers, granules: int) -> GranularityRisk:
-        """Group by (quasi-identifiers, granule) and count; -1 is a gap."""
-        inside = np.flatnonzero(granule >= 0)
-        gaps = len(granule) - len(inside)
-        quasi, person = self.quasi, self.person
-        if gaps:
-            quasi, person, granule = quasi[inside], person[inside], granule[inside]
-        group, groups = fold([(quasi, self.kinds), (granule, granules)], len(quasi))
-        # Each (group, person) once: people per group, and the groups of each person.
-        pairs = distinct(group * max(self.people, 1) + person)
-        member, owner = np.divmod(pairs, max(self.people, 1))
-        people = np.bincount(member, minlength=groups)
-        rows = np.bincount(group, minlength=groups)
-        small = people < self.k
-        below = _how_many(owner[small[member]])
-        return GranularityRisk(
-            granularity=name,
-            groups=groups,
-            smallest_group=int(people.min()) if groups else 0,
-            claimed_by_rows=int(rows.min()) if groups else 0,
-            people_unique=_how_many(owner[people[member] == 1]),
-            people_below_k=below,
-            share_below_k=below / self.people if self.people else 0.0,
-            rows_below_k=int(rows[small].sum()),
-            rows_in_gaps=gaps,
-        )
+def _risk(name: str, k: int, quasi: Coding, owner: Coding, granule: Coding) -> GranularityRisk:
+    """Group by (quasi-identifiers, granule) and count; -1 is a gap."""
+    inside = np.flatnonzero(granule[0] >= 0)
+    gaps = len(granule[0]) - len(inside)
+    if gaps:
+        quasi, owner, granule = ((codes[inside], size) for codes, size in (quasi, owner, granule))
+    group, groups = fold([quasi, granule], len(quasi[0]))
+    # Each (group, person) once: people per group, and the groups of each person.
+    pairs = distinct(group * max(owner[1], 1) + owner[0])
+    member, person = np.divmod(pairs, max(owner[1], 1))
+    people = np.bincount(member, minlength=groups)
+    rows = np.bincount(group, minlength=groups)
+    small = people < k
+    below = _how_many(person[small[member]])
+    return GranularityRisk(
+        granularity=name,
+        groups=groups,
+        smallest_group=int(people.min()) if groups else 0,
+        claimed_by_rows=int(rows.min()) if groups else 0,
+        people_unique=_how_many(person[people[member] == 1]),
+        people_below_k=below,
+        share_below_k=below / owner[1] if owner[1] else 0.0,
+        rows_below_k=int(rows[small].sum()),
+        rows_in_gaps=gaps,
+    )
 
 
 def _how_many(people: Integers) -> int:
