@@ -54,7 +54,13 @@ class MemoryEvents:
             self._counted_rows = np.flatnonzero(valid)
             counted = counted.take(pa.array(self._counted_rows))
         self.rows = counted.num_rows
-        self._ticks, self._ticks_per_instant = _ticks(relation, counted[time])
+        # The time column as whole numbers, and how many of them make one instant.
+        self._ticks_per_instant, times = 1, counted[time]
+        if pa.types.is_timestamp(times.type):
+            self._ticks_per_instant = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[times.type.unit]
+            self._ticks: Int64s = whole(times).view(pa.int64()).to_numpy(zero_copy_only=False)
+        else:
+            self._ticks = instants(relation.clock, times)
         self._person, self._person_room = encode_people(counted[person])
         self.people = int(np.count_nonzero(np.bincount(self._person)))
         self._quasi = {name: encode(counted[name]) for name in relation.roles.quasi_columns}
@@ -116,11 +122,15 @@ class MemoryEvents:
         group_of_cell = np.full(inside.size, -1, np.int32)
         group_of_cell[inside] = number[groups.of_cell]
         group = group_of_cell[cell_of_row]
-        granules = timeline.granules_of(granularity)
+        granules, listed = timeline.granules_of(granularity), group
+        if self._counted_rows is not None:
+            listed = np.full(self._table.num_rows, -1, np.int32)
+            listed[self._counted_rows] = group
         return Published(
             # Rows are built when first read; until then only their group is stored.
             data=Deferred(lambda: self._build(group, granules, levels)),
-            entries=self._entries(group),
+            # The ledger's table: the group of every input row, null where it was withheld.
+            entries=pa.table({"row": np.arange(len(listed)), "group": pa.array(listed, mask=listed < 0)}),
             rows=int((group >= 0).sum()),
             groups=int(safe.sum()),
             smallest_group=groups.tally(k).kept_smallest,
@@ -137,14 +147,6 @@ class MemoryEvents:
             quasi, _ = combine([coded.at(levels.get(name)) for name, coded in self._quasi.items()], self.rows)
             self._visits[key] = Visits.of(quasi, self._position, self._person, self._person_room)
         return self._visits[key]
-
-    def _entries(self, group: Codes) -> pa.Table:
-        """The ledger's table: the group of every input row, null where it was withheld."""
-        rows = self._table.num_rows
-        if self._counted_rows is not None:
-            counted, group = group, np.full(rows, -1, np.int32)
-            group[self._counted_rows] = counted
-        return pa.table({"row": np.arange(rows, dtype=np.int64), "group": pa.array(group, mask=group < 0)})
 
     def _build(self, group: Codes, granules: Granules, levels: Levels) -> pa.Table:
         """The published rows, ordered by what they say."""
@@ -279,11 +281,3 @@ def _is_of_whole_days(granularity: Granularity, timeline: Timeline) -> bool:
     """Whether its groups can be counted from days instead of base granules."""
     civil = timeline.axis.kind != "relative" and timeline.base.width < DAY_SECONDS
     return civil and not granularity.has_gaps and granularity.rule.grain % DAY_SECONDS == 0
-
-
-def _ticks(relation: Relation, column: pa.ChunkedArray) -> tuple[Int64s, int]:
-    """The time column as whole numbers, and how many of them make one instant."""
-    if pa.types.is_timestamp(column.type):
-        per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[column.type.unit]
-        return whole(column).view(pa.int64()).to_numpy(zero_copy_only=False), per_second
-    return instants(relation.clock, column), 1

@@ -117,30 +117,26 @@ def _relation(table: Any, roles: Roles, parameters: EventParameters) -> Relation
 
 def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
     """Per generalised column its hierarchy and the levels that may be used: all, or the one pinned."""
-    for column in hierarchies:
+    ladders: dict[str, Ladder] = {}
+    for column, source in hierarchies.items():
         if column not in roles.quasi_columns:
             raise ParameterError(
                 f"a hierarchy was given for `{column}`, which is not a quasi-identifier",
                 hint=f"name `{column}` in quasi, or leave its hierarchy out",
                 code="bad-hierarchy",
             )
-    ladders: dict[str, Ladder] = {}
-    for column, source in hierarchies.items():
         hierarchy = hierarchy_from(source)
         ladders[column] = (hierarchy, range(hierarchy.top + 1))
     for column, level in levels.items():
-        message = f"`{column}` has no hierarchy, so no level of it can be set"
-        if column in ladders:
-            hierarchy, usable = ladders[column]
-            if level in usable:
-                ladders[column] = (hierarchy, (level,))
-                continue
-            message = f"the levels of `{column}` go from 0 to {hierarchy.top}"
-        raise ParameterError(
-            message,
-            hint="set levels only for columns with a hierarchy; level 0 is the value itself",
-            code="bad-hierarchy",
-        )
+        ladder = ladders.get(column)
+        if ladder is None or level not in ladder[1]:
+            missing = f"`{column}` has no hierarchy, so no level of it can be set"
+            raise ParameterError(
+                f"the levels of `{column}` go from 0 to {ladder[0].top}" if ladder else missing,
+                hint="set levels only for columns with a hierarchy; level 0 is the value itself",
+                code="bad-hierarchy",
+            )
+        ladders[column] = (ladder[0], (level,))
     return ladders
 
 
@@ -208,11 +204,17 @@ def _infeasible(counts: Counts) -> InfeasibleError:
     if "all" in order.aliases.get(at, ()):
         at = "all"
     everything = ", even with no time at all" if at == "all" else ""
+    hint = "make a quasi-identifier coarser with a hierarchy, or drop one"
+    if not best.kept_groups:
+        hint = "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
+    elif share <= LARGEST_SHARE_TO_WITHHOLD:
+        rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
+        hint = f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {hint}"
     return InfeasibleError(
         f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
         f"{best.rows_below_k:,} of {rows:,} rows, in {best.groups_below_k:,} of {best.groups:,} groups, "
         "prevent it",
-        hint=_what_to_try(best, share),
+        hint=hint,
         code="no-granularity",
         facts={
             "best_k": best_k,
@@ -223,16 +225,6 @@ def _infeasible(counts: Counts) -> InfeasibleError:
             "suppress_needed": share,
         },
     )
-
-
-def _what_to_try(best: Tally, share: float) -> str:
-    if not best.kept_groups:
-        return "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
-    coarser = "make a quasi-identifier coarser with a hierarchy, or drop one"
-    if share > LARGEST_SHARE_TO_WITHHOLD:
-        return coarser
-    rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
-    return f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {coarser}"
 
 
 # From the outcome of a search to a release and its ledger.
