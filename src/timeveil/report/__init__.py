@@ -154,7 +154,8 @@ def _show(figures: list[Figure], *choices: Figure | None) -> Markdown:
         if isinstance(choice, Table) or len(choice.svg(1)) <= LARGEST_PICTURE:
             figures.append(choice)
             title = choice.title if isinstance(choice, Picture) else choice.caption
-            return Markdown(f"![{markdown(title)}]({len(figures) - 1})")
+            # An image that is a figure is a paragraph of its own, whatever follows.
+            return Markdown(f"![{markdown(title)}]({len(figures) - 1})\n")
     return Markdown("There is too much to draw on this page; `timeveil plot` draws it." if possible else "")
 
 

@@ -172,7 +172,7 @@ class Facts(ReleaseFacts):
     @property
     def another_combination(self) -> str:
         """The options that select a combination other than the chosen one."""
-        alike = (self.granularity, *self.chosen.get("aliases", ()))
+        alike = self._alike(self.granularity)
         node = next(
             node
             for node in self.combinations

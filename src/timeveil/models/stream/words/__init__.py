@@ -174,9 +174,13 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     progress("attacking", 0.2)
     first = attack(f.evidence, StreamAdversary("published-slot"))
     second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
-    attempts = [_attempt(first, first.l), _attempt(second, second.true_slot)]
+    tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
-        attempts.append(_attempt(attack(f.evidence, StreamAdversary("several-slots")), None))
+        tried.append((attack(f.evidence, StreamAdversary("several-slots")), None))
+    attempts = [
+        Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
+        for breach, bound in tried
+    ]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
     return {
@@ -193,7 +197,3 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "errors": error_picture(loss),
         "error_table": window_table(loss),
     }
-
-
-def _attempt(breach: StreamBreach, bound: int | None) -> Attempt:
-    return Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
