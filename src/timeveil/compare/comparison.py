@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from timeveil.domain.judgement import Verdict
 from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
-from timeveil.page.svg import Picture, shortened
-from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share
+from timeveil.page.svg import Picture
+from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share, shortened
 
 Part = Literal["promise", "parameter", "size", "loss", "risk"]
 Cell = float | str

@@ -21,12 +21,11 @@ from timeveil.page.svg import (
     legend,
     line,
     rect,
-    shortened,
     text,
     text_width,
     value_axis,
 )
-from timeveil.page.wording import percent
+from timeveil.page.wording import percent, shortened
 
 Integers = NDArray[np.int64]
 RELEASE, ORIGINAL = 0, 1

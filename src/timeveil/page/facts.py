@@ -23,6 +23,8 @@ class ReleaseFacts:
 
     table: ClassVar[type[Parameters]]
     """The parameters of the model."""
+    achieved: ClassVar[str]
+    """What a run made of the source, as its title says; `{k}`, `{l}` and `{p}` are those of the promise."""
 
     def __init__(self, evidence: Any, hierarchies: Sequence[str] = ()) -> None:
         release: Release = evidence.release
@@ -35,11 +37,8 @@ class ReleaseFacts:
         self.original: Any = None if self.ledger is None else self.ledger.original
         promise: Mapping[str, Any] = self.guarantee.as_dict()
         self.k, self.l, self.p = (promise.get(name, 0) for name in "klp")
-
-    @property
-    def source(self) -> str:
-        """The name of the original, as a title begins with it."""
-        return (self.original and self.original.source) or "the table"
+        source = (self.original and self.original.source) or "the table"
+        self.title = f"{source} -> {self.achieved.format(k=self.k, l=self.l, p=self.p)}"
 
     @property
     def removed(self) -> list[str]:

@@ -17,7 +17,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from timeveil.page.svg import Picture
-from timeveil.page.wording import WIDTH, aligned, numbered, share, visible, wrapped
+from timeveil.page.wording import WIDTH, aligned, numbered, share, shortened, visible, wrapped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -67,8 +67,7 @@ def _shown(value: object) -> str:
             return share(value)
         case Integral():
             return f"{value:,}"
-    characters = "" if value is None else visible(value)
-    return characters if len(characters) <= LONGEST else f"{characters[: LONGEST - 1]}…"
+    return "" if value is None else shortened(visible(value), LONGEST)
 
 
 @dataclass(frozen=True, slots=True)

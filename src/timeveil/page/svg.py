@@ -227,12 +227,3 @@ def dot(x: float, y: float, kind: str) -> str:
 def text_width(words: str) -> float:
     """About how wide a text is."""
     return LETTER * len(words)
-
-
-def shortened(words: str, longest: int) -> str:
-    """A text cut to a number of characters.
-
-    >>> shortened("abcdef", 4)
-    'abc…'
-    """
-    return words if len(words) <= longest else f"{words[: longest - 1]}…"

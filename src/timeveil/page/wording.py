@@ -44,7 +44,16 @@ def name(text: object) -> str:
     ('`zip`', "`a'b`")
     """
     shown = visible(text).replace("`", "'")
-    return f"`{shown if len(shown) <= LONGEST_NAME else f'{shown[: LONGEST_NAME - 1]}…'}`"
+    return f"`{shortened(shown, LONGEST_NAME)}`"
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text cut to a number of characters.
+
+    >>> shortened("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def quoted(names: Iterable[object], most: int = 12) -> str:

@@ -53,11 +53,10 @@ _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
-    table = EventParameters
+    table, achieved = EventParameters, "{k}-anonymous by time"
 
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
         super().__init__(evidence, hierarchies)
-        self.title = f"{self.source} -> {self.k}-anonymous by time"
         self.granularity: str = self.manifest["granularity"]
         self.levels: Mapping[str, Mapping[str, Any]] = self.manifest["levels"]
         self.quasi = columns_of(evidence.release, "quasi")

@@ -7,7 +7,7 @@ true counts reveal; these sentences are for the custodian alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from timeveil.domain.judgement import Estimate
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress
-from timeveil.models.patterns.evidence import Evidence, Patterns
+from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
 from timeveil.models.patterns.judges.measure import PatternLoss
@@ -46,13 +46,8 @@ _ALTERNATIVES = {
 class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
-    table = PatternParameters
+    table, achieved = PatternParameters, "pattern counts that reveal no group below {k}"
     exposure = None
-
-    def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
-        super().__init__(evidence, hierarchies)
-        self.title = f"{self.source} -> pattern counts that reveal no group below {self.k}"
-        self.patterns: Mapping[str, Any] = self.manifest["patterns"]
 
     def examples(self) -> list[str]:
         """Small groups that the true counts reveal, by name: for the custodian alone."""
@@ -72,7 +67,7 @@ class Facts(ReleaseFacts):
     @property
     def stated(self) -> dict[str, Any]:
         """The parameters to state; those of series only where patterns are of series."""
-        stated, instants = super().stated, self.patterns["instants"]
+        stated, instants = super().stated, self.manifest["patterns"]["instants"]
         for name in () if instants else ("symbols", "center", "structural"):
             stated.pop(name, None)
         named = instants and tuple(instants) != self.original.roles.series

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Evidence, Floats, Records
+from timeveil.models.series.evidence import Floats, Records
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.parameters import SeriesParameters
@@ -47,13 +46,7 @@ _QUERIES = {
 class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
-    table = SeriesParameters
-
-    def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
-        super().__init__(evidence, hierarchies)
-        self.title = f"{self.source} -> {self.k} share every envelope, {self.p} every pattern"
-        self.series: Mapping[str, Any] = self.manifest["series"]
-        self.columns_kept = columns_of(evidence.release, "keep")
+    table, achieved = SeriesParameters, "{k} share every envelope, {p} every pattern"
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
@@ -87,7 +80,7 @@ class Facts(ReleaseFacts):
         return [
             ("series published", counts["rows"]),
             ("series withheld", counts["suppressed"]),
-            ("instants", len(self.series["instants"])),
+            ("instants", len(self.manifest["series"]["instants"])),
             ("groups of one envelope", counts["groups"]),
             ("patterns in them", counts["cells"]),
         ]
@@ -159,7 +152,7 @@ def query_table(loss: SeriesLoss) -> Table | None:
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
     release, published, drawn = f.evidence.release, f.evidence.published, []
-    if f.series["values"] and f.series["pattern"] and f.counts["rows"]:
+    if f.manifest["series"]["values"] and f.manifest["series"]["pattern"] and f.counts["rows"]:
         # Several groups, and a single one in case that is too large to show.
         numbers = overview(published)
         drawn = [release_picture(release), release_picture(release, numbers[len(numbers) // 2])]
@@ -175,10 +168,10 @@ def public(f: Facts) -> dict[str, Any]:
 def private(f: Facts, progress: Progress) -> dict[str, Any]:
     """What only the custodian may see: the risk before, the loss, and attacks."""
     progress("attacking", 0.2)
-    quarter, outsiders = len(f.series["instants"]) // 4, [SeriesAdversary(pattern=True)]
-    if quarter and f.series["values"]:
+    quarter, outsiders = len(f.manifest["series"]["instants"]) // 4, [SeriesAdversary(pattern=True)]
+    if quarter and f.manifest["series"]["values"]:
         outsiders.append(SeriesAdversary(quarter, sample=SAMPLE))
-    if f.series["pattern"]:
+    if f.manifest["series"]["pattern"]:
         outsiders.append(SeriesAdversary(None, pattern=True, sample=SAMPLE))
     breaches = [attack(f.evidence, outsider) for outsider in outsiders]
     attempts = [Attempt(breach.adversary.words, breach, breach.p) for breach in breaches]

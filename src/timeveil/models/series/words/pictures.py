@@ -32,11 +32,10 @@ from timeveil.page.svg import (
     place_axis,
     rect,
     round_numbers,
-    shortened,
     text,
     value_axis,
 )
-from timeveil.page.wording import counted, share
+from timeveil.page.wording import counted, share, shortened
 from timeveil.symbols import reconstructed, to_letters
 
 PRIVATE = "PRIVATE: contains original series; do not pass it on"

@@ -42,11 +42,10 @@ _PARTS = {"constant": "the same value every time", "changing": "not the same eve
 class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
-    table = StreamParameters
+    table, achieved = StreamParameters, "every slot {l}-diverse"
 
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
         super().__init__(evidence, hierarchies)
-        self.title = f"{self.source} -> every slot {self.l}-diverse"
         self.true_slot: int | None = evidence.true_slot
         self.bucketed: bool = self.parameters["buckets"] != "none"
         self.furthest: int = self.parameters["window"] - 1 + self.parameters["jitter"]
