@@ -33,13 +33,11 @@ def is_service(run: Run) -> bool:
             )
         return False
     if "state" not in run.service:
-        raise ParameterError(
-            "IN is a folder, and `state` is missing", hint='name a private state file: {state="stream.db"}'
-        )
+        hint = 'name a private state file: {state="stream.db"}'
+        raise ParameterError("IN is a folder, and `state` is missing", hint=hint)
     if run.ledger is not None:
-        raise ParameterError(
-            "a stream in service has no ledger; its state file is what is private", hint="leave {ledger} out"
-        )
+        message = "a stream in service has no ledger; its state file is what is private"
+        raise ParameterError(message, hint="leave {ledger} out")
     return True
 
 
@@ -52,10 +50,8 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
     run.parameters()
     values = {name: value for name, value in run.values.items() if name != "seed"}
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
-    paths = Path(run.source), Path(run.out), Path(options.state)
-    with Service(
-        *paths, parameters, seed=run.values.get("seed"), max_gap=options.max_gap, say=say
-    ) as service:
+    paths, seed = (Path(run.source), Path(run.out), Path(options.state)), run.values.get("seed")
+    with Service(*paths, parameters, seed=seed, max_gap=options.max_gap, say=say) as service:
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)

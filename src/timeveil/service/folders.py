@@ -25,8 +25,8 @@ from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
 from timeveil.folder.opening import SLOTS, digest, folder_name, stream_folder
+from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
-from timeveil.reading import read
 from timeveil.reading.files import sync_folder, translate_os_errors
 from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
@@ -145,17 +145,10 @@ def _short(arrival: Arrival, sha256: str) -> str:
 
 def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Relation]]:
     """The records of a file by stream; those of a stream are in their order."""
-    by, roles, options = parameters.stream_by, parameters.roles, parameters.settings.options
+    by, roles = parameters.stream_by, parameters.roles
     has_role = by is None or by in roles.columns
-    relation = read(
-        path,
-        roles if has_role else replace(roles, keep=(*roles.keep, str(by))),
-        zone=options.zone,
-        unit=options.unit,
-        nulls=options.nulls,
-        needs=("time", "sensitive"),
-        slot_numbers=True,
-    )
+    read_roles = roles if has_role else replace(roles, keep=(*roles.keep, str(by)))
+    relation = read_records(path, read_roles, parameters.settings.options)
     if by is None:
         yield SINGLE, relation
         return

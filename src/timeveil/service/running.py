@@ -26,7 +26,6 @@ from timeveil.errors import (
     raising,
 )
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
-from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.service.folders import Arrival, Sink, arrivals_in, packed, quarantine, release_of, snapshots_of
 from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
@@ -105,7 +104,6 @@ class Service:
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
-        ServiceParameters.table()["max_gap"].check(self._max_gap)
         self._publishers: dict[str, StreamPublisher] = {}
         self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
         self.tally, self._announced = Tally(), set[str]()
@@ -120,15 +118,11 @@ class Service:
         return self
 
     def __exit__(self, _type: Any, error: BaseException | None, _traceback: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, TimeveilError):  # its text could carry data
+            hint = "start again; if it happens again, please report it with the output of the command"
+            error = InternalError(f"an unexpected error ({type(error).__name__})", hint=hint)
         if error is None or isinstance(error, TimeveilError):
             self._state.note_error(error)
-        elif isinstance(error, Exception):  # its text could carry data
-            self._state.note_error(
-                InternalError(
-                    f"an unexpected error ({type(error).__name__})",
-                    hint="start again; if it happens again, please report it with the output of the command",
-                )
-            )
         self._open_files.close()
 
     def _is_news(self, text: str) -> bool:
@@ -140,7 +134,6 @@ class Service:
     def _opened(self, path: Path, seed: int | None) -> tuple[StateFile, int]:
         """The state file, new or existing, and the seed in it."""
         parameters = self._parameters
-        StreamParameters.table()["seed"].check(seed)
         if not path.exists():
             make_state_file(path, parameters.as_dict(), secrets.randbits(128) if seed is None else seed)
             boundary()
@@ -217,9 +210,8 @@ class Service:
         """Take, skip or quarantine one file; False if the files after it must wait."""
         record = FileRecord(*arrival.look, sha256="")
         if not arrival.is_named_in_unicode:
-            error = InputError(
-                "the name of the file is not UTF-8", hint="rename it and put it back", code="bad-encoding"
-            )
+            hint = "rename it and put it back"
+            error = InputError("the name of the file is not UTF-8", hint=hint, code="bad-encoding")
             return self._put_aside(arrival, record._replace(name=arrival.printable), error)
         earlier = self._state.file(arrival.name)
         # A bad file was moved away; one of the same name is a new attempt.
@@ -354,6 +346,5 @@ def _refuse_public(inbox: Path, out: Path, state: Path) -> None:
             message = f"{noun} would be inside the folder that is published, and it holds records of people"
             raise PrivateArtifactError(message, hint="keep it outside the {out} folder")
     if not state.absolute().parent.is_dir():
-        raise BundleError(
-            f"the folder for `{state.name}` does not exist", hint="create it first", code="folder-missing"
-        )
+        message = f"the folder for `{state.name}` does not exist"
+        raise BundleError(message, hint="create it first", code="folder-missing")

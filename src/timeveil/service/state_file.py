@@ -179,9 +179,8 @@ class StateFile:
         return int(self._value("select id from streams where name = ?", name))
 
     def file(self, name: str) -> FileRecord | None:
-        rows = self._rows(
-            "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?", name
-        )
+        query = "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?"
+        rows = self._rows(query, name)
         return FileRecord(*rows[0]) if rows else None
 
     def name_of_content(self, sha256: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, raising
 
 MOST_SLOTS = 10_000
 """No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
@@ -19,14 +19,10 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
     """
     if not text[:1].isdigit() and not text.startswith(("-", ".", "+")):
         return text
-    try:
+    hint = "use linear, quadratic, or the cost of moving by 0, 1, 2 ... slots, such as 0,1,3"
+    error = ParameterError("`move_cost` is neither a name nor numbers separated by commas", hint=hint)
+    with raising(error, on=ValueError):
         return tuple(float(number) for number in text.split(","))
-    except ValueError:
-        pass
-    raise ParameterError(
-        "`move_cost` is neither a name nor numbers separated by commas",
-        hint="use linear, quadratic, or the cost of moving by 0, 1, 2 ... slots, such as 0,1,3",
-    )
 
 
 class StreamParameters(Parameters):

@@ -213,9 +213,8 @@ class _Scene:
         owner = keys // max(self.values, 1)
         # Bayes in logarithms: the product over buckets of share / prior, times the prior once.
         logs = np.log(share / prior[value])
-        score = np.bincount(index.ravel(), weights=logs, minlength=len(keys)) + np.log(
-            prior[keys % self.values]
-        )
+        summed = np.bincount(index.ravel(), weights=logs, minlength=len(keys))
+        score = summed + np.log(prior[keys % self.values])
         in_buckets = np.bincount(index.ravel(), minlength=len(keys))
         # A value that a bucket lacks is impossible.
         score[in_buckets < np.bincount(person, minlength=people)[owner]] = -np.inf

@@ -177,10 +177,8 @@ def check_tables(release: Release, findings: Findings) -> bool:
     manifest, before = release.manifest, len(findings.violations)
     sections = {"data": "columns", "sensitive": "sensitive_columns"}
     stated = {table: manifest[section] for table, section in sections.items() if section in manifest}
-    names = " and ".join(f"`{name}`" for name in stated)
-    if not findings.expect(
-        "tables", set(release.parts) == set(stated), tables=len(release.parts), names=names
-    ):
+    names, same = " and ".join(f"`{name}`" for name in stated), set(release.parts) == set(stated)
+    if not findings.expect("tables", same, tables=len(release.parts), names=names):
         return False
     # One slot first, one bucket or sensitive column last; the sensitive value is in one table only.
     last = "bucket" if "sensitive" in stated else "sensitive"

@@ -210,20 +210,15 @@ def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Genera
 
 
 def largest_level(often: Integers, l: int) -> int:
-    """The most records of one value that an l-eligible selection can hold, by bisection.
+    """The most records of one value that an l-eligible selection can hold.
 
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
     (2, 0)
     """
-    # A level L needs l * L records, and no level above the commonest value changes anything.
-    low, high = 0, min(int(often.sum()) // l, int(often.max(initial=0)))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if np.minimum(often, middle).sum() >= l * middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    # Level L adds a record of each value that occurs L times or more, and needs l * L records in all. Ever
+    # fewer are added, so that the levels with enough records are the first ones: their number is the largest.
+    added = np.bincount(often)[:0:-1].cumsum()[::-1]
+    return int(np.count_nonzero(added.cumsum() >= l * np.arange(1, len(added) + 1)))
 
 
 def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:

@@ -282,9 +282,8 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     findings.check("all records of a packet have different values")
     owner, _, _ = distinct_pairs(group, journeys.value.codes[rows], journeys.value.size)
     expect_none(findings, "packet-values", packets=np.bincount(owner, minlength=packets) < size)
-    findings.check(
-        f"every packet has {promise} records or more, or as many as its slot's commonest value allows"
-    )
+    room = "as many as its slot's commonest value allows"
+    findings.check(f"every packet has {promise} records or more, or {room}")
     least = np.zeros(len(packet), dtype=np.int64)
     # By the slot of origin, in which the adversary looks for the record.
     least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)

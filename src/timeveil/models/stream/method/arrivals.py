@@ -19,10 +19,12 @@ from timeveil.calendar.axis import clocks, instants
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.method.stream import Values
+from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
 
@@ -122,6 +124,12 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
     return Arrived(relation, slots, rows, slot)
 
 
+def read_records(source: Any, roles: Roles, options: StreamParameters) -> Relation:
+    """A table of records, as a stream needs it."""
+    zone, unit, nulls, needs = options.zone, options.unit, options.nulls, ("time", "sensitive")
+    return read(source, roles, zone=zone, unit=unit, nulls=nulls, needs=needs, slot_numbers=True)
+
+
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
     """The code of every sensitive value; new values are numbered in the order of the column."""
     # Only the different values become Python objects, not every row's.
@@ -135,15 +143,7 @@ def _relation(table: Any, settings: Settings) -> Relation:
         check_roles(table.roles)
         relation = table
     else:
-        relation = read(
-            table,
-            settings.roles,
-            zone=settings.options.zone,
-            unit=settings.options.unit,
-            nulls=settings.options.nulls,
-            needs=("time", "sensitive"),
-            slot_numbers=True,
-        )
+        relation = read_records(table, settings.roles, settings.options)
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
     _refuse_times(name, column)

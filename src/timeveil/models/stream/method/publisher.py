@@ -98,9 +98,8 @@ def publish_stream(
     refuse_wide_gap(slots)
     codes = codes_of(_taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
     distinct = len(stream.values.names)
-    settings.refuse_few_values(
-        distinct, f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
-    )
+    hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
+    settings.refuse_few_values(distinct, hint)
     people = None
     if person is not None:
         people = encode_people(_taken(relation.table.column(person), rows))[0].tolist()
@@ -336,12 +335,10 @@ class StreamPublisher:
         if len(arrived.slot) and arrived.slots != layout.slots:
             message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
             raise InputError(message, hint="use the same kind of times in every snapshot")
-        columns = []
+        columns, hint = [], "use the same types in every snapshot"
         for field, expected in zip(rows.schema, layout.schema, strict=True):
             kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
-            error = InputError(
-                f"column `{field.name}` has type {kinds}", hint="use the same types in every snapshot"
-            )
+            error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
             with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
                 columns.append(rows.column(field.name).cast(expected.type))
         return pa.table(columns, schema=layout.schema)

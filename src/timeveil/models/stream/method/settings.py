@@ -233,9 +233,7 @@ def _check_conditions(moves: Sequence[Fraction]) -> None:
         rule = f"C2 at distance {level[0]}: moving further must cost more"
         raise _refused(f"breaks condition {rule}", "let it rise with every slot")
     if shrinking:
-        rule = (
-            f"C3 at distance {shrinking[0]}: each further slot must cost at least as much as the one before"
-        )
+        rule = f"C3 at distance {shrinking[0]}: each slot must cost at least as much as the one before"
         raise _refused(f"breaks condition {rule}", "let its steps never shrink; linear and quadratic do")
 
 
@@ -248,9 +246,8 @@ def _number(cost: Any, name: str) -> Fraction:
     cost = cost.item() if hasattr(cost, "item") else cost
     if isinstance(cost, Rational) and not isinstance(cost, bool):
         return Fraction(cost)
-    error = ParameterError(
-        f"`{name}` contains something that is not a finite number", hint="use numbers of 0 or more"
-    )
+    message = f"`{name}` contains something that is not a finite number"
+    error = ParameterError(message, hint="use numbers of 0 or more")
     with raising(error, on=(TypeError, ValueError)):
         if not isinstance(cost, bool | str) and math.isfinite(cost):
             return Fraction(str(cost))
@@ -259,7 +256,6 @@ def _number(cost: Any, name: str) -> Fraction:
 
 def _unit(amounts: Sequence[Fraction]) -> Fraction:
     """The largest number of which all amounts are multiples, unless that is absurdly fine."""
-    exact = Fraction(
-        math.gcd(*(a.numerator for a in amounts)) or 1, math.lcm(*(a.denominator for a in amounts))
-    )
+    numerator = math.gcd(*(amount.numerator for amount in amounts)) or 1
+    exact = Fraction(numerator, math.lcm(*(amount.denominator for amount in amounts)))
     return max(exact, max(amounts) / FINEST)

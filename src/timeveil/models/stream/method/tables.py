@@ -128,9 +128,8 @@ class Layout:
         # One number per (slot, bucket, rank of the value): neither codes nor rows leave a trace in the order.
         first = int(slot[0]) if len(slot) else 0
         buckets, ranks = int(bucket.max(initial=0)) + 1, len(self._rank) + 1
-        keys, counts = np.unique(
-            ((slot - first) * buckets + bucket) * ranks + self._rank[codes], return_counts=True
-        )
+        key = ((slot - first) * buckets + bucket) * ranks + self._rank[codes]
+        keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array(keys // ranks % buckets, pa.int32()),
