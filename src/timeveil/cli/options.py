@@ -54,11 +54,6 @@ class LedgerCommand(ReleaseCommand):
     )
 
 
-def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any) -> Any:
-    """A line of a table for what need not be given."""
-    return parameter(meaning, default=None, example=example, metavar=metavar, **more)
-
-
 def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Make a function a command: it is called with an `Output`, and with these arguments by name."""
     taken = [*arguments, *map(argument, _SPEECH)]

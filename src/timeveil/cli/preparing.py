@@ -9,10 +9,10 @@ from typing import Any
 
 import timeveil as tv
 from timeveil.cli import options
-from timeveil.cli.options import Command, optional
+from timeveil.cli.options import Command
 from timeveil.cli.output import Output, refuse_file, write_file
 from timeveil.cli.publishing import SOURCE, VIOLATED
-from timeveil.domain.parameter import parameter
+from timeveil.domain.parameter import optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError, RolesError

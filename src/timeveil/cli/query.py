@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import ReleaseCommand, optional, refuse_foreign
+from timeveil.cli.options import ReleaseCommand, refuse_foreign
 from timeveil.cli.output import Output
+from timeveil.domain.parameter import optional
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import listed
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, optional, refuse_foreign
+from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, refuse_foreign
 from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
-from timeveil.domain.parameter import parameter
+from timeveil.domain.parameter import optional, parameter
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.jobs.columns import listed
 from timeveil.models import part

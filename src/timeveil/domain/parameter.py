@@ -198,6 +198,11 @@ def parameter(
     return field(default=MISSING if default is REQUIRED else default, metadata=declared, repr=not private)
 
 
+def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any) -> Any:
+    """A line of a table for what need not be given."""
+    return parameter(meaning, default=None, example=example, metavar=metavar, **more)
+
+
 def rule(*names: str) -> Callable[[F], F]:
     """Mark a method of a table that says what is wrong between several parameters, or nothing."""
 

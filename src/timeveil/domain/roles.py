@@ -18,11 +18,7 @@ class Derived:
     name: str
 
     def column(self, time: str) -> str:
-        """The name of the column it becomes.
-
-        >>> Derived("weekday").column("taken_at")
-        'taken_at_weekday'
-        """
+        """The name of the column it becomes: `taken_at_weekday`."""
         return f"{time}_{self.name}"
 
 

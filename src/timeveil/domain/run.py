@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, parameter
+from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, optional, parameter
 from timeveil.domain.roles import REST, Derived, Roles
 
 
@@ -54,11 +54,10 @@ class Files(Parameters):
     format: Literal["parquet", "csv"] = parameter(
         "Format of the release's tables.", default="parquet", example="csv"
     )
-    ledger: str | None = parameter(
+    ledger: str | None = optional(
         "New file for the private ledger, readable by you only; without it no ledger is kept.",
-        default=None,
-        example="private.ledger",
-        metavar="PATH",
+        "private.ledger",
+        "PATH",
     )
 
 
@@ -111,10 +110,6 @@ class Run:
     @property
     def model(self) -> str:
         return self.table.model
-
-    def parameters(self) -> Parameters:
-        """The values, checked."""
-        return self.table(**self.values)
 
     def changed(self) -> Iterator[tuple[Parameter, Any]]:
         """Parameters and values that differ from their defaults and are not secret."""

@@ -43,7 +43,7 @@ def publish(
     run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
 ) -> Outcome:
     """Do what a run says; `note_written` is called with each path as soon as it is complete."""
-    run.parameters()
+    run.table(**run.values)  # checks them
     refuse_paths(run)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
     if run.model == "patterns":
@@ -103,9 +103,8 @@ def refuse_empty(relation: Relation) -> None:
 
 
 def _no_rows(source: str | None) -> InputError:
-    return InputError(
-        f"`{source}` has no rows", hint="check that it is the right file", code="file-unreadable"
-    )
+    hint = "check that it is the right file"
+    return InputError(f"`{source}` has no rows", hint=hint, code="file-unreadable")
 
 
 def refuse_paths(run: Run) -> None:

@@ -210,11 +210,10 @@ def load_toml(path: Path) -> dict[str, Any]:
     from timeveil.reading.files import read_error, small_text
 
     def unreadable(cause: Exception) -> InputError:
-        if isinstance(cause, UnicodeDecodeError):
-            return InputError(
-                f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
-            )
-        return read_error(path.name, cause)
+        not_text = InputError(
+            f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
+        )
+        return not_text if isinstance(cause, UnicodeDecodeError) else read_error(path.name, cause)
 
     def not_toml(cause: Exception | str) -> ParameterError:
         if isinstance(cause, RecursionError):
@@ -223,11 +222,8 @@ def load_toml(path: Path) -> dict[str, Any]:
             reason = f"{str(cause)[:1].lower()}{str(cause)[1:]}"
         else:
             reason = "a number is too long"
-        return ParameterError(
-            f"`{path.name}` is not TOML: {reason}",
-            hint='write key = value lines, text in quotes, such as zone = "Europe/Berlin"',
-            code="bad-job",
-        )
+        hint = 'write key = value lines, text in quotes, such as zone = "Europe/Berlin"'
+        return _bad_job(f"`{path.name}` is not TOML: {reason}", hint)
 
     with raising(unreadable, on=(OSError, ValueError)):
         text = small_text(path, "a file of settings has")

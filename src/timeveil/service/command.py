@@ -47,7 +47,7 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
     from timeveil.service.running import Stop
 
     options: Any = part("stream", "parameters").ServiceParameters(**run.service)
-    run.parameters()
+    run.table(**run.values)  # checks them
     values = {name: value for name, value in run.values.items() if name != "seed"}
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
     paths, seed = (Path(run.source), Path(run.out), Path(options.state)), run.values.get("seed")
