@@ -70,7 +70,7 @@ def _measure(
     for _ in range(repeat):
         family, seconds = _timed(mine_family, frequent, least, longest or frequent.instants, CAP)
         spent["mining"].append(seconds)
-        channels, seconds = _timed(maximal_channels, family, frequent, K, CAP)
+        channels, seconds = _timed(maximal_channels, family, K, CAP)
         spent["finding"].append(seconds)
         _, seconds = _timed(lambda mined, small: raised(mined, additive(small, K)), family, channels)
         spent["closing"].append(seconds)

@@ -177,7 +177,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
 def test_channels_of_raised_counts_are_none_by_the_same_search() -> None:
     for seed in range(TABLES):
         if (found := outcome(seed, "tight")) is not None:
-            _, done, rows, k, _, _ = found
+            _, done, _, k, _, _ = found
             added = slow.sets_of(*done.virtual.sets)
             assert len(added) == len(done.virtual.copies)
-            assert len(maximal_channels(done.after, rows, k, 1 << 16)) == 0
+            assert len(maximal_channels(done.after, k, 1 << 16)) == 0

@@ -34,7 +34,7 @@ def test_maximal_boxes_and_small_cells_of_series(seed: int) -> None:
     some, rows, kinds, least = series(seed)
     longest = rows.instants if seed % 3 else max(1, rows.instants - 1)
     family = mine_family(rows, least, longest, 1 << 20)
-    channels = maximal_channels(family, rows, 3, 1 << 20)
+    channels = maximal_channels(family, 3, 1 << 20)
     found = boxes_of(channels)
     known = completed(mined(some, least, longest), kinds, len(rows.names))
     meant = maximal(star(known, lambda item: item // kinds))
@@ -50,7 +50,7 @@ def test_maximal_sets_and_small_cells_of_baskets(seed: int) -> None:
     some = [frozenset(np.flatnonzero(draw.random(items) < 0.6).tolist()) for _ in range(draw.integers(1, 30))]
     rows, least = transactions(some, items), int(draw.integers(1, 6))
     family = mine_family(rows, least, items, 1 << 20)
-    channels = maximal_channels(family, rows, 3, 1 << 20)
+    channels = maximal_channels(family, 3, 1 << 20)
     found = boxes_of(channels)
     assert set(found) == maximal(mined(some, least))
     check_cells(some, found, channels, 3)
@@ -74,29 +74,18 @@ def check_cells(some: list[Row], boxes: list[Row], found: Channels, k: int) -> N
     assert Counter(got) == Counter(meant)
 
 
-def test_a_box_with_more_cells_than_can_be_summed_is_counted_row_by_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for seed in range(30):
-        some, rows, _, least = series(seed)
-        family = mine_family(rows, least, rows.instants, 1 << 20)
-        monkeypatch.setattr("timeveil.models.patterns.method.channels.CELLS_AT_MOST", 1 if seed % 2 else 7)
-        channels = maximal_channels(family, rows, 4, 1 << 20)
-        check_cells(some, boxes_of(channels), channels, 4)
-
-
 def test_a_cap_stops_the_search() -> None:
     rows = transactions([frozenset(w) for w in itertools.product((0, 1), (2, 3), (4, 5))] * 3, 6, 2)
     family = mine_family(rows, 3, 3, 1 << 10)
     assert maximal_boxes(family, 1) == [0b111111]
     for refused in (
         lambda: maximal_boxes(mine_family(rows, 3, 2, 1 << 10), 1),
-        lambda: maximal_channels(family, rows, 2, 26),
+        lambda: maximal_channels(family, 2, 26),
     ):
         with pytest.raises(ParameterError) as caught:
             refused()
         assert caught.value.code == "too-many-patterns"
-    assert len(boxes_of(maximal_channels(family, rows, 2, 27))) == 1
+    assert len(boxes_of(maximal_channels(family, 2, 27))) == 1
 
 
 def test_more_items_than_one_word_of_bits() -> None:
@@ -106,7 +95,7 @@ def test_more_items_than_one_word_of_bits() -> None:
     some = [frozenset(j * 5 + int(s) for j, s in enumerate(row)) for row in symbols]
     rows = transactions(some, 120, 5)
     family = mine_family(rows, 40, 3, 1 << 20)
-    channels = maximal_channels(family, rows, 3, 1 << 20)
+    channels = maximal_channels(family, 3, 1 << 20)
     found = boxes_of(channels)
     assert len(found) == len(set(found)) > 100
     check_cells(some, found, channels, 3)
@@ -125,14 +114,14 @@ def test_a_group_of_a_thousand_million_is_small_if_k_is_larger() -> None:
     family = mine_family(rows, 2, 1, 10)
     many = replace(family, support=np.array([2**31 - 1, 2**30 + 5, 2**30 - 6]))
     for k in (2**30, 2**30 + 6, 2**40):
-        sizes = maximal_channels(many, rows, k, 10).size.tolist()
+        sizes = maximal_channels(many, k, 10).size.tolist()
         assert sorted(sizes) == [size for size in (2**30 - 6, 2**30 + 5) if size < k]
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_group_is_listed_once_without_what_everybody_knows(seed: int) -> None:
     some, rows, kinds, least = series(seed)
-    channels = maximal_channels(mine_family(rows, least, rows.instants, 1 << 20), rows, 4, 1 << 20)
+    channels = maximal_channels(mine_family(rows, least, rows.instants, 1 << 20), 4, 1 << 20)
     groups = channels.groups
     shown = list(zip(sets_of(*groups.present), sets_of(*groups.absent), groups.size.tolist(), strict=True))
     meant = set()

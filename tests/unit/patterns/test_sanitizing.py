@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.models.patterns.method.channels import Channels, Groups, maximal_channels
+from timeveil.models.patterns.method.channels import Channels, Groups
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, members_of, mergers, raised, tight
+from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, members_of, mergers, raised
 from timeveil.models.patterns.method.transactions import Sets
 
 
@@ -104,20 +104,6 @@ def test_members_of_groups(seed: int) -> None:
     )
     flags = [members.tolist() for members in members_of(groups, transactions(people, 6))]
     assert flags == [[has <= row and not lacks & row for row in people] for has, lacks in cells]
-
-
-def test_copies_that_are_needed_by_boxes_too_wide_to_sum_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(2)
-    for _ in range(20):
-        people = [frozenset(np.flatnonzero(draw.random(7) < 0.6).tolist()) for _ in range(40)]
-        rows = transactions(people, 7)
-        channels = maximal_channels(mine_family(rows, 5, 7, 1 << 16), rows, 4, 1 << 16)
-        summed = tight(channels, rows, 4)
-        with monkeypatch.context() as patch:
-            patch.setattr("timeveil.models.patterns.method.channels.CELLS_AT_MOST", 3)
-            counted = tight(channels, rows, 4)
-        assert counted.copies.tolist() == summed.copies.tolist()
-        assert sets_of(*counted.sets) == sets_of(*summed.sets)
 
 
 def test_sets_sort_by_their_items_and_longer_ones_first() -> None:

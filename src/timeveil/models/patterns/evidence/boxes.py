@@ -22,7 +22,8 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 
-MOST_BOXES = 5_000_000
+MOST_BOXES = 500_000
+"""What is found in about a minute."""
 BLOCK_CELLS = 4_000_000
 BLOCK_WORDS = 1 << 22
 

@@ -4,8 +4,7 @@ Nothing is shared with the methods. A symbol is decided by the borders of the ce
 library's normal curve. A value that is almost on a border may be on either side; such rows are in doubt.
 
 Rows that have the first item of a set are taken alone; for each of its other items they are a line of bits,
-and the rows of a set are those of the set without its last item and of that item. Sets that begin alike
-are neighbours, so lines are made a block at a time.
+and the rows of a set are those of the set without its last item and of that item.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, encode, plain_type
 from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
-from timeveil.models.series.evidence import series_of
+from timeveil.models.series.evidence import normalised, series_of
 from timeveil.reading.columns import is_list
 
 Bits = npt.NDArray[np.uint64]
@@ -57,63 +56,35 @@ class Baskets:
         """The row of each item."""
         return np.repeat(np.arange(self.rows), np.diff(self.starts))
 
-    def holders(self, size: int) -> tuple[Integers, Integers]:
-        """Where the rows of each item below `size` begin, and these rows, one item after the other."""
-        inside = (self.items >= 0) & (self.items < size)
-        item, row = self.items[inside], self.owners[inside]
-        begins = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=size))])
-        return begins, row[np.argsort(item, kind="stable")]
-
     def bits(self, size: int) -> Bits:
         """For each item below `size` the rows that have it, as a line of bits; a last line for no item."""
-        lines = np.zeros((size + 1, max(1, -(-self.rows // 64))), dtype=np.uint64)
-        begins, holders = self.holders(size)
-        for item in range(size):
-            flags = np.zeros(64 * lines.shape[1], dtype=bool)
-            flags[holders[begins[item] : begins[item + 1]]] = True
-            lines[item] = np.packbits(flags, bitorder="little").view(np.uint64)
-        return lines
+        width = max(1, -(-self.rows // 64)) * 8
+        lines = np.zeros((size + 1) * width, dtype=np.uint8)
+        inside = (self.items >= 0) & (self.items < size)
+        item, row = self.items[inside], self.owners[inside]
+        np.bitwise_or.at(lines, item * width + row // 8, (1 << row % 8).astype(np.uint8))
+        return lines.view(np.uint64).reshape(size + 1, -1)
 
-    def take(self, chosen: Flags) -> Baskets:
-        lengths = np.diff(self.starts)
-        starts = np.concatenate([[0], np.cumsum(lengths[chosen])])
-        return Baskets(starts, self.items[np.repeat(chosen, lengths)])
+    def take(self, chosen: Integers | Flags) -> Baskets:
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        shift = self.starts[:-1][chosen] - starts[:-1]
+        return Baskets(starts, self.items[np.arange(starts[-1]) + np.repeat(shift, lengths)])
 
 
 def supports(family: Family, rows: Baskets) -> Integers:
     """The number of rows with each set of a family."""
     support = np.zeros(family.number, dtype=np.int64)
     support[0] = rows.rows
-    begins, holders = rows.holders(family.size)
-    # Rows with the first item are renumbered 0, 1, ... so that lines are as short as that item is rare.
-    column = np.full(rows.rows, NONE, dtype=np.int64)
+    by_item = np.argsort(rows.items, kind="stable")
+    bounds = np.searchsorted(rows.items, np.arange(family.size + 1), sorter=by_item)
+    owners = rows.owners[by_item]
     for number, item in enumerate(family.singles.tolist(), start=1):
-        chosen = holders[begins[item] : begins[item + 1]]
-        column[chosen] = np.arange(len(chosen))
-        lines = _lines(family, number, begins, holders, column, len(chosen))
-        _count_below(family, number, lines, support)
-        support[number] = len(chosen)
-        column[chosen] = NONE
+        # The rows with the first item alone: lines are as short as that item is rare.
+        holders = np.unique(owners[bounds[item] : bounds[item + 1]])
+        support[number] = len(holders)
+        _count_below(family, number, rows.take(holders).bits(family.size), support)
     return support
-
-
-def _lines(
-    family: Family, number: int, begins: Integers, holders: Integers, column: Integers, rows: int
-) -> Bits:
-    """A line of bits for each item but the first `number`: which of the chosen rows have it."""
-    lines = np.zeros((family.size, -(-rows // 64)), dtype=np.uint64)
-    step = max(1, BLOCK_BYTES // max(rows, 1))
-    for start in range(number, len(family.singles), step):
-        block = family.singles[start : start + step]
-        lengths = begins[block + 1] - begins[block]
-        ends = np.cumsum(lengths)
-        source = np.arange(int(ends[-1])) - np.repeat(ends - lengths - begins[block], lengths)
-        columns = column[holders[source]]
-        inside = columns >= 0
-        flags = np.zeros((len(block), 64 * lines.shape[1]), dtype=bool)
-        flags[np.repeat(np.arange(len(block)), lengths)[inside], columns[inside]] = True
-        lines[block] = np.packbits(flags, axis=1, bitorder="little").view(np.uint64)
-    return lines
 
 
 def _count_below(family: Family, top: int, lines: Bits, support: Integers) -> None:
@@ -222,7 +193,7 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
     """Read what everybody of the original has; `names` are the items of the release."""
     original = ledger.original
     if manifest["patterns"]["kind"] == "series":
-        return _of_series(original, manifest, names, normalised=ledger.facts.get("origin") == "release")
+        return _of_series(original, manifest, names, raw=ledger.facts.get("origin") != "release")
     if not original.roles.item:
         raise mismatch("the original has no items")
     column = column_of(original.data, original.roles.item)
@@ -265,7 +236,7 @@ def _second_rows(original: Relation) -> int:
 
 
 def _of_series(
-    original: Relation, manifest: Mapping[str, Any], names: tuple[str, ...], *, normalised: bool
+    original: Relation, manifest: Mapping[str, Any], names: tuple[str, ...], *, raw: bool
 ) -> Original:
     described = manifest["patterns"]
     kinds = described["symbols"]
@@ -279,7 +250,7 @@ def _of_series(
     for start in range(0, len(series.matrix), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         matrix = series.matrix[block]
-        z = (matrix if normalised else _normalised(matrix, described["center"]))[:, columns]
+        z = (normalised(matrix, described["center"]) if raw else matrix)[:, columns]
         symbols[block] = np.searchsorted(borders, z + ON_BORDER, side="right")
         # On a border, by convention above it; near one, rounding could have put the value on either side.
         distance = np.abs(z[:, :, None] - borders)
@@ -295,21 +266,6 @@ def _columns(instants: tuple[str, ...], stated: list[str]) -> list[int]:
     number = {name: index for index, name in enumerate(instants)}
     columns = [number.get(name, number.get(_ZEROS.sub("", name), -1)) for name in stated]
     return columns if columns == sorted(set(columns)) and -1 not in columns else []
-
-
-def _normalised(matrix: Floats, center: str) -> Floats:
-    """Each row less its centre in population deviations, 0 where it is constant.
-
-    Halves, because the difference of two large numbers may be beyond all numbers.
-    """
-    halves = matrix / 2
-    rise = halves - halves.min(axis=1, keepdims=True)
-    reach = rise.max(axis=1, keepdims=True)
-    constant = reach == 0
-    rise = rise / np.where(constant, 1.0, reach)
-    middle = (np.median if center == "median" else np.mean)(rise, axis=1, keepdims=True)
-    deviation = np.where(constant, 1.0, rise.std(axis=1, keepdims=True))
-    return np.where(constant, 0.0, (rise - middle) / deviation)
 
 
 def counted_people(ledger: Ledger, manifest: Mapping[str, Any], original: Original) -> Flags:

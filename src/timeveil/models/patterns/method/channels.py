@@ -11,8 +11,8 @@ Not searched: groups of another form than "has these items and none of those", s
 items; and what takes a system of equations to solve, such as two rings of unknown counts that one unknown
 count connects.
 
-Cost: one transform over the cells of each maximal box, whatever the number of rows; where a box has far more
-cells than there are rows, the rows are counted instead.
+Cost: one transform over the cells of each maximal box, whatever the number of rows. Every cell is a counted
+set of its own, so a box has no more cells than the family has sets.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeveil.models.patterns.method.family import Family
 from timeveil.models.patterns.method.structure import completed, maximal_boxes
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions
+from timeveil.models.patterns.method.transactions import Flags, Ints, Sets
 
-CELLS_AT_MOST = 1 << 22
 BLOCK_CELLS = 1 << 19
+MOST_BOXES = 500_000
+"""Judges examine no more: a release that nobody can verify is not made."""
 EXAMPLES = 1000
 """Groups that the ledger explains, those with the shortest sums and the fewest people first."""
 SUMMANDS = 8
@@ -81,13 +81,15 @@ class Boxes:
             digits[:, 0] -= digits[:, 1:].sum(axis=1)
         return sizes
 
-    def present(self, cell: Ints) -> Flags:
-        """Which columns of their box rows of a cell have."""
-        flags = np.zeros((len(cell), self.ranks.shape[1]), np.bool_)
+    def small(self, family: Family, k: int) -> tuple[Ints, Ints, Flags]:
+        """Of small cells the number of the box, the size, and which columns of the box their rows have."""
+        sizes = self.sizes(family)
+        cell, box = np.nonzero((sizes < k) & (sizes != 0))
+        present = np.zeros((len(cell), self.ranks.shape[1]), np.bool_)
         for column, width, unit in self.units():
             digit = cell // unit % (width + 1)
-            flags[:, column : column + width] = digit[:, None] == np.arange(1, width + 1)
-        return flags
+            present[:, column : column + width] = digit[:, None] == np.arange(1, width + 1)
+        return box, sizes[cell, box], present
 
     def cell_of(self, has: Flags) -> Ints:
         """The cell that each row falls into, a column for each box; `has` has a flag for each rank."""
@@ -150,36 +152,27 @@ class Channels(Groups):
         return self.absent if kinds == 1 else self.absent.where(~np.isin(lacked, occupied))
 
 
-def maximal_channels(
-    family: Family, rows: Transactions, k: int, most: int, *, structural: bool = True
-) -> Channels:
+def maximal_channels(family: Family, k: int, most: int, *, structural: bool = True) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
     complete = completed(family, most, structural=structural).family
     if family.kinds == 1 or not structural:
         forms = _maximal_sets(complete)
     else:
-        forms = _by_widths(maximal_boxes(complete, most), family.kinds)
+        forms = _by_widths(maximal_boxes(complete, min(most, MOST_BOXES)), family.kinds)
     sizes, presents, absents, threatened = [], [], [], []
-    for form in forms:
-        few_cells = form.cells <= cells_to_sum(rows)
-        for block in form.blocks():
-            box, size, flags = _small(complete, block, k) if few_cells else _counted(rows, complete, block, k)
-            # ranks may have another order than the items that they are the ranks of
-            items = complete.item_of[block.ranks[box]]
-            ascending = np.argsort(items, axis=1)
-            items = np.take_along_axis(items, ascending, axis=1)
-            flags = np.take_along_axis(flags, ascending, axis=1)
-            sizes.append(size)
-            presents.append(Sets.of_lengths(flags.sum(axis=1), items[flags]))
-            absents.append(Sets.of_lengths((~flags).sum(axis=1), items[~flags]))
-            threatened.append(Boxes(block.widths, block.ranks[np.unique(box)]))
+    for block in (block for form in forms for block in form.blocks()):
+        box, size, flags = block.small(complete, k)
+        # ranks may have another order than the items that they are the ranks of
+        items = complete.item_of[block.ranks[box]]
+        ascending = np.argsort(items, axis=1)
+        items = np.take_along_axis(items, ascending, axis=1)
+        flags = np.take_along_axis(flags, ascending, axis=1)
+        sizes.append(size)
+        presents.append(Sets.of_lengths(flags.sum(axis=1), items[flags]))
+        absents.append(Sets.of_lengths((~flags).sum(axis=1), items[~flags]))
+        threatened.append(Boxes(block.widths, block.ranks[np.unique(box)]))
     present, absent = (Sets.joined(parts) for parts in (presents, absents))
     return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), complete, family)
-
-
-def cells_to_sum(rows: Transactions) -> int:
-    """Of a box with more cells than this the rows are counted instead."""
-    return min(CELLS_AT_MOST, 16 * max(rows.rows, 1 << 10))
 
 
 def _maximal_sets(family: Family) -> tuple[Boxes, ...]:
@@ -202,39 +195,6 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
     return tuple(
         Boxes(widths, np.array(ranks, np.int64).reshape(len(ranks), -1)) for widths, ranks in forms.items()
     )
-
-
-SmallCells = tuple[Ints, Ints, Flags]
-"""Of small cells the number of the box, the size, and which columns of the box their rows have."""
-
-
-def _small(family: Family, boxes: Boxes, k: int) -> SmallCells:
-    """Small cells by their sizes, which follow from the supports."""
-    sizes = boxes.sizes(family)
-    cell, box = np.nonzero((sizes < k) & (sizes != 0))
-    return box, sizes[cell, box], boxes.present(cell)
-
-
-def _counted(rows: Transactions, family: Family, boxes: Boxes, k: int) -> SmallCells:
-    """Small cells of boxes with too many cells for that, by counting rows."""
-    box, size, flags = [], [], []
-    for number, ranks in enumerate(boxes.ranks):
-        cells, counts = np.unique(projected(rows, family.item_of[ranks]), axis=0, return_counts=True)
-        small = counts < k
-        box.append(np.full(int(small.sum()), number))
-        size.append(counts[small])
-        flags.append(np.unpackbits(cells[small], axis=1, count=len(ranks)).astype(np.bool_))
-    return np.concatenate(box), np.concatenate(size), np.concatenate(flags)
-
-
-def projected(rows: Transactions, items: Ints) -> NDArray[np.uint8]:
-    """Which of these items every row has, as packed bits."""
-    column = np.full(len(rows.names), -1, np.int64)
-    column[items] = np.arange(len(items))
-    inside = column[rows.sets.items] >= 0
-    has = np.zeros((rows.rows, len(items)), np.bool_)
-    has[rows.sets.owners[inside], column[rows.sets.items[inside]]] = True
-    return np.packbits(has, axis=1)
 
 
 class LedgerTables(Mapping[str, pa.Table]):

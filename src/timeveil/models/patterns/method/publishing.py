@@ -40,7 +40,6 @@ from timeveil.models.patterns.method.sanitizing import (
 from timeveil.models.patterns.method.transactions import (
     Flags,
     Ints,
-    Reading,
     Source,
     Transactions,
     read_source,
@@ -92,23 +91,17 @@ def sanitize_patterns(
     """
     parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
-    series = read_source(source, roles, _reading(parameters.as_arguments()))
+    people = read_source(source, roles, parameters.as_arguments())
     if beside is not None and not force:
         refuse_same_people(source, beside)
-    least = least_support(parameters.min_support, series.rows.rows, parameters.k)
-    rows = series.rows.frequent(least)
+    least = least_support(parameters.min_support, people.rows.rows, parameters.k)
+    rows = people.rows.frequent(least)
     progress("mining", 0.1)
     patterns = sanitized(rows, parameters, least, progress)
     progress("publishing", 0.9)
-    pair = _assemble(parameters, series, rows, least, patterns)
+    pair = _assemble(parameters, people, rows, least, patterns)
     progress("done", 1.0)
     return pair
-
-
-def _reading(values: dict[str, Any]) -> Reading:
-    """How checked parameters say that series are read."""
-    names = ("symbols", "center", "instants", "fill", "zone", "unit")
-    return Reading(**{name: values[name] for name in names}, k=values.get("k", 1))
 
 
 def sanitized(
@@ -120,17 +113,17 @@ def sanitized(
     _require_frequent(rows, least, k)
     before = mine_family(rows, least, longest, cap)
     progress("finding small groups", 0.4)
-    channels = maximal_channels(before, rows, k, cap, structural=structural)
+    channels = maximal_channels(before, k, cap, structural=structural)
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
             return suppress_rows(rows, channels, least, k, longest=longest, most=cap, structural=structural)
         case "itemset":
-            return suppress_patterns(rows, channels, k, most=cap, structural=structural)
+            return suppress_patterns(channels, k, most=cap, structural=structural)
         case "additive":
             virtual = additive(channels, k)
         case "tight":
-            virtual = tight(channels, rows, k)
+            virtual = tight(channels, k)
         case _:
             virtual = clone(channels, rows, k)
     return Sanitized(channels, raised(before, virtual), virtual)
@@ -165,7 +158,7 @@ def mine(
     arguments = locals()
     lines = PatternParameters.table().items()
     values = {name: line.check(arguments[name]) for name, line in lines if name in arguments}
-    rows = read_source(source, roles, _reading(values)).rows
+    rows = read_source(source, roles, values).rows
     least = as_count(values["min_support"], rows.rows)
     rows = rows.frequent(least)
     _require_frequent(rows, least, 1)

@@ -32,14 +32,7 @@ from itertools import combinations
 import numpy as np
 
 from timeveil.errors import InfeasibleError
-from timeveil.models.patterns.method.channels import (
-    Boxes,
-    Channels,
-    Groups,
-    cells_to_sum,
-    maximal_channels,
-    projected,
-)
+from timeveil.models.patterns.method.channels import Boxes, Channels, Groups, maximal_channels
 from timeveil.models.patterns.method.family import BLOCK_WORDS, Family, mine_family
 from timeveil.models.patterns.method.structure import Completed, completed
 from timeveil.models.patterns.method.transactions import (
@@ -89,9 +82,9 @@ def additive(channels: Channels, k: int) -> Virtual:
     return Virtual(sets, np.full(len(sets.lengths), k))
 
 
-def tight(channels: Channels, rows: Transactions, k: int) -> Virtual:
+def tight(channels: Channels, k: int) -> Virtual:
     """As few copies of what each merger has as make every cell that they fall into k or more."""
-    return _needed(mergers(channels), channels, rows, k)
+    return _needed(mergers(channels), channels, k)
 
 
 def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
@@ -99,7 +92,7 @@ def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
     # Which row of a small cell is cloned must not depend on the order of the input.
     rows = rows.sorted()
     firsts = [int(np.argmax(members)) for members in members_of(channels.groups, rows)]
-    return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, rows, k)
+    return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, k)
 
 
 def members_of(groups: Groups, rows: Transactions) -> Iterator[Flags]:
@@ -252,7 +245,7 @@ def _joint_costs(family: Family) -> Ints:
     return square + np.triu(square, 1).T
 
 
-def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtual:
+def _needed(sets: Sets, channels: Channels, k: int) -> Virtual:
     """m(V) = the largest of k less the rows that share V's cell, over all boxes; none if not above 0."""
     family = channels.family
     has = sets.flags(len(family.item_of))
@@ -260,25 +253,11 @@ def _needed(sets: Sets, channels: Channels, rows: Transactions, k: int) -> Virtu
     smallest = np.full(len(has), k, np.int64)
     for form in channels.boxes:
         for block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
-            if form.cells > cells_to_sum(rows):
-                sharing = [_sharing(rows, sets, family.item_of[ranks]) for ranks in block.ranks]
-                smallest = np.minimum(smallest, np.min(sharing, axis=0))
-                continue
             cells = block.cell_of(has[:, family.item_of])
             sizes = block.sizes(family)[cells, np.arange(len(block.ranks))]
             smallest = np.minimum(smallest, sizes.min(axis=1))
     used = np.flatnonzero(smallest < k)
     return Virtual(sets.take(used), k - smallest[used])
-
-
-def _sharing(rows: Transactions, sets: Sets, items: Ints) -> Ints:
-    """Number of rows that have the same of these items as each set."""
-    virtual = replace(rows, sets=sets)
-    projections = np.concatenate([projected(rows, items), projected(virtual, items)])
-    # Real and virtual rows are numbered together, but only real ones are counted.
-    _, cell = np.unique(projections, axis=0, return_inverse=True)
-    counts = np.bincount(cell[: rows.rows], minlength=len(projections))
-    return counts[cell[rows.rows :]]
 
 
 def suppress_rows(
@@ -297,15 +276,13 @@ def suppress_rows(
         remaining = rows.take(counted)
         family = mine_family(remaining, least, longest, most)
         _require_patterns(family, "row", rows.rows - len(counted), rows.rows)
-        channels = maximal_channels(family, remaining, k, most, structural=structural)
+        channels = maximal_channels(family, k, most, structural=structural)
     withheld = np.ones(rows.rows, np.bool_)
     withheld[counted] = False
     return Sanitized(before, channels.published, withheld=withheld, rounds=rounds)
 
 
-def suppress_patterns(
-    rows: Transactions, channels: Channels, k: int, *, most: int, structural: bool
-) -> Sanitized:
+def suppress_patterns(channels: Channels, k: int, *, most: int, structural: bool) -> Sanitized:
     """Unpublish maximal patterns with a small cell until no channel is left; counts stay exact.
 
     Of a box that holds several patterns the least supported one goes, which ends the box. If that one is not
@@ -320,7 +297,7 @@ def suppress_patterns(
         doomed = [_least_supported(completion, boxes) for boxes in channels.threatened]
         family = family.without(np.concatenate(doomed))
         _require_patterns(family, "pattern", total - len(family) + 1, total)
-        channels = maximal_channels(family, rows, k, most, structural=structural)
+        channels = maximal_channels(family, k, most, structural=structural)
     return Sanitized(before, family, rounds=rounds)
 
 

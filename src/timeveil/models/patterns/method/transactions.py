@@ -11,7 +11,7 @@ Everybody who shares a published pattern shares the new one, so nothing is shown
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.reading.collection import Fill, collect, gather, read_baskets, read_series, refuse_rare
+from timeveil.reading.collection import collect, gather, read_baskets, read_series, refuse_rare
 from timeveil.reading.columns import is_list
 from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstructed, symbols_at, z_normalised
 
@@ -191,23 +191,14 @@ class Source:
         return int(np.count_nonzero(self.rows.sets.lengths == 0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How series are read; every instant needs readings of `k` people."""
-
-    symbols: int
-    center: Center
-    instants: tuple[str, ...] | None
-    fill: Fill | None
-    zone: str | None
-    unit: str | None
-    k: int = 1
+Values = Mapping[str, Any]
+"""Parameters by name."""
 
 
-def read_source(source: Any, roles: Roles | None, reading: Reading) -> Source:
+def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     """Read a table of series or transactions, or the patterns of a series release."""
     if isinstance(source, Release):
-        return _of_release(source, reading)
+        return _of_release(source, values)
     if isinstance(source, Relation):
         roles = source.roles
     if roles is None:
@@ -217,13 +208,13 @@ def read_source(source: Any, roles: Roles | None, reading: Reading) -> Source:
             code="role-missing",
         )
     if roles.item is not None:
-        return _of_baskets(source, roles, reading)
-    return _of_series(source, roles, reading)
+        return _of_baskets(source, roles, values)
+    return _of_series(source, roles, values)
 
 
-def _of_baskets(source: Any, roles: Roles, reading: Reading) -> Source:
-    _refuse_option("instants", reading.instants, "transactions have no instants")
-    _refuse_option("fill", reading.fill, "transactions have no readings")
+def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
+    _refuse_option(values, "instants", "transactions have no instants")
+    _refuse_option(values, "fill", "transactions have no readings")
     relation = read_baskets(source, roles)
     baskets = gather(relation)
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
@@ -231,12 +222,11 @@ def _of_baskets(source: Any, roles: Roles, reading: Reading) -> Source:
     return Source("baskets", relation, rows, baskets.basket_of_row)
 
 
-def _refuse_option(name: str, value: Any, reason: str) -> None:
+def _refuse_option(values: Values, name: str, reason: str) -> None:
     """Refuse an option that would have no effect: who names instants expects no others to be published."""
-    if value is not None:
-        raise ParameterError(
-            f"`{name}` applies to tables of series only; {reason}", hint=f"leave {{{name}}} out"
-        )
+    if values[name] is not None:
+        message = f"`{name}` applies to tables of series only; {reason}"
+        raise ParameterError(message, hint=f"leave {{{name}}} out")
 
 
 def _refuse_written_lists(rows: Transactions, column: str) -> None:
@@ -252,49 +242,41 @@ def _refuse_written_lists(rows: Transactions, column: str) -> None:
         )
 
 
-def _of_series(source: Any, roles: Roles, reading: Reading) -> Source:
-    relation = read_series(source, roles, zone=reading.zone, unit=reading.unit)
+def _of_series(source: Any, roles: Roles, values: Values) -> Source:
+    relation = read_series(source, roles, zone=values["zone"], unit=values["unit"])
     extra = [*relation.roles.sensitive, *relation.roles.keep]
     if extra:
         raise RolesError(
             f"only patterns of series are published, not {', '.join(f'`{name}`' for name in extra[:8])}",
             hint="leave other columns out with {drop}",
         )
-    collection = collect(relation, reading.fill)
-    refuse_rare(collection, reading.k)
-    columns = _columns(reading.instants, collection.instants)
+    collection = collect(relation, values["fill"])
+    refuse_rare(collection, values.get("k", 1))
+    columns = _columns(values["instants"], collection.instants)
     # Normalised over all instants first: what is left out still shapes the symbols of what is published.
-    z = z_normalised(collection.matrix, reading.center)[:, columns]
+    z = z_normalised(collection.matrix, values["center"])[:, columns]
     names = tuple(collection.instants[column] for column in columns)
-    return Source(
-        "series",
-        relation,
-        _symbols(z, names, reading.symbols),
-        collection.series_of_row,
-        names,
-        reading.center,
-        collection.filled,
-        collection.dropped,
-    )
+    rows, missing = _symbols(z, names, values["symbols"]), (collection.filled, collection.dropped)
+    return Source("series", relation, rows, collection.series_of_row, names, values["center"], *missing)
 
 
-def _of_release(release: Release, reading: Reading) -> Source:
+def _of_release(release: Release, values: Values) -> Source:
     if release.manifest.get("model") != "series":
         raise InputError(
             f"patterns can be mined from a series release; this is a {release.manifest['model']} release",
             hint="give a release that anonymize_series made, or a table",
         )
-    _refuse_option("fill", reading.fill, "a release has no missing readings")
+    _refuse_option(values, "fill", "a release has no missing readings")
     described, table = release.manifest["series"], release.table
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
     levels = np.array(table["level"].to_pylist())
     z = reconstructed(letters, levels if described["levels"] == "each" else levels[:, None])
-    columns = _columns(reading.instants, described["pattern"])
+    columns = _columns(values["instants"], described["pattern"])
     names, z = tuple(described["pattern"][column] for column in columns), z[:, columns]
     data = pa.table({name: z[:, column] for column, name in enumerate(names)})
     relation = Relation(Roles(series=names), data, source="a series release")
     rows = np.arange(len(z), dtype=np.int64)
-    items = _symbols(z, names, reading.symbols)
+    items = _symbols(z, names, values["symbols"])
     shared = release.manifest["parameters"]["p"]
     return Source("release", relation, items, rows, names, described["center"], shared=shared)
 
@@ -325,29 +307,23 @@ def refuse_same_people(source: Any, beside: Any) -> None:
     """
     if not isinstance(beside, Release):
         raise ParameterError("`beside` must be a release", hint="open its folder first: open_release(folder)")
-    if isinstance(source, Release):
-        if _same(source, beside):
-            return
-        raise ParameterError(
-            "the patterns are mined from another release than the one already published; anyone with both "
-            "knows more than either shows",
-            hint="mine the patterns from the published release, or publish anyway with {force=True}",
-            code="same-people",
-        )
-    raise ParameterError(
+    problem, which = (
         f"a {beside.manifest.get('model')} release of the same people is already published; the table shows "
         "who is alike and the counts show how many, so both together may point at fewer than k people",
-        hint="mine the patterns from that release instead, or publish anyway with {force=True}",
-        code="same-people",
+        "that release instead",
     )
-
-
-def _same(source: Release, beside: Release) -> bool:
-    """Whether both are one release, in whatever form it was written."""
-    models = {release.manifest.get("model") for release in (source, beside)}
-    return (
-        models == {"series"}
-        and source.guarantee == beside.guarantee
-        and source.manifest["series"] == beside.manifest["series"]
-        and bool(source.table.equals(beside.table))
-    )
+    if isinstance(source, Release):
+        # One release, in whatever form it was written; `source` is known to be one of series.
+        same = [source.guarantee, source.manifest["series"]] == [
+            beside.guarantee,
+            beside.manifest.get("series"),
+        ]
+        if same and source.table.equals(beside.table):
+            return
+        problem, which = (
+            "the patterns are mined from another release than the one already published; anyone with both "
+            "knows more than either shows",
+            "the published release",
+        )
+    hint = f"mine the patterns from {which}, or publish anyway with {{force=True}}"
+    raise ParameterError(problem, hint=hint, code="same-people")
