@@ -219,34 +219,28 @@ def _assemble(
     parameters: PatternParameters, source: Source, rows: Transactions, least: int, sanitized: Sanitized
 ) -> tuple[Release, Ledger]:
     """From sanitized counts to a release and its ledger."""
-    published = np.arange(len(sanitized.after))
+    after, virtual = sanitized.after, sanitized.virtual
+    published = np.arange(len(after))
     if parameters.published == "closed":
-        closed = sanitized.after.closed()
+        closed = after.closed()
         closed[0] = True  # the empty pattern is the number of people
         published = np.flatnonzero(closed)
-    data = pattern_table(sanitized.after, published, rows.names)
-    series = source.instants is not None
-    promise = NoInferenceChannel(parameters.k, counts_alone=series and not parameters.structural)
-    counts = {
-        "patterns": data.num_rows,
-        "transactions": int(sanitized.after.support[0]),
-        "virtual": sanitized.virtual.total,
-    }
-    manifest = {**_manifest(parameters, source, least, promise), "counts": counts}
-    virtual = pa.table(
-        {
-            "pattern": sanitized.virtual.sets.as_lists(rows.names),
-            "copies": pa.array(sanitized.virtual.copies, pa.int64()),
-        }
+    data = pattern_table(after, published, rows.names)
+    added = pa.table(
+        {"pattern": virtual.sets.as_lists(rows.names), "copies": pa.array(virtual.copies, pa.int64())}
+    )
+    counts = {"patterns": data.num_rows, "transactions": int(after.support[0]), "virtual": virtual.total}
+    promise = NoInferenceChannel(
+        parameters.k, counts_alone=source.instants is not None and not parameters.structural
     )
     ledger = Ledger(
         "patterns",
         _entries(source, sanitized.withheld),
         source.relation,
-        LedgerTables(virtual, sanitized.channels, rows.names),
+        LedgerTables(added, sanitized.channels, rows.names),
         _facts(source, rows, sanitized),
     )
-    return Release(promise, manifest, {"data": data}), ledger
+    return Release(promise, _manifest(parameters, source, least, promise, counts), {"data": data}), ledger
 
 
 def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Table:
@@ -262,7 +256,11 @@ def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Tab
 
 
 def _manifest(
-    parameters: PatternParameters, source: Source, least: int, promise: NoInferenceChannel
+    parameters: PatternParameters,
+    source: Source,
+    least: int,
+    promise: NoInferenceChannel,
+    counts: dict[str, int],
 ) -> dict[str, Any]:
     series = source.instants is not None
     described = {
@@ -293,6 +291,7 @@ def _manifest(
             "fill": parameters.fill if series else None,
             **described,
         },
+        "counts": counts,
     }
 
 

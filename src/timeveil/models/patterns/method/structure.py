@@ -24,7 +24,7 @@ in the continuations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -147,69 +147,67 @@ class _Level(NamedTuple):
 
 def maximal_boxes(family: Family, most: int) -> list[int]:
     """All maximal boxes as bits; more than `most` are refused."""
-    masks = [0] * len(family)
-    for node, (parent, item) in enumerate(zip(family.parent.tolist(), family.rank.tolist(), strict=True)):
-        if node:
-            masks[node] = masks[parent] | 1 << item
-    search = _Search(family.kinds, most)
-    search.extend(0, dict.fromkeys(masks, 0))
-    return search.boxes
-
-
-class _Search:
-    """Depth first over the instants."""
-
-    def __init__(self, kinds: int, most: int) -> None:
-        self.kinds, self.most = kinds, most
-        self.boxes: list[int] = []
-
-    def extend(self, box: int, continuations: Continuations) -> None:
-        """Find all maximal boxes that begin with this one; takes over the continuations."""
-        kinds = self.kinds
-        by_instant: dict[int, list[int]] = defaultdict(list)
-        for later in continuations:
-            if later:
-                # The lowest bit of a continuation is its first item, so this is its first instant.
-                by_instant[((later & -later).bit_length() - 1) // kinds].append(later)
-        for instant in sorted(by_instant):
-            symbols: dict[int, Continuations] = defaultdict(dict)
-            for later in by_instant[instant]:
-                symbol = later & -later
-                symbols[symbol][later ^ symbol] = continuations.pop(later)
-            self.choose(box, symbols)
-            # go on without this instant: its symbols are spare for what they could be followed by
-            for symbol, following in symbols.items():
-                for later in following:
-                    continuations[later] |= symbol
-            # Some item could be added to every box from here on: none of them is maximal.
-            if _common(continuations.values()):
-                return
-        self.boxes.append(box)
-        if len(self.boxes) > self.most:
+    masks = [0]
+    for parent, item in zip(family.parent[1:].tolist(), family.rank[1:].tolist(), strict=True):
+        masks.append(masks[parent] | 1 << item)
+    boxes = []
+    for box in _extended(0, dict.fromkeys(masks, 0), family.kinds):
+        boxes.append(box)
+        if len(boxes) > most:
             raise ParameterError(
-                f"symbols of one instant exclude each other, so more than {self.most:,} combinations of them "
+                f"symbols of one instant exclude each other, so more than {most:,} combinations of them "
                 "would need examination",
                 hint="raise {min_support}, or take fewer symbols or instants",
                 code="too-many-patterns",
-                facts={"boxes": self.most, "cap": self.most},
+                facts={"boxes": most, "cap": most},
             )
+    return boxes
 
-    def choose(self, box: int, symbols: dict[int, Continuations]) -> None:
-        """Add every closed choice of an instant's symbols to the box, and go on from each."""
-        order = sorted(symbols)
-        pending = [(index + 1, symbol, symbols[symbol]) for index, symbol in enumerate(order)]
-        while pending:
-            next_index, chosen, following = pending.pop()
-            closure = self._closed(order, symbols, next_index, chosen, following)
-            if closure is None:
+
+def _extended(box: int, continuations: Continuations, kinds: int) -> Iterator[int]:
+    """All maximal boxes that begin with this one, depth first over the instants; takes over continuations."""
+    by_instant: dict[int, list[int]] = defaultdict(list)
+    for later in continuations:
+        if later:
+            # The lowest bit of a continuation is its first item, so this is its first instant.
+            by_instant[((later & -later).bit_length() - 1) // kinds].append(later)
+    for instant in sorted(by_instant):
+        symbols: dict[int, Continuations] = defaultdict(dict)
+        for later in by_instant[instant]:
+            symbol = later & -later
+            symbols[symbol][later ^ symbol] = continuations.pop(later)
+        for chosen, following in _closed_choices(symbols):
+            yield from _extended(box | chosen, following, kinds)
+        # go on without this instant: its symbols are spare for what they could be followed by
+        for symbol, following in symbols.items():
+            for later in following:
+                continuations[later] |= symbol
+        # Some item could be added to every box from here on: none of them is maximal.
+        if _common(continuations.values()):
+            return
+    yield box
+
+
+def _closed_choices(symbols: dict[int, Continuations]) -> Iterator[tuple[int, Continuations]]:
+    """Every closed choice of an instant's symbols that a maximal box can have, and what follows it."""
+    order = sorted(symbols)
+    pending = [(index + 1, symbol, symbols[symbol]) for index, symbol in enumerate(order)]
+    while pending:
+        next_index, chosen, following = pending.pop()
+        # the choice with every symbol that loses no continuation
+        for index, symbol in enumerate(order):
+            allowed = symbols[symbol]
+            if symbol & chosen or len(allowed) < len(following) or not following.keys() <= allowed.keys():
                 continue
-            chosen, following = closure
-            for index in range(next_index, len(order)):
-                symbol = order[index]
+            if index < next_index:
+                break  # the search that takes this earlier symbol first finds the same choice
+            chosen |= symbol
+            following = {later: spare & allowed[later] for later, spare in following.items()}
+        else:
+            for index, symbol in enumerate(order[next_index:], next_index):
                 if not symbol & chosen:
-                    spare = symbols[symbol]
-                    shared = following.keys() & spare.keys()
-                    narrower = {later: following[later] & spare[later] for later in shared}
+                    shared = following.keys() & symbols[symbol].keys()
+                    narrower = {later: following[later] & symbols[symbol][later] for later in shared}
                     pending.append((index + 1, chosen | symbol, narrower))
             following = following.copy()
             for symbol in order:
@@ -217,27 +215,7 @@ class _Search:
                     for later in following.keys() & symbols[symbol].keys():
                         following[later] |= symbol
             if not _common(following.values()):
-                self.extend(box | chosen, following)
-
-    @staticmethod
-    def _closed(
-        order: list[int],
-        symbols: dict[int, Continuations],
-        next_index: int,
-        chosen: int,
-        following: Continuations,
-    ) -> tuple[int, Continuations] | None:
-        """The choice with every symbol that loses no continuation; None if an earlier one leads to it."""
-        for index, symbol in enumerate(order):
-            allowed = symbols[symbol]
-            if symbol & chosen or len(allowed) < len(following) or not following.keys() <= allowed.keys():
-                continue
-            # The search that takes this earlier symbol first finds the same choice.
-            if index < next_index:
-                return None
-            chosen |= symbol
-            following = {later: spare & allowed[later] for later, spare in following.items()}
-        return chosen, following
+                yield chosen, following
 
 
 def _common(spares: Iterable[int]) -> int:
