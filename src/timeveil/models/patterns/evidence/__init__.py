@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, ParameterError
-from timeveil.evidence.codes import Integers, column_of, encode
+from timeveil.evidence.codes import Integers, column_of, encode, fold
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence.counting import (
@@ -195,23 +195,14 @@ def _disorder(patterns: Patterns) -> Iterator[Fault]:
     elif not len(patterns.lengths) or patterns.lengths[0] != 0:
         yield "missing-part:empty", {}
     else:
-        yield from _disordered_rows(patterns.family.levels)
-
-
-def _disordered_rows(levels: Sequence[Integers]) -> Iterator[Fault]:
-    """Lines that equal the one before, and lines that belong before it."""
-    repeated = misplaced = 0
-    for level in levels:
-        before, after = level[:-1], level[1:]
-        line = np.flatnonzero((before != after).any(axis=1))
-        repeated += len(before) - len(line)
-        before, after = before[line], after[line]
-        column = (before != after).argmax(axis=1) if len(line) else line
-        misplaced += int((before[np.arange(len(line)), column] > after[np.arange(len(line)), column]).sum())
-    if repeated:
-        yield "pattern-twice", {"patterns": repeated}
-    if misplaced:
-        yield "row-order", {"rows": misplaced}
+        # codes ascend with the items of a line
+        levels, size = patterns.family.levels, patterns.family.size
+        codes = [fold([(column, size) for column in level.T], len(level))[0] for level in levels]
+        steps = np.concatenate([np.diff(code) for code in codes])
+        if repeated := int((steps == 0).sum()):
+            yield "pattern-twice", {"patterns": repeated}
+        if misplaced := int((steps < 0).sum()):
+            yield "row-order", {"rows": misplaced}
 
 
 class Evidence(ReleaseEvidence):

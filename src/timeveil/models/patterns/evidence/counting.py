@@ -108,19 +108,14 @@ def with_border(family: Family, longest: int) -> tuple[Family, Flags]:
 
     All parts of such a set are in the family. It has at most `longest` items, each in a set of the family.
     """
-    levels, outside = (
-        list(family.levels[:2]),
-        [np.zeros(len(level), dtype=bool) for level in family.levels[:2]],
-    )
-    for length in range(2, min(len(family.levels), longest) + 1):
+    levels, outside = [family.levels[0]], [np.zeros(1, dtype=bool)]
+    for length in range(1, len(family.levels) + 1):
         inside = family.levels[length] if length < len(family.levels) else np.zeros((0, length), np.int64)
-        lines = np.concatenate([inside, *_border(family, length)])
+        border = _border(family, length) if 2 <= length <= longest else ()
+        lines = np.concatenate([inside, *border])
         order = np.lexsort(lines.T[::-1])
         levels.append(lines[order])
         outside.append(order >= len(inside))
-    for level in family.levels[len(levels) :]:
-        levels.append(level)
-        outside.append(np.zeros(len(level), dtype=bool))
     flags = np.concatenate(outside)
     support = np.zeros(len(flags), dtype=np.int64)
     support[~flags] = family.support
@@ -153,10 +148,8 @@ def _border(family: Family, length: int) -> Iterator[Integers]:
 def mined(rows: Baskets, size: int, kinds: int, least: int, longest: int | None = None) -> Family:
     """All sets that at least `least` rows have, of at most `longest` items: length by length (Apriori)."""
     items = (np.zeros((1, 0), dtype=np.int64), np.arange(size)[:, None])
-    wider, fresh = (
-        Family(items, np.zeros(size + 1, dtype=np.int64), size, kinds),
-        np.ones(size + 1, dtype=bool),
-    )
+    wider = Family(items, np.zeros(size + 1, dtype=np.int64), size, kinds)
+    fresh = np.ones(size + 1, dtype=bool)
     while True:
         counts = supports(wider, rows)
         frequent = counts >= least

@@ -45,6 +45,8 @@ class PatternAdversary:
     {'bounds': False, 'seconds': 5.0}
     """
 
+    words: ClassVar = "has the counts, and adds and subtracts them"
+
     bounds: bool = True
     seconds: float = 5.0
 
@@ -52,15 +54,6 @@ class PatternAdversary:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
         if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
             raise ParameterError("`seconds` must be a number above 0", hint="use {seconds=5}")
-
-    @property
-    def words(self) -> str:
-        """What the adversary does.
-
-        >>> PatternAdversary(bounds=False).words
-        'has the counts, and adds and subtracts them'
-        """
-        return "has the counts, and adds and subtracts them"
 
     as_dict = as_dict
 
@@ -176,27 +169,31 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     if patterns.structural != series:
         promised = channels_of(published, k, structural=patterns.structural)
     bits = original.rows.bits(max(len(original.names), 1))
-    smallest_before, traced = _smallest_group(groups_before, bits, people)
-    smallest_after, _ = _smallest_group(groups_after, bits, people)
+    (risk_before, traced), (risk_after, _) = (
+        _exposure(groups, bits, people) for groups in (groups_before, groups_after)
+    )
+    numbers = (published.number - 1, len(groups_before), len(groups_after), traced)
+    examples = _examples(before, groups_before, k, original.names)
+    beyond = solved = None
+    if adversary.bounds:
+        beyond = bound_attack(published, k, adversary.seconds)
+        solved = solve_attack(published, k, adversary.seconds)
     return PatternBreach(
         adversary,
         k,
         people,
-        published.number - 1,
-        len(groups_before),
-        len(groups_after),
-        traced,
-        Risk(smallest_before, np.ones(people)),
-        Risk(smallest_after, np.ones(people)),
-        _examples(before, groups_before, k, original.names),
-        bound_attack(published, k, adversary.seconds) if adversary.bounds else None,
-        solve_attack(published, k, adversary.seconds) if adversary.bounds else None,
+        *numbers,
+        risk_before,
+        risk_after,
+        examples,
+        beyond,
+        solved,
         broken=len(promised) > 0,
     )
 
 
-def _smallest_group(channels: Channels, holders: Bits, people: int) -> tuple[Integers, int]:
-    """Per person the size of the smallest group that they are in, 0 for none; and the groups looked up."""
+def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int]:
+    """The smallest group that each person is in, 0 people for none; and the number of groups looked up."""
     items = max(1, channels.present.shape[1] + channels.absent.shape[1])
     # Smallest groups first: where there are too many for the time, the most revealing are looked up.
     order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * holders.shape[1] * items))]
@@ -205,7 +202,7 @@ def _smallest_group(channels: Channels, holders: Bits, people: int) -> tuple[Int
         for size, bits in zip(sizes.tolist(), members, strict=True):
             who = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little", count=people))
             smallest[who[smallest[who] == 0]] = size
-    return smallest, len(order)
+    return Risk(smallest, np.ones(people)), len(order)
 
 
 Term = tuple[int, int]

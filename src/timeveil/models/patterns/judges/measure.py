@@ -101,17 +101,8 @@ def measure(
     if against is not None:
         alternatives.append(_read_off(before, patterns, against, np.random.default_rng(seed)))
     progress("done", 1.0)
-    return PatternLoss(
-        this.patterns,
-        this.changed,
-        this.lost,
-        this.mean_error,
-        this.worst_error,
-        rows.rows,
-        patterns.virtual,
-        withheld,
-        tuple(alternatives),
-    )
+    errors = (this.patterns, this.changed, this.lost, this.mean_error, this.worst_error)
+    return PatternLoss(*errors, rows.rows, patterns.virtual, withheld, tuple(alternatives))
 
 
 def _compared(way: str, before: Family, after: Family, withheld: int = 0) -> PatternError:
@@ -123,15 +114,9 @@ def _compared(way: str, before: Family, after: Family, withheld: int = 0) -> Pat
 
 def _error(way: str, truth: Integers, published: Any, is_published: Flags, withheld: int = 0) -> PatternError:
     error = np.abs(published - truth) / np.maximum(truth, 1)
-    return PatternError(
-        way,
-        len(truth),
-        int((is_published & (published != truth)).sum()),
-        int((~is_published).sum()),
-        float(error.mean()) if len(error) else 0.0,
-        float(error.max(initial=0.0)),
-        withheld,
-    )
+    changed, lost = int((is_published & (published != truth)).sum()), int((~is_published).sum())
+    mean = float(error.mean()) if len(error) else 0.0
+    return PatternError(way, len(truth), changed, lost, mean, float(error.max(initial=0.0)), withheld)
 
 
 Suppression = Callable[[Family, Knowledge, Channels], Family]

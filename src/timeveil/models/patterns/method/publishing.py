@@ -226,13 +226,11 @@ def _assemble(
         closed[0] = True  # the empty pattern is the number of people
         published = np.flatnonzero(closed)
     data = pattern_table(after, published, rows.names)
-    added = pa.table(
-        {"pattern": virtual.sets.as_lists(rows.names), "copies": pa.array(virtual.copies, pa.int64())}
-    )
+    copies = pa.array(virtual.copies, pa.int64())
+    added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": copies})
     counts = {"patterns": data.num_rows, "transactions": int(after.support[0]), "virtual": virtual.total}
-    promise = NoInferenceChannel(
-        parameters.k, counts_alone=source.instants is not None and not parameters.structural
-    )
+    weaker = source.instants is not None and not parameters.structural
+    promise = NoInferenceChannel(parameters.k, counts_alone=weaker)
     ledger = Ledger(
         "patterns",
         _entries(source, sanitized.withheld),

@@ -314,10 +314,8 @@ def refuse_same_people(source: Any, beside: Any) -> None:
     )
     if isinstance(source, Release):
         # One release, in whatever form it was written; `source` is known to be one of series.
-        same = source.guarantee == beside.guarantee and source.manifest["series"] == beside.manifest.get(
-            "series"
-        )
-        if same and source.table.equals(beside.table):
+        described = source.manifest["series"] == beside.manifest.get("series")
+        if described and source.guarantee == beside.guarantee and source.table.equals(beside.table):
             return
         problem, which = (
             "the patterns are mined from another release than the one already published; anyone with both "
