@@ -332,23 +332,6 @@ def has_instants(series: Series, names: Sequence[str]) -> bool:
     return [_ZEROS.sub("", name) for name in names] == list(series.instants)
 
 
-def normalised(matrix: Floats, center: str) -> Floats:
-    """Values less the centre in population deviations, 0 where a series is constant.
-
-    The least value is taken off first, in halves that cannot overflow: differences of near values are exact,
-    and the deviation of n values is at least their range by the root of 2n. Rounding stays far below a
-    thousand millionth for series of any size.
-    """
-    halves = matrix / 2
-    rise = halves - halves.min(axis=1, keepdims=True)
-    reach = rise.max(axis=1, keepdims=True)
-    flat = reach == 0
-    rise = rise / np.where(flat, 1.0, reach)
-    middle = (np.median if center == "median" else np.mean)(rise, axis=1, keepdims=True)
-    z = (rise - middle) / np.where(flat, 1.0, rise.std(axis=1, keepdims=True))
-    return np.where(flat, 0.0, z)
-
-
 def floats_of(column: pa.ChunkedArray) -> Floats:
     """Numbers, or texts that are numbers, as floats; nan where there is none."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -26,7 +26,8 @@ from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, encode, plain_type
 from timeveil.evidence.published import mismatch
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
-from timeveil.models.series.evidence import normalised, series_of
+from timeveil.models.series.evidence import series_of
+from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 
 Bits = npt.NDArray[np.uint64]
@@ -192,20 +193,11 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
     column = column_of(original.data, original.roles.item)
     if is_list(column.type):
         lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
-        owner, row_of = np.repeat(np.arange(len(lengths)), lengths), np.arange(len(lengths))
-        return _of_items(owner, pc.list_flatten(column), row_of, len(lengths), names, _second_rows(original))
-    person = encode(column_of(original.data, str(original.roles.respondent)))
-    return _of_items(person.codes, column, person.codes, person.size, names)
-
-
-def _of_items(
-    owner: Integers,
-    column: pa.ChunkedArray,
-    row_of: Integers,
-    people: int,
-    names: tuple[str, ...],
-    repeated: int = 0,
-) -> Original:
+        people, row_of, repeated = len(lengths), np.arange(len(lengths)), _second_rows(original)
+        owner, column = np.repeat(row_of, lengths), pc.list_flatten(column)
+    else:
+        person = encode(column_of(original.data, str(original.roles.respondent)))
+        people, row_of, owner, repeated = person.size, person.codes, person.codes, 0
     coded = encode(column)
     texts = coded.values.cast(plain_type(coded.values.type)).cast(pa.string()).to_pylist()
     names = (*names, *dict.fromkeys(str(text) for text in texts if str(text) not in set(names)))
@@ -234,8 +226,10 @@ def _of_series(
     described = manifest["patterns"]
     kinds = described["symbols"]
     series = series_of(original, manifest["parameters"]["fill"])
-    columns = _columns(series.instants, described["instants"])
-    if not columns:
+    number = {name: index for index, name in enumerate(series.instants)}
+    # a time may lack its zeros
+    columns = [number.get(name, number.get(_ZEROS.sub("", name), -1)) for name in described["instants"]]
+    if columns != sorted(set(columns)) or -1 in columns or not columns:
         raise mismatch("the instants of the release are not those of the ledger's original")
     symbols = np.empty((len(series.matrix), len(columns)), dtype=np.int64)
     borders = np.array([NormalDist().inv_cdf(n / kinds) for n in range(1, kinds)])
@@ -252,13 +246,6 @@ def _of_series(
     rows = Baskets(np.arange(len(symbols) + 1) * len(columns), items)
     repeated = _second_rows(original) if original.roles.series else 0
     return Original(names, rows, series.of_row, doubtful, repeated)
-
-
-def _columns(instants: tuple[str, ...], stated: list[str]) -> list[int]:
-    """The columns of the stated instants, none unless all are there in order; a time may lack its zeros."""
-    number = {name: index for index, name in enumerate(instants)}
-    columns = [number.get(name, number.get(_ZEROS.sub("", name), -1)) for name in stated]
-    return columns if columns == sorted(set(columns)) and -1 not in columns else []
 
 
 def counted_people(ledger: Ledger, manifest: Mapping[str, Any], original: Original) -> Flags:

@@ -169,9 +169,8 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     if patterns.structural != series:
         promised = channels_of(published, k, structural=patterns.structural)
     bits = original.rows.bits(max(len(original.names), 1))
-    (risk_before, traced), (risk_after, _) = (
-        _exposure(groups, bits, people) for groups in (groups_before, groups_after)
-    )
+    risk_before, traced = _exposure(groups_before, bits, people)
+    risk_after, _ = _exposure(groups_after, bits, people)
     numbers = (published.number - 1, len(groups_before), len(groups_after), traced)
     examples = _examples(before, groups_before, k, original.names)
     beyond = solved = None
@@ -179,16 +178,7 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
         beyond = bound_attack(published, k, adversary.seconds)
         solved = solve_attack(published, k, adversary.seconds)
     return PatternBreach(
-        adversary,
-        k,
-        people,
-        *numbers,
-        risk_before,
-        risk_after,
-        examples,
-        beyond,
-        solved,
-        broken=len(promised) > 0,
+        adversary, k, people, *numbers, risk_before, risk_after, examples, beyond, solved, len(promised) > 0
     )
 
 

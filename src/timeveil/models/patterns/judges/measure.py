@@ -193,22 +193,19 @@ def _ends(family: Family, knowledge: Knowledge, channels: Channels) -> Flags:
 def _nearest_published(knowledge: Knowledge, number: int) -> int:
     """A published set that fewest changes of one symbol lead to; the rarest of them."""
     family, seen, near = knowledge.family, {number}, [number]
-    while not any(knowledge.published[candidate] >= 0 for candidate in near):
-        wider = {
-            neighbour for candidate in near for neighbour in _neighbours(family, family.items_of(candidate))
-        } - seen
+    while not (published := [candidate for candidate in near if knowledge.published[candidate] >= 0]):
+        wider = {neighbour for candidate in near for neighbour in _neighbours(family, candidate)} - seen
         seen, near = seen | wider, sorted(wider)
-    published = [candidate for candidate in near if knowledge.published[candidate] >= 0]
     return int(knowledge.published[min(published, key=lambda candidate: family.support[candidate])])
 
 
-def _neighbours(family: Family, items: list[int]) -> Iterator[int]:
-    """The sets of a family with another symbol in place of one."""
+def _neighbours(family: Family, number: int) -> Iterator[int]:
+    """The sets of a family with another symbol in place of one; the set itself may be among them."""
+    items = family.items_of(number)
     for item in items:
         remaining, first = [other for other in items if other != item], item - item % family.kinds
-        for symbol in range(first, first + family.kinds):
-            if symbol != item and (number := family.find_set([*remaining, symbol])) is not None:
-                yield number
+        sets = (family.find_set([*remaining, first + symbol]) for symbol in range(family.kinds))
+        yield from (neighbour for neighbour in sets if neighbour is not None)
 
 
 def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:

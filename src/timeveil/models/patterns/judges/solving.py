@@ -87,12 +87,11 @@ def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | Non
     wider, on_border = with_border(family, family.instants + 1)
     outside += [wider.items_of(number) for number in np.flatnonzero(on_border).tolist()]
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
-    equations = csr_array(np.stack([_holders(kinds, pattern) for pattern in patterns]))
+    holders = [kinds[:, pattern].all(axis=1) for pattern in patterns]
+    equations = csr_array(np.stack(holders).astype(np.float64))
     for pattern in outside:
-        remaining = end - time.monotonic()
-        if remaining <= 0:
-            break
-        bounds = _bounds(equations, family.support, _holders(kinds, pattern), remaining)
+        goal = np.asarray(kinds[:, pattern].all(axis=1), dtype=np.float64)
+        bounds = _bounds(equations, family.support, goal, end - time.monotonic())
         if bounds is None:
             break
         tried += 1
@@ -124,23 +123,16 @@ def _kinds_of_people(family: Family) -> Flags | None:
     return lines
 
 
-def _holders(kinds: Flags, items: list[int]) -> Floats:
-    return np.asarray(kinds[:, items].all(axis=1), dtype=np.float64)
-
-
 def _bounds(equations: Any, support: Integers, goal: Floats, seconds: float) -> tuple[int, int] | None:
     """The least and the most people who can have a pattern; None if there was no time."""
     from scipy.optimize import linprog  # noqa: PLC0415  # scipy loads when it is needed
 
-    ends = []
+    if seconds <= 0:
+        return None
+    ends, counts, limit = [], support.astype(np.float64), {"time_limit": max(seconds, 0.01)}
     for sign in (1, -1):
         solution = linprog(
-            sign * goal,
-            A_eq=equations,
-            b_eq=support.astype(np.float64),
-            bounds=(0, None),
-            method="highs",
-            options={"time_limit": max(seconds, 0.01)},
+            sign * goal, A_eq=equations, b_eq=counts, bounds=(0, None), method="highs", options=limit
         )
         if not solution.success:
             return None
@@ -175,7 +167,9 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
     if family.kinds == 1 or longest == 0:
         return None
     counts, end = _by_instants(family, longest), time.monotonic() + seconds
-    choices = _choices(family.kinds)
+    # every choice of symbols without the last one but the empty choice: a line of 0 and 1 for each
+    numbers = np.arange(1, 1 << (family.kinds - 1))
+    choices = (numbers[:, None] >> np.arange(family.kinds) & 1).astype(np.float64)
     follows: dict[Instants, Flags] = {}
     tried, small = 0, 0
     for instants in _subsets(range(family.instants), longest):
@@ -215,12 +209,6 @@ def _subsets(instants: range | Instants, longest: int) -> itertools.chain[Instan
     return itertools.chain.from_iterable(
         itertools.combinations(instants, length) for length in range(1, longest + 1)
     )
-
-
-def _choices(kinds: int) -> Floats:
-    """Every choice of symbols without the last one but the empty choice: a line of 0 and 1 for each."""
-    numbers = np.arange(1, 1 << (kinds - 1))
-    return ((numbers[:, None] >> np.arange(kinds)) & 1).astype(np.float64)
 
 
 def _following(
