@@ -31,10 +31,8 @@ from timeveil.models.patterns.evidence.family import (
     NONE,
     Family,
     Flags,
-    Knowledge,
     TooManySetsError,
     all_parts,
-    knowledge_of,
     levels_of,
 )
 from timeveil.symbols import cell
@@ -234,11 +232,6 @@ class Evidence(ReleaseEvidence):
             return all_parts(self.patterns.family)[0]
         except TooManySetsError:
             raise _damaged() from None
-
-    @cached_property
-    def knowledge(self) -> Knowledge:
-        """What follows from the published counts, for a reader who knows how series are made."""
-        return knowledge_of(self.published, structural=bool(self.patterns.instants))
 
     @cached_property
     def original(self) -> Original:

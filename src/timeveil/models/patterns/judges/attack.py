@@ -162,10 +162,9 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     patterns, k, people = evidence.patterns, evidence.k, len(evidence.counted)
     original, published = evidence.original, evidence.published
     series = bool(patterns.instants)
-    before = knowledge_of(evidence.before, structural=series)
+    before, after = (knowledge_of(family, structural=series) for family in (evidence.before, published))
     groups_before = channels_of(before.family, k, structural=series)
-    groups_after = channels_of(evidence.knowledge.family, k, structural=series)
-    promised = groups_after
+    groups_after = promised = channels_of(after.family, k, structural=series)
     if patterns.structural != series:
         promised = channels_of(published, k, structural=patterns.structural)
     bits = original.rows.bits(max(len(original.names), 1))

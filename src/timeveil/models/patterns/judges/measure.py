@@ -222,18 +222,13 @@ def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.rand
 
 def table_counts(sets: Sequence[Sequence[int]], patterns: Patterns, table: Release) -> Floats:
     """The number of series of a table that are expected to have each set of symbols."""
-    chances, rows = _chances(patterns, table)
-    return np.array([chances[list(items)].prod(axis=0) @ rows for items in sets])
-
-
-def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
-    """The chance that a series of each row of the table has each symbol, and the series of each row."""
     series = SeriesEvidence(table).published
     if not set(patterns.instants) <= set(series.instants):
         raise ParameterError(
             "the release of series does not have the instants of the patterns",
             hint="give one that was made of the same series",
         )
+    # the chance that a series of each row of the table has each symbol
     kinds = patterns.kinds
     chances = np.full((len(patterns.names), len(series.rows)), 1.0 / kinds)
     column_of = {series.instants[instant]: column for column, instant in enumerate(series.pattern.tolist())}
@@ -245,4 +240,5 @@ def _chances(patterns: Patterns, table: Release) -> tuple[Floats, Floats]:
                 low = np.maximum(letter / level, symbol / kinds)
                 high = np.minimum((letter + 1) / level, (symbol + 1) / kinds)
                 chances[index * kinds + symbol] = np.maximum(high - low, 0.0) * level
-    return chances, series.rows.astype(np.float64)
+    rows = series.rows.astype(np.float64)
+    return np.array([chances[list(items)].prod(axis=0) @ rows for items in sets])

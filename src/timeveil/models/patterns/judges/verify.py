@@ -290,17 +290,13 @@ def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies 
     items = np.array([published.number_of.get(text, NONE) for text in texts], dtype=np.int64)
     rows = Baskets(np.concatenate([[0], np.cumsum(lengths)]), items)
     if published.kinds > 1:
-        odd = _without_one_symbol(rows, len(published.instants), published.kinds)
+        # those who do not have exactly one symbol at every instant, as everybody has
+        instants, inside = len(published.instants), items >= 0
+        occupied = np.unique(rows.owners[inside] * instants + items[inside] // published.kinds)
+        complete = np.bincount(occupied // instants, minlength=rows.rows) == instants
+        odd = int((~complete | (lengths != instants)).sum())
         findings.expect("virtual:instants", not odd, kinds=odd)
     return [(int(count), rows.take(copies == count)) for count in np.unique(copies)]
-
-
-def _without_one_symbol(rows: Baskets, instants: int, kinds: int) -> int:
-    """Number of rows that do not have exactly one symbol at every instant, as everybody has."""
-    inside = rows.items >= 0
-    occupied = np.unique(rows.owners[inside] * instants + rows.items[inside] // kinds)
-    complete = np.bincount(occupied // instants, minlength=rows.rows) == instants
-    return int((~complete | (np.diff(rows.starts) != instants)).sum())
 
 
 def _check_supports(

@@ -131,7 +131,12 @@ class Channels(Groups):
 
         Those with the most items come first, then they are in the order of items.
         """
-        lacks, items = self._open(), len(self.family.item_of)
+        kinds, instants, items = self.family.kinds, self.family.instants, len(self.family.item_of)
+        lacks = self.absent
+        if kinds > 1:  # where the few have a symbol, it goes without saying that they have no other
+            occupied = self.present.owners * instants + self.present.items // kinds
+            lacked = self.absent.owners * instants + self.absent.items // kinds
+            lacks = self.absent.where(~np.isin(lacked, occupied))
         have, lack, full = (sets.keys(items) for sets in (self.present, lacks, self.absent))
         # equal groups become neighbours; the first of each stays
         order = np.lexsort([*full[::-1], *lack[::-1], *have[::-1]])
@@ -143,13 +148,6 @@ class Channels(Groups):
         by_items = [key[first] for key in (*full[::-1], *have[::-1])]
         first = first[np.lexsort([*by_items, -self.present.lengths[first]])]
         return Groups(self.present.take(first), lacks.take(first), self.size[first])
-
-    def _open(self) -> Sets:
-        """What the few lack at instants of which they have nothing; they have one symbol at the others."""
-        kinds, instants = self.family.kinds, self.family.instants
-        occupied = self.present.owners * instants + self.present.items // kinds
-        lacked = self.absent.owners * instants + self.absent.items // kinds
-        return self.absent if kinds == 1 else self.absent.where(~np.isin(lacked, occupied))
 
 
 def maximal_channels(family: Family, k: int, most: int, *, structural: bool = True) -> Channels:
@@ -226,27 +224,19 @@ def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
     """
     groups, least = channels.groups, int(channels.published.support.min())
     order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:EXAMPLES]
-    chosen = [groups.present.take(order), groups.absent.take(order)]
-    sums = [
-        _terms(channels.family, present, absent)
-        for present, absent in zip(*(sets.each() for sets in chosen), strict=True)
-    ]
-    derived = np.array([sum(count < least for _, count in terms) for terms in sums], np.int64)
-    ahead = np.argsort(derived > 0, kind="stable")
-    present, absent = (sets.take(ahead) for sets in chosen)
-    people = groups.size[order[ahead]]
-    texts = [
-        _sentence([names[x] for x in has], [names[x] for x in lacks], size, sums[index], derived[index])
-        for has, lacks, size, index in zip(present.each(), absent.each(), people.tolist(), ahead, strict=True)
-    ]
-    return pa.table(
-        {
-            "present": present.as_lists(names),
-            "absent": absent.as_lists(names),
-            "people": pa.array(people, pa.int64()),
-            "text": pa.array(texts, pa.string()),
-        }
-    )
+    present, absent = (sets.take(order).each() for sets in (groups.present, groups.absent))
+    examples = []
+    for has, lacks, people in zip(present, absent, groups.size[order].tolist(), strict=True):
+        terms = _terms(channels.family, has, lacks)
+        derived = sum(count < least for _, count in terms)
+        having, lacking = ([names[item] for item in items] for items in (has, lacks))
+        text = _sentence(having, lacking, people, terms, derived)
+        examples.append((derived > 0, having, lacking, people, text))
+    examples.sort(key=lambda example: example[0])
+    lists = pa.list_(pa.string())
+    types = {"present": lists, "absent": lists, "people": pa.int64(), "text": pa.string()}
+    columns = [[example[column] for example in examples] for column in range(1, 5)]
+    return pa.table(dict(zip(types, columns, strict=True)), pa.schema(types))
 
 
 Term = tuple[str, int]

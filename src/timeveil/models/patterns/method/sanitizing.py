@@ -90,7 +90,7 @@ def tight(channels: Channels, k: int) -> Virtual:
 def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that somebody has."""
     # Which row of a small cell is cloned must not depend on the order of the input.
-    rows = rows.sorted()
+    rows = rows.take(np.lexsort(rows.sets.keys(len(rows.names))[::-1]))
     firsts = [int(np.argmax(members)) for members in members_of(channels.groups, rows)]
     return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, k)
 
@@ -268,13 +268,11 @@ def suppress_rows(
     # Withholding rows changes every count, so new small cells may appear: again until there are none.
     while len(channels):
         rounds += 1
-        remaining = rows.take(counted)
         small = np.zeros(len(counted), np.bool_)
-        for members in members_of(channels.groups, remaining):
+        for members in members_of(channels.groups, rows.take(counted)):
             small |= members
         counted = counted[~small]
-        remaining = rows.take(counted)
-        family = mine_family(remaining, least, longest, most)
+        family = mine_family(rows.take(counted), least, longest, most)
         _require_patterns(family, "row", rows.rows - len(counted), rows.rows)
         channels = maximal_channels(family, k, most, structural=structural)
     withheld = np.ones(rows.rows, np.bool_)

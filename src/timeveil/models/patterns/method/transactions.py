@@ -141,10 +141,6 @@ class Transactions:
         bounds, items = self.sets.where(number[self.sets.items] >= 0)
         return Transactions(tuple(self.names[x] for x in common), 1, Sets(bounds, number[items]))
 
-    def sorted(self) -> Transactions:
-        """The rows in an order that depends on their items only, not on how they came in."""
-        return self.take(np.lexsort(self.sets.keys(len(self.names))[::-1]))
-
     def take(self, which: Ints) -> Transactions:
         return Transactions(self.names, self.kinds, self.sets.take(which))
 
