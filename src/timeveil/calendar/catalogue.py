@@ -149,13 +149,13 @@ def resolve(
         relative = axis.kind == "relative"
         default = _family(axis) if relative else [g for g in _DEFAULT if not _cuts_days(g, axis)]
         chosen = [*default, *(fit(g, axis) for g in defined)]
-        return tuple({g.name: g for g in chosen}.values())
-    requested = _listed([names] if isinstance(names, str) else names, "granularities", names=True)
-    if not requested:
+    else:
+        requested = _listed([names] if isinstance(names, str) else names, "granularities", names=True)
+        by_name = {**available(axis), **{g.name: g for g in defined}}
+        chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
+    if not chosen:
         hint = "name at least one, or leave out {granularities}"
         raise ParameterError("no granularity was named", hint=hint)
-    by_name = {**available(axis), **{g.name: g for g in defined}}
-    chosen = [fit(_look_up(g, by_name) if isinstance(g, str) else g, axis) for g in requested]
     return tuple({g.name: g for g in chosen}.values())
 
 
@@ -196,9 +196,8 @@ def _listed(values: Any, parameter: str, *, names: bool) -> list[Any]:
     items = [] if values is None else list(values) if isinstance(values, Iterable) else [values]
     if not all(isinstance(item, Granularity) or (names and isinstance(item, str)) for item in items):
         or_names, or_name = (" or their names", " or a name such as 'week'") if names else ("", "")
-        hint = (
-            f"write {{{parameter}=[...]}}, each made by a function of timeveil.calendar.definitions{or_name}"
-        )
+        each = f"each made by a function of timeveil.calendar.definitions{or_name}"
+        hint = f"write {{{parameter}=[...]}}, {each}"
         raise ParameterError(f"`{parameter}` is not a list of granularities{or_names}", hint=hint)
     return items
 

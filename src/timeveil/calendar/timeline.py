@@ -27,12 +27,8 @@ Gaps = Literal["error", "skip", "suppress", "next"]
 Positions = npt.NDArray[np.int32]
 
 _CLOCK = (
-    (HOUR, "hour"),
-    (30 * MINUTE, "30-minutes"),
-    (15 * MINUTE, "15-minutes"),
-    (5 * MINUTE, "5-minutes"),
-    (MINUTE, "minute"),
-    (1, "second"),
+    *((HOUR, "hour"), (30 * MINUTE, "30-minutes"), (15 * MINUTE, "15-minutes")),
+    *((5 * MINUTE, "5-minutes"), (MINUTE, "minute"), (1, "second")),
 )
 _MONTHS = ((12, "year"), (1, "month"))
 

@@ -21,15 +21,7 @@ from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
-from timeveil.folder.manifest import (
-    GET_AGAIN,
-    MANIFEST,
-    README,
-    damaged,
-    is_spelt_our_way,
-    read_manifest,
-    schema_of,
-)
+from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way, read_manifest, schema_of
 from timeveil.folder.tables import Table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
@@ -77,9 +69,10 @@ def open_release(folder: str | Path, *, check: bool = True) -> Release:
     path = _valid_path(folder)
     release, violations = _open(path, files=check, strict=check)
     if violations:
-        removable = all(violation.code == "file-extra" for violation in violations)
-        hint = "remove files that do not belong to the release" if removable else GET_AGAIN
-        raise damaged(path.name, f"is not as it was written: {violations[0].message}", hint)
+        fault = f"is not as it was written: {violations[0].message}"
+        if all(violation.code == "file-extra" for violation in violations):
+            raise damaged(path.name, fault, "remove files that do not belong to the release")
+        raise damaged(path.name, fault)
     return release
 
 

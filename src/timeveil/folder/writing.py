@@ -16,10 +16,10 @@ from timeveil.domain.stored import PrivateFolder
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import (
-    GET_AGAIN,
     MANIFEST,
     README,
     as_json,
+    damaged,
     describe_table,
     schema_of,
     table_entry,
@@ -89,7 +89,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
     """
     faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
     if faults:
-        raise BundleError(f"`{Path(folder).name}` cannot be copied: {faults[0].message}", hint=GET_AGAIN)
+        raise damaged(Path(folder).name, f"cannot be copied: {faults[0].message}")
     release = open_release(folder, check=False)
     is_csv = any(isinstance(table, Table) and table.path.suffix == ".csv" for table in release.parts.values())
     return write(release, new_folder, format="csv" if is_csv else "parquet")

@@ -120,7 +120,10 @@ def _batch_rows(file: pq.ParquetFile, path: Path, schema: pa.Schema, allowed: in
     claimed = sum(sizes) + metadata.num_rows * sum(_width(field.type) for field in schema) + 8 * items
     if claimed > allowed:
         raise _too_large(path, f"would take {claimed:,} bytes")
-    texts = [leaf.path for leaf in file.schema if _is_text_of(leaf, schema.names)]
+    # The path of a leaf begins with its column's name, which may have dots of its own.
+    columns = tuple(f"{name}." for name in schema.names)
+    leaves = [leaf for leaf in file.schema if f"{leaf.path}.".startswith(columns)]
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     if not texts or (metadata.num_rows + items) * max(sizes) <= allowed:
         return None
     longest = _longest_text(file, path, texts)
@@ -130,12 +133,6 @@ def _batch_rows(file: pq.ParquetFile, path: Path, schema: pa.Schema, allowed: in
     elif lists and items * longest > allowed:
         raise _too_large(path)
     return max(1, min(BATCH_ROWS, allowed // max(longest, 1)))
-
-
-def _is_text_of(leaf: pq.ColumnSchema, columns: Sequence[str]) -> bool:
-    """Whether a leaf is the text of a column: its path begins with the column's name, dots included."""
-    is_chosen = any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
-    return is_chosen and leaf.physical_type == "BYTE_ARRAY"
 
 
 def _longest_text(file: pq.ParquetFile, path: Path, texts: list[str]) -> int | None:
