@@ -76,27 +76,18 @@ class Order:
         """Those coarser than g with nothing strictly between."""
         return tuple(self.granularities[j] for j in np.flatnonzero(self._edges[self._position[g.name]]))
 
-    def coarser(self, g: Granularity) -> tuple[Granularity, ...]:
-        """All those coarser than g."""
-        return tuple(self.granularities[j] for j in np.flatnonzero(self._below[self._position[g.name]]))
-
     @cached_property
-    def _below(self) -> npt.NDArray[np.bool_]:
-        """Strictly finer; of two that cut time in the same way the one named first counts as the finer."""
+    def _edges(self) -> npt.NDArray[np.bool_]:
+        """The transitive reduction; of two that cut time in the same way the one named first is the finer."""
         finer = np.array(
             [[g is not h and is_finer_than(g, h) for h in self.granularities] for g in self.granularities],
             dtype=np.bool_,
         ).reshape(len(self.granularities), -1)
         # The upper triangle breaks ties between equals by position, so that the order has no cycle.
         below: npt.NDArray[np.bool_] = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
-        return below
-
-    @cached_property
-    def _edges(self) -> npt.NDArray[np.bool_]:
-        """The transitive reduction."""
         # An edge that two steps can replace has something between its ends.
-        steps = self._below.astype(np.int64)
-        edges: npt.NDArray[np.bool_] = self._below & (steps @ steps == 0)
+        steps = below.astype(np.int64)
+        edges: npt.NDArray[np.bool_] = below & (steps @ steps == 0)
         return edges
 
 

@@ -351,12 +351,11 @@ def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> 
     cells = people * instants
     is_sparse = cells > SPARSEST * rows
     if is_sparse or (fill is None and cells != rows):
+        people_at = f"{people:,} people have values at {instants:,} different times"
+        round_times = "round the times to a few that all share, such as days, before reading"
         raise InputError(
-            f"{people:,} people have values at {instants:,} different times, "
-            f"but only {rows:,} of {cells:,} values exist",
-            hint="round the times to a few that all share, such as days, before reading"
-            if is_sparse
-            else _CHOOSE_FILL,
+            f"{people_at}, but only {rows:,} of {cells:,} values exist",
+            hint=round_times if is_sparse else _CHOOSE_FILL,
             code="series-gap",
             facts={"people": people, "instants": instants, "values": rows},
         )
