@@ -89,25 +89,15 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
     return np.asarray(np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8))
 
 
-def breakpoints(level: int) -> Numbers:
-    """The borders of the cells at a level, from low to high, one fewer than there are cells.
-
-    >>> breakpoints(4).round(4).tolist()
-    [-0.6745, 0.0, 0.6745]
-    """
-    from scipy.special import ndtri  # noqa: PLC0415
-
-    return np.asarray(ndtri(np.arange(1, level) / level), dtype=np.float64)
-
-
 def cell(symbol: int, level: int) -> tuple[float, float]:
     """The lowest and highest z-normalised value that a symbol covers; infinite at the ends.
 
     >>> cell(0, 2)
     (-inf, 0.0)
     """
-    borders = np.concatenate([[-np.inf], breakpoints(level), [np.inf]])
-    return float(borders[symbol]), float(borders[symbol + 1])
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    return float(ndtri(symbol / level)), float(ndtri((symbol + 1) / level))
 
 
 def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:

@@ -15,7 +15,7 @@ finest level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, Literal
@@ -30,14 +30,17 @@ from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Posterior, Risk
-from timeveil.models.series.evidence import Evidence, Mask, Records, floats_of
-from timeveil.models.series.judges.boxes import Boxes, Counts, Pairs, exact_matches
+from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
 _BUDGET = 20_000_000
 _PILOT = 200
 _EQUAL = 1e-9
+_PAIRS_AT_ONCE = 100_000
+_DENSE_SIDES = 4
+Pairs = Iterator[tuple[Integers, Integers]]
+Counts = Callable[[Integers], Integers]  # how many rows fit each of some people
 _PARAMETERS = (
     Parameter("tolerance", "number", "how far off known values may be", range=Range(0), example=0.5),
     Parameter("seed", "whole", "seed of random choices", range=Range(0), example=0),
@@ -124,8 +127,7 @@ class SeriesBreach:
     of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
     chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
     people for whom all rows that fit have the same value. Numbers changed for l are read as the nearest
-    number in the original.
-    `people` were attacked out of `everyone`; `own_patterns` is what the release states about its patterns.
+    number in the original. `people` were attacked out of `everyone`.
     """
 
     KEYS: ClassVar = (
@@ -169,14 +171,13 @@ class SeriesBreach:
         """How many published rows fit: the number that each share of people does not exceed."""
         return self.after.quantiles
 
-    @property
-    def share_above_one_in_p(self) -> float:
-        """Share of people whose row is named with a chance above the promised one."""
-        return self.share_above(1 / self.p)
-
     def share_above(self, threshold: float) -> float:
         """Share of people whose row is named with a chance above `threshold`."""
         return self.after.share_above(threshold)
+
+    @property
+    def share_above_one_in_p(self) -> float:
+        return self.share_above(1 / self.p)
 
     as_dict = as_dict
 
@@ -188,20 +189,21 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     rng = np.random.default_rng(adversary.seed)
     mask = adversary.known(records.series.instants, len(matrix), rng)
     # All values, known exactly, give the pattern.
-    if isinstance(adversary.values, int) and mask.all():
-        adversary = replace(adversary, values="all")
-    if adversary.tolerance == 0 and mask.all():
-        adversary = replace(adversary, pattern=True)
+    if mask.all():
+        values = "all" if isinstance(adversary.values, int) else adversary.values
+        adversary = replace(adversary, values=values, pattern=adversary.pattern or adversary.tolerance == 0)
     before, after = _candidates(evidence, adversary, mask)
-    targets = _targets(len(matrix), (before, after.counts), adversary, rng)
+    targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
     if adversary.pattern and not published.own_patterns:
         pairs = _nearest(records, targets, pairs)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
-    names = columns_of(evidence.release, "sensitive")
-    columns = {name: _SensitiveColumn(evidence, name, targets) for name in names}
+    sensitive = columns_of(evidence.release, "sensitive")
+    columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
     for person, run in pairs:
-        people, begins = _by_person(person)
+        # All pairs of a person are neighbours: where those of each begin.
+        begins = np.flatnonzero(np.diff(person, prepend=-1))
+        people = person[begins]
         rows[people] = np.add.reduceat(published.rows[run], begins)
         right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
         for column in columns.values():
@@ -224,9 +226,9 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
 def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> tuple[Counts, Boxes]:
     """How many series of the original fit each person, and the rows of the release as boxes."""
     matrix, published, tolerance = evidence.records.matrix, evidence.published, adversary.tolerance
-    values = published.values
-    before = Boxes.of_values(matrix, matrix, matrix, mask, tolerance)
-    after = Boxes.of_values(published.low, published.high, matrix[:, values], mask[:, values], tolerance)
+    least, most, values = matrix - tolerance, matrix + tolerance, published.values
+    before = Boxes(matrix, matrix, least, most, mask)
+    after = Boxes(published.low, published.high, least[:, values], most[:, values], mask[:, values])
     exact = matrix[:, mask[0]] if len(matrix) and tolerance == 0 and (mask == mask[:1]).all() else None
     if adversary.pattern:
         position = positions(z_normalised(matrix, published.center))
@@ -236,27 +238,22 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
         exact = None if exact is None else np.hstack([exact, symbols])
         if published.own_patterns:
             after = after.with_symbols(published.symbols, published.levels, position[:, published.pattern])
-    return before.counts if exact is None else exact_matches(exact), after
+    if exact is None:
+        return before.counts, after
+    # What is known exactly, and the same of everybody, is looked up: nothing has to be searched.
+    _, number, count = np.unique(exact, axis=0, return_inverse=True, return_counts=True)
+    return lambda people: count[number[people]], after
 
 
-def _targets(
-    people: int, counts: Iterable[Counts], adversary: SeriesAdversary, rng: np.random.Generator
-) -> Integers:
+def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: np.random.Generator) -> Integers:
     """Everyone, or a random sample of the requested size or of what can be afforded."""
-    most = people if adversary.sample is None else min(adversary.sample, people)
-    if adversary.sample is None and people > _PILOT:
+    most = people if sample is None else min(sample, people)
+    if sample is None and people > _PILOT:
         # A pilot sample shows how many pairs a person costs.
         pilot = rng.choice(people, _PILOT, replace=False)
         pairs = sum(int(count(pilot).sum()) for count in counts)
         most = min(people, max(int(_BUDGET * _PILOT / max(pairs, 1)), _PILOT))
     return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
-
-
-def _by_person(person: Integers) -> tuple[Integers, Integers]:
-    """The people of some pairs, and where the pairs of each begin."""
-    # All pairs of a person are neighbours, as `overlapping_pairs` promises.
-    begins = np.flatnonzero(np.diff(person, prepend=-1))
-    return person[begins], begins
 
 
 def _nearest(records: Records, targets: Integers, pairs: Pairs) -> Pairs:
@@ -266,7 +263,7 @@ def _nearest(records: Records, targets: Integers, pairs: Pairs) -> Pairs:
     original = unit_shapes(records.matrix[targets][:, pattern])
     for person, run in pairs:
         likeness = np.einsum("ij,ij->i", original[person], shapes[run])
-        _, begins = _by_person(person)
+        begins = np.flatnonzero(np.diff(person, prepend=-1))
         best = np.maximum.reduceat(likeness, begins)
         near = likeness >= np.repeat(best, np.diff(np.append(begins, len(person)))) - _EQUAL
         yield person[near], run[near]
@@ -321,3 +318,83 @@ def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.Chu
 
 def _bad(message: str, hint: str) -> ParameterError:
     return ParameterError(message, hint=hint)
+
+
+# A row is a box: an interval of values at each instant and, where patterns count, an interval of positions
+# on the normal curve, which is what a symbol at its level allows. What is known of a person is an interval
+# at some of these sides; the two fit where they meet at each. Nobody tries every pair: people are halved
+# along the side in which they differ most, and each half goes on with only those boxes that meet any of its
+# people.
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes, and of each person an interval per side of a box, with a mask of the sides that are known."""
+
+    low: Floats
+    high: Floats
+    known_low: Floats
+    known_high: Floats
+    mask: Mask
+
+    def with_symbols(self, symbols: Symbols, levels: Symbols | int, position: Floats) -> Boxes:
+        """The same with the symbols, of which the position of each person is known."""
+        # The highest position below a border: a value on it belongs to the next symbol.
+        ends = symbols / levels, np.nextafter((symbols + 1) / levels, 0.0)
+        added = (*ends, position, position, np.ones(position.shape, dtype=bool))
+        sides = (self.low, self.high, self.known_low, self.known_high, self.mask)
+        return Boxes(*(np.hstack(pair) for pair in zip(sides, added, strict=True)))
+
+    def counts(self, people: Integers) -> Integers:
+        """How many boxes fit each of these people."""
+        counts: Integers = np.zeros(len(people), dtype=np.int64)
+        for person, _ in self.fits(people):
+            counts += np.bincount(person, minlength=len(people))
+        return counts
+
+    def fits(self, people: Integers) -> Pairs:
+        """Pairs of one of these people, by index, and a box that meet, in parts; all of a person together."""
+        mask, known_low = self.mask[people], self.known_low[people]
+        # People of whom the same sides are known are searched for together.
+        _, kind = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
+        order = np.argsort(kind, kind="stable")
+        deviation = known_low.std(axis=0) if len(people) else np.ones(self.low.shape[1])
+        scale = np.where(deviation > 0, deviation, 1.0)
+        # A line per side: the search looks at one side of many boxes at a time.
+        sides = (self.low, self.high, known_low, self.known_high[people])
+        lines = [np.ascontiguousarray(side.T) for side in sides]
+        for alike in np.split(order, np.cumsum(np.bincount(kind))[:-1]) if len(people) else ():
+            known = np.flatnonzero(mask[alike[0]])
+            yield from _search(alike, [line[known] for line in lines], scale[known])
+
+
+def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:
+    """Halve people until few pairs are left, then try each; a line of each array is a side that is known."""
+    low, high, known_low, known_high = lines
+    waiting = [(people, np.arange(low.shape[1]))]
+    while waiting:
+        people, boxes = waiting.pop()
+        least, most = known_low[:, people].min(axis=1), known_high[:, people].max(axis=1)
+        # The narrowest side comes first: it rules out most boxes.
+        sides = np.argsort((most - least) / scale)
+        for side in sides:
+            boxes = boxes[(low[side][boxes] <= most[side]) & (high[side][boxes] >= least[side])]
+        if len(people) > 1 and len(people) * len(boxes) > _PAIRS_AT_ONCE:
+            middle = len(people) // 2
+            # The widest side is the last one: halving there separates people best.
+            if len(sides):
+                people = people[np.argpartition(known_low[sides[-1], people], middle)]
+            waiting += [(people[:middle], boxes), (people[middle:], boxes)]
+            continue
+        # Every pair: at the widest sides all at once, then those that are left, side by side.
+        meet = np.ones((len(people), len(boxes)), dtype=bool)
+        for side in sides[::-1][:_DENSE_SIDES]:
+            meet &= low[side][boxes] <= known_high[side][people, None]
+            meet &= high[side][boxes] >= known_low[side][people, None]
+        person, box = np.nonzero(meet)
+        person, box = people[person], boxes[box]
+        for side in sides[::-1][_DENSE_SIDES:]:
+            fit = (low[side][box] <= known_high[side][person]) & (high[side][box] >= known_low[side][person])
+            person, box = person[fit], box[fit]
+        if len(person):
+            yield person, box
