@@ -65,11 +65,7 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
 
 
 def positions(z: ArrayLike) -> Numbers:
-    """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1.
-
-    >>> [round(float(u), 6) for u in positions([0.0, 1.96])]
-    [0.5, 0.975002]
-    """
+    """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1."""
     from scipy.special import ndtr  # noqa: PLC0415
 
     u: Numbers = ndtr(np.asarray(z, dtype=np.float64))
@@ -90,22 +86,14 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
 
 
 def cell(symbol: int, level: int) -> tuple[float, float]:
-    """The lowest and highest z-normalised value that a symbol covers; infinite at the ends.
-
-    >>> cell(0, 2)
-    (-inf, 0.0)
-    """
+    """The lowest and highest z-normalised value that a symbol covers; infinite at the ends."""
     from scipy.special import ndtri  # noqa: PLC0415
 
     return float(ndtri(symbol / level)), float(ndtri((symbol + 1) / level))
 
 
 def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
-    """The z-normalised value that halves the probability of each symbol's cell.
-
-    >>> reconstructed([[0, 1, 2]], 3).round(4).tolist()
-    [[-0.9674, 0.0, 0.9674]]
-    """
+    """The z-normalised value that halves the probability of each symbol's cell."""
     from scipy.special import ndtri  # noqa: PLC0415
 
     return np.asarray(ndtri((np.asarray(symbols) + 0.5) / np.asarray(levels)), dtype=np.float64)
@@ -121,20 +109,12 @@ def to_letters(symbols: ArrayLike) -> str:
 
 
 def from_letters(text: str) -> NDArray[np.uint8]:
-    """The symbols of such a text.
-
-    >>> from_letters("azA").tolist()
-    [0, 25, 26]
-    """
+    """The symbols of such a text."""
     return np.array([_SYMBOLS[letter] for letter in text], dtype=np.uint8)
 
 
 def unit_shapes(matrix: ArrayLike) -> Numbers:
-    """Each row centred on its mean and of length 1; a constant row is 0 everywhere.
-
-    >>> unit_shapes([[0.0, 3.0, 0.0, 3.0], [7.0, 7.0, 7.0, 7.0]]).tolist()
-    [[-0.5, 0.5, -0.5, 0.5], [0.0, 0.0, 0.0, 0.0]]
-    """
+    """Each row centred on its mean and of length 1; a constant row is 0 everywhere."""
     shapes, flat = _above_lowest(np.ascontiguousarray(matrix, dtype=np.float64))
     shapes -= shapes.mean(axis=-1, keepdims=True)
     length = np.sqrt(np.square(shapes).sum(axis=-1, keepdims=True))
@@ -178,12 +158,7 @@ def _above_lowest(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
 
 
 def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
-    """Per group, numbered from 0, the lowest and highest value at each instant; -1 is in no group.
-
-    >>> low, high = envelopes(np.array([[1.0, 5.0], [3.0, 4.0], [9.0, 9.0]]), np.array([0, 0, -1]))
-    >>> low.tolist(), high.tolist()
-    ([[1.0, 4.0]], [[3.0, 5.0]])
-    """
+    """Per group, numbered from 0, the lowest and highest value at each instant; -1 is in no group."""
     order = np.argsort(group)
     order = order[np.searchsorted(group[order], 0) :]
     sizes = np.bincount(group[order])

@@ -287,11 +287,7 @@ def too_long(bounds: Floats, digits: int) -> Mask:
 
 
 def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Mask:
-    """Where no number of this many digits, or no number at all, is above a bound and not above its value.
-
-    >>> is_nearest_below(np.array([0.123, 0.122, 5.0]), np.array([0.1235, 0.1235, 5.0]), 3).tolist()
-    [True, False, True]
-    """
+    """Where no number of this many digits, or no number at all, is above a bound and not above its value."""
     if digits is None:
         return np.asarray(bounds == values)
     above = _each(bounds, lambda bound: _next_above(bound, digits), float)

@@ -242,16 +242,14 @@ class Scaling:
     possible: Mask
 
     def between(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
-        """The lowest and highest value of each series where z is in [below, above]."""
+        """The lowest and highest value of each series where z is in [below, above], with room for rounding."""
         highest = _highest(self.high, self.below, above, self.least, self.most)
         lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
-        return self._wider(lowest, -1.0), self._wider(highest, 1.0)
-
-    def _wider(self, scaled: Floats, side: float) -> Floats:
-        """A bound on the scale of the values, with room for rounding."""
-        bound = self.shift + self.unit * scaled
-        room = _WIDER * self.unit + 1e-12 * np.abs(self.shift) + 1e-11 * np.abs(bound)
-        return np.where(self.possible, bound + side * room, side * np.inf)
+        bounds = self.shift + self.unit * np.stack([lowest, highest])
+        room = _WIDER * self.unit + 1e-12 * np.abs(self.shift) + 1e-11 * np.abs(bounds)
+        side = np.array([[-1.0], [1.0]])
+        least, most = np.where(self.possible, bounds + side * room, side * np.inf)
+        return least, most
 
 
 def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:

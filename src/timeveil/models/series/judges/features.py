@@ -177,10 +177,6 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
 
     Their squares add up to the number of instants n, so that a sum with centred weights w is at most
     sqrt(n) * |w|, too. Weights that are not centred must not be used here.
-
-    >>> low, high = linear_bounds(np.array([1.0, -1.0]), np.array([[0.0, -1.0]]), np.array([[2.0, 0.0]]))
-    >>> low.round(6).tolist(), high.round(6).tolist()
-    ([0.0], [2.0])
     """
     used = np.flatnonzero(weights)
     up, down = np.maximum(weights[used], 0.0), np.minimum(weights[used], 0.0)
@@ -192,24 +188,20 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
 def feature(name: str) -> Feature:
     """The features of a name."""
     if name not in FEATURES:
-        raise ParameterError(
-            f"there are no features called `{name}`", hint=f"use one of {', '.join(FEATURES)}"
-        )
+        raise bad(f"there are no features called `{name}`", f"use one of {', '.join(FEATURES)}")
     return FEATURES[name]
 
 
 def ends(name: str, span: object) -> tuple[float, float]:
     """The two ends of a range, an open side at infinity."""
     if not isinstance(span, tuple | list) or len(span) != 2:
-        raise ParameterError(
-            f"the range for {name} is not a pair", hint="give (lo, hi), None for an open side"
-        )
+        raise bad(f"the range for {name} is not a pair", "give (lo, hi), None for an open side")
     low, high = (
         open_side if bound is None else number(f"an end of the range for {name}", bound)
         for bound, open_side in zip(span, (-math.inf, math.inf), strict=True)
     )
     if low > high:
-        raise ParameterError(f"the range for {name} ends before it starts", hint="give the lower end first")
+        raise bad(f"the range for {name} ends before it starts", "give the lower end first")
     return low, high
 
 
@@ -217,5 +209,10 @@ def number(name: str, value: object) -> float:
     """A number that is not NaN."""
     if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
-        raise ParameterError(f"{name} is not a number but {actual}", hint="give a number")
+        raise bad(f"{name} is not a number but {actual}", "give a number")
     return float(value)
+
+
+def bad(message: str, hint: str) -> ParameterError:
+    """The error of a question that cannot be asked."""
+    return ParameterError(message, hint=hint)

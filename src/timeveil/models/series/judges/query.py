@@ -27,7 +27,7 @@ from timeveil.models.series.judges.estimate import (
     extent_of,
     refuse_borrowed,
 )
-from timeveil.models.series.judges.features import Differences, Range, ends, feature, number
+from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
 from timeveil.symbols import reconstructed, z_normalised
 
 
@@ -117,7 +117,7 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
             # Taken to be independent within a run.
             return _fits(published, query.pattern) * _fits(published, query.range)
         case _:
-            raise _bad(
+            raise bad(
                 "a complex question is one about shapes and one about values",
                 "give pattern=PatternRange(...) or PatternSimilarity(...), and range=RangeCount(...)",
             )
@@ -187,7 +187,7 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     asked, instants = feature(query.features), published.instants
     for key in query.differences:
         if not asked.has(instants, key):
-            raise _bad(
+            raise bad(
                 f"the features `{query.features}` of this release have no {_label(key)}",
                 f"ask for {asked.keys(instants)}",
             )
@@ -210,19 +210,19 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
     asked, tolerance = feature(query.features), number("tolerance", query.tolerance)
     if tolerance < 0:
-        raise _bad(
+        raise bad(
             "`tolerance` is below 0, and no shape is nearer than the same one",
             "give a number from 0, the same shape, to 2, the opposite one",
         )
     if not isinstance(asked, Differences):
-        raise _bad(
+        raise bad(
             f"shapes cannot be compared by `{query.features}`, which is a single number",
             'use {features="differences"} or {features="adjacent"}',
         )
     numbers = [number("a number of `like`", item) for item in query.like]
     finite = int(np.isfinite(numbers).sum())
     if len(numbers) != published.size or finite != published.size:
-        raise _bad(
+        raise bad(
             f"`like` has {len(numbers):,} numbers, of which {finite:,} are finite; "
             f"a series of this release has {published.size:,} instants",
             "give one number for each instant, published or not",
@@ -245,7 +245,3 @@ def _not_published(part: str, published: Published, missing: Integers) -> Parame
         hint=f"ask about instants whose {'values were' if part == 'values' else 'pattern was'} published",
         code="not-published",
     )
-
-
-def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint)

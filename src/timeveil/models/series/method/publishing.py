@@ -18,7 +18,6 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,6 @@ from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
 METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
-METHOD_FROM, METHOD_TO = 0.1, 0.85
-"""The share of all work that is behind before and after the method."""
 
 
 def anonymize_series(
@@ -111,11 +108,11 @@ def anonymize_series(
     if parameters.l is not None:
         check_numbers(collection.attributes, sensitive, parameters.l)
     order = settled_order(collection.matrix, collection.attributes, sensitive)
-    span = METHOD_TO - METHOD_FROM
+    # Of all work a tenth is behind before the method, and 85 % after it.
     partition = partitioned(
-        collection.matrix[order], parameters, lambda doing, share: progress(doing, METHOD_FROM + span * share)
+        collection.matrix[order], parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
     )
-    progress("publishing", METHOD_TO)
+    progress("publishing", 0.85)
     pair = assemble(parameters, relation, collection, published, partition.back_from(order), seed)
     progress("done", 1.0)
     return pair
@@ -184,20 +181,6 @@ def _require_free_names(instants: Sequence[str], roles: Roles) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Rows that look alike: the cell of each series, -1 if it is suppressed, and what each cell shows.
-
-    Cells are numbered from 0 in the order of their letters and levels; `rank` is the place of a cell's
-    letters and levels in that order, which cells of different groups may share.
-    """
-
-    of: Labels
-    letters: Symbols
-    levels: Symbols
-    rank: Labels
-
-
 def assemble(
     parameters: SeriesParameters,
     relation: Relation,
@@ -211,31 +194,31 @@ def assemble(
     low, high = envelopes(collection.matrix[:, [instants.index(name) for name in values]], partition.group)
     if parameters.round_outward is not None:
         low, high = rounded_outward(low, high, parameters.round_outward)
-    cells = _cells(partition, [instants.index(name) for name in pattern])
+    cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
         sensitive = tuple(relation.roles.sensitive)
-        attributes, perturbed = diversified(attributes, sensitive, cells.of, parameters.l, seed)
+        attributes, perturbed = diversified(attributes, sensitive, cell_of, parameters.l, seed)
     # A number for each series in the order of what its row shows apart from the envelope.
-    ranks = pa.array(np.append(cells.rank, -1)[cells.of])
+    ranks = pa.array(np.append(rank, -1)[cell_of])
     shown = [ranks, *attributes.columns]
     content = row_keys(pa.table(shown, names=[f"{position}" for position in range(len(shown))]))
     number = _group_numbers(low, high, partition.group, content)
     series = np.flatnonzero(partition.group >= 0)
     order = series[np.lexsort((content[series], number[partition.group[series]]))]
-    group, cell = number[partition.group[order]], cells.of[order]
+    group, cell = number[partition.group[order]], cell_of[order]
     columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
     by_number = np.argsort(number)
     for column, name in enumerate(values):
         for end, bounds in (("lo", low), ("hi", high)):
             columns[f"{name}_{end}"] = pa.array(bounds[by_number, column][group])
     width, one_level = len(pattern), parameters.method != "adaptive"
-    texts = pa.array(cells.letters.view(f"S{width}").ravel()).cast(pa.string())
-    levels = pa.array(cells.levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
+    texts = pa.array(letters.view(f"S{width}").ravel()).cast(pa.string())
     columns["pattern"] = texts.take(pa.array(cell))
-    columns["level"] = (
-        levels if one_level else pa.FixedSizeListArray.from_arrays(levels, width).cast(pa.list_(pa.int16()))
-    )
+    columns["level"] = pa.array(levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
+    if not one_level:
+        lists = pa.FixedSizeListArray.from_arrays(columns["level"], width)
+        columns["level"] = lists.cast(pa.list_(pa.int16()))
     columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
     data = decode_dictionaries(pa.table(columns))
     subgroup, first = numbered_as_met(cell)
@@ -317,8 +300,12 @@ def _equal_runs(rows: Matrix) -> Labels:
     return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
 
 
-def _cells(partition: Partition, pattern: list[int]) -> Cells:
-    """Subgroups of one group that show the same are one cell: fewer instants distinguish fewer."""
+def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, Symbols, Labels]:
+    """The cell of each series, -1 if suppressed; letters, levels and rank of each cell, in that order.
+
+    Subgroups of one group that show the same are one cell: fewer instants distinguish fewer. Cells of
+    different groups may share a rank.
+    """
     letters, levels = ASCII[partition.symbols[:, pattern]], partition.levels[:, pattern]
     group = np.full(len(letters), -1, np.int64)
     inside = partition.subgroup >= 0
@@ -332,7 +319,7 @@ def _cells(partition: Partition, pattern: list[int]) -> Cells:
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)
     cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
     cell[used] = number
-    return Cells(cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first])
+    return cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first]
 
 
 def _group_numbers(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labels:
