@@ -242,7 +242,7 @@ class Scaling:
     possible: Mask
 
     def between(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
-        """The lowest and highest value of each series where z is in [below, above], with room for rounding."""
+        """The lowest and highest value of each series where z is in [below, above], rounding allowed for."""
         highest = _highest(self.high, self.below, above, self.least, self.most)
         lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
         bounds = self.shift + self.unit * np.stack([lowest, highest])
