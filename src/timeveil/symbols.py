@@ -17,7 +17,7 @@ Where we depart from the print
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -211,7 +211,5 @@ def _text_down(value: float, digits: int) -> float:
     """The number of few digits that is not above a very small or very large value, by decimals."""
     near = float(f"{value:.{digits - 1}e}")
     if near > value:
-        exact = Decimal(value)
-        step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-        near = float((exact / step).to_integral_value(ROUND_FLOOR) * step)
+        near = float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
     return near if near <= value and np.isfinite(near) else value

@@ -177,6 +177,7 @@ class SeriesBreach:
 
     @property
     def share_above_one_in_p(self) -> float:
+        """Share of people whose row is named with a chance above the promised one."""
         return self.share_above(1 / self.p)
 
     as_dict = as_dict
@@ -185,8 +186,7 @@ class SeriesBreach:
 def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> SeriesBreach:
     """Look for everyone's row in the release; the ledger shows whose series is whose."""
     adversary, records = adversary or SeriesAdversary(pattern=True), evidence.records
-    matrix, published = records.matrix, records.published
-    rng = np.random.default_rng(adversary.seed)
+    matrix, published, rng = records.matrix, records.published, np.random.default_rng(adversary.seed)
     mask = adversary.known(records.series.instants, len(matrix), rng)
     # All values, known exactly, give the pattern.
     if mask.all():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from statistics import NormalDist
 from typing import Any
 
@@ -290,17 +291,9 @@ def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Mask
     """Where no number of this many digits, or no number at all, is above a bound and not above its value."""
     if digits is None:
         return np.asarray(bounds == values)
-    above = _each(bounds, lambda bound: _next_above(bound, digits), float)
+    following = Context(prec=digits).next_plus
+    above = _each(bounds, lambda bound: float(following(Decimal(f"{bound:.{digits - 1}e}"))), float)
     return np.asarray(np.where(bounds == 0, values == 0, values < above))
-
-
-def _next_above(bound: float, digits: int) -> float:
-    """The next number of this many digits above one that is not 0."""
-    head, _, power = f"{bound:.{digits - 1}e}".partition("e")
-    number, last = int(head.replace(".", "")), int(power) - digits + 1
-    if number == -(10 ** (digits - 1)):  # towards 0 the digits of a shorter number are finer
-        number, last = 10 * number, last - 1
-    return float(f"{number + 1}e{last}")
 
 
 def _each(bounds: Floats, function: Callable[[float], Any], kind: type) -> npt.NDArray[Any]:

@@ -30,7 +30,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.fitting import Alphabet, best_patterns, preserved_shape
@@ -335,7 +334,7 @@ def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
     return lowest
 
 
-def _least(numbers: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
+def _least(numbers: Floats, count: int) -> tuple[Labels, Floats]:
     """Where the `count` least numbers along the last axis are, and the numbers."""
     index = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
     return index, np.take_along_axis(numbers, index, axis=-1)
