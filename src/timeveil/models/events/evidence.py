@@ -98,11 +98,9 @@ class Evidence(ReleaseEvidence):
 
     @cached_property
     def granules(self) -> Granules:
-        """The distinct granules of the release."""
         return granules_of(self.release, *self.bounds)
 
     def released(self, name: str) -> Coded:
-        """A column of the release."""
         return encode(column_of(self.release.parts["data"], name))
 
     @cached_property
@@ -119,12 +117,10 @@ class Evidence(ReleaseEvidence):
         return index[pairs]
 
     def original(self, name: str) -> Coded:
-        """A column of the original."""
         return encode(column_of(self.private.original.data, name))
 
     @cached_property
     def people(self) -> People:
-        """Person and time of each original row."""
         return people_of(self.private.original)
 
     @cached_property
@@ -139,7 +135,6 @@ class Evidence(ReleaseEvidence):
 
     @cached_property
     def quasi(self) -> dict[str, Coded]:
-        """The quasi-identifiers of the original rows."""
         return {name: self.original(name) for name in self.columns("quasi")}
 
     @cached_property

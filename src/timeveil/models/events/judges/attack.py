@@ -229,9 +229,11 @@ def _several_visits(
     reached = np.asarray(published.any(axis=1))
     before, after = scene.in_original[:, visits], scene.in_release[:, usable]
     if adversary.sample is None:
-        cost = sum((last - first).min(axis=1, initial=2**62) for first, last in (before, after))
-        chosen = _affordable(np.asarray(cost), rng)
-        before, after, reached = before[:, chosen], after[:, chosen], reached[chosen]
+        cost = np.sum([(last - first).min(axis=1, initial=2**62) for first, last in (before, after)], axis=0)
+        if cost.sum() > _BUDGET:  # as many random people as the budget allows
+            order = rng.permutation(len(cost))
+            chosen = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
+            before, after, reached = before[:, chosen], after[:, chosen], reached[chosen]
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight)
@@ -246,14 +248,6 @@ def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generato
     step = np.minimum(np.arange(number)[None, :], (ends - begins - 1)[:, None])
     visits: Integers = order[begins[:, None] + step]
     return visits
-
-
-def _affordable(cost: Integers, rng: np.random.Generator) -> Integers:
-    """Everyone, or as many random people as the budget allows."""
-    if cost.sum() <= _BUDGET:
-        return np.arange(len(cost))
-    order = rng.permutation(len(cost))
-    return np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
 
 
 # Which people fit? Exact sets of people in ranges of sorted rows.

@@ -106,20 +106,16 @@ def check(evidence: Evidence) -> Verdict:
 def _check_sizes(evidence: Evidence, findings: Findings) -> None:
     k, counts, sizes = evidence.k, evidence.release.manifest["counts"], np.asarray(evidence.classes["rows"])
     findings.check("row and group counts are those of the manifest")
-    total, classes, stated = int(sizes.sum()), len(sizes), counts["smallest_group"]
-    facts = {"row-count": total == counts["rows"], "counts:groups": classes == counts["groups"]}
-    findings.expect_all(facts, **counts, total=total, classes=classes)
     findings.check(f"every published value is in at least {k} rows (people cannot be counted from outside)")
-    if not classes:
-        return
-    below, smallest = int((sizes < k).sum()), int(sizes.min())
-    findings.check("the stated smallest group is possible")
-    facts = {
-        "rows-below-k": not below,
-        "smallest-group:below": stated >= k,
-        "smallest-group:rows": stated <= smallest,
-    }
-    findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
+    total, classes, stated = int(sizes.sum()), len(sizes), counts["smallest_group"]
+    below, smallest = int((sizes < k).sum()), int(sizes.min(initial=total))
+    facts = {"row-count": total == counts["rows"], "counts:groups": classes == counts["groups"]}
+    if classes:
+        findings.check("the stated smallest group is possible")
+        facts["rows-below-k"] = not below
+        facts["smallest-group:below"] = stated >= k
+        facts["smallest-group:rows"] = stated <= smallest
+    findings.expect_all(facts, **counts, total=total, classes=classes, k=k, below=below, smallest=smallest)
 
 
 def _check_granules(evidence: Evidence, findings: Findings) -> None:
