@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
-from timeveil.domain.parameter import Checked, Problem, parameter, rule
+from timeveil.domain.parameter import Checked, Problem, numbers_nest, parameter, rule
 from timeveil.errors import BundleError, ParameterError, raising
 
 
@@ -32,19 +32,6 @@ class Promise(Checked):
         """The promise as `release.json` states it."""
         stated = {name: v for name, v in self.as_arguments().items() if v or name not in self.if_set}
         return {"name": self.name, **stated}
-
-
-@rule("k", "p", "l")
-def numbers_nest(promise: Any) -> Problem:
-    """p of the k share a pattern, and l values differ among the p."""
-    for small, large in (("p", "k"), ("l", "p")):
-        less, more = getattr(promise, small), getattr(promise, large)
-        if less is not None and less > more:
-            return (
-                f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
-                f"lower {{{small}}} to {more}, or raise {{{large}}} to {less}",
-            )
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,19 @@ def rule(*names: str) -> Callable[[F], F]:
     return marked
 
 
+@rule("k", "p", "l")
+def numbers_nest(promise: Any) -> Problem:
+    """p of the k share a pattern, and l values differ among the p."""
+    for small, large in (("p", "k"), ("l", "p")):
+        less, more = getattr(promise, small), getattr(promise, large)
+        if less is not None and less > more:
+            return (
+                f"{small} is {less} and {large} is {more}; {small} cannot be above {large}",
+                f"lower {{{small}}} to {more}, or raise {{{large}}} to {less}",
+            )
+    return None
+
+
 class Checked:
     """A frozen dataclass of fields that `parameter` declares: it checks its values, then its rules."""
 

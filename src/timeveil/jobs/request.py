@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,7 @@ def explorable() -> dict[str, Parameter]:
     return {name: lines[name] for name in sorted(lines, key=lambda name: name not in explored())}
 
 
+@cache
 def explored() -> set[str]:
     """The parameters that may have several settings."""
     return {name for table in tables().values() for name in table.explored}

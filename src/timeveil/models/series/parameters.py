@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from timeveil.domain.guarantee import numbers_nest
-from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, numbers_nest, parameter, rule
 
 WEIGHING = ("adaptive", "representative")
 """Methods that use `shape_weight` and `effort`."""
