@@ -48,7 +48,7 @@ from timeveil.models.patterns.method.transactions import (
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters
 
 CAP = 5_000_000
-"""Patterns, or combinations of symbols that exclude each other, at which the search stops with an error."""
+"""Patterns at which the search stops with an error; combinations of symbols have a bound of their own."""
 KINDS = ("frequent", "closed", "maximal")
 
 
