@@ -56,8 +56,8 @@ def spell(hint: str, surface: Surface = "python", options: Mapping[str, str] | N
     'withhold them with nulls="withhold"'
     >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "command")
     'withhold them with --nulls withhold, or use --force'
-    >>> spell("use {fill_empty=False} or {round_outward=None}", "command", {"fill_empty": "--keep-empty"})
-    'use --keep-empty or --round-outward off'
+    >>> spell("use {fill_empty=False} or {max_len=None}", "command", {"fill_empty": "--keep-empty"})
+    'use --keep-empty or --max-len off'
     >>> spell("raise {min_support}, or set {max_len=3}", "job")
     'raise min_support, or set max_len = 3'
     """
