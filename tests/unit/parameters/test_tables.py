@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import timeveil as tv
+from timeveil.cli.publishing import publishing_command
 from timeveil.domain.parameter import Parameters, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
@@ -100,8 +101,6 @@ def test_a_new_line_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("timeveil.models.stream.parameters.PARAMETERS", WithNovelty)
     from typer import Typer
     from typer.testing import CliRunner
-
-    from timeveil.cli.publishing import publishing_command
 
     app = Typer()
     app.command()(publishing_command(tables()["publish-stream"]))
