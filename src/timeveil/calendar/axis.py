@@ -132,15 +132,11 @@ class Offsets:
     reached: Ints
 
     def segment(self, instants: Ints) -> Ints:
-        """The segment of each UTC second."""
-        position: Ints = np.searchsorted(self.begins, instants, side="right") - 1
-        return position
+        return np.searchsorted(self.begins, instants, side="right") - 1
 
     def civil(self, instants: Ints) -> Ints:
-        """What the wall clock shows."""
         constant = len(self.seconds) == 1
-        clock: Ints = instants + (self.seconds[0] if constant else self.seconds[self.segment(instants)])
-        return clock
+        return instants + (self.seconds[0] if constant else self.seconds[self.segment(instants)])
 
     def settled(self, instants: Ints) -> Ints:
         """The latest time the wall clock has shown so far: it never goes back.
@@ -163,7 +159,6 @@ class Offsets:
         return first
 
     def ends(self) -> Ints:
-        """First UTC second after each segment."""
         return np.concatenate((self.begins[1:], [AFTER]))
 
 

@@ -68,8 +68,7 @@ def month_of_days(days: Ints) -> Ints:
 
 def days_of_month(months: Ints) -> Ints:
     """The first day of each month, the reverse of `month_of_days`."""
-    first: Ints = (months - _MONTHS_TO_1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-    return first
+    return (months - _MONTHS_TO_1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def year_start(years: Ints) -> Ints:

@@ -261,9 +261,7 @@ _READERS: dict[str, Callable[..., Rule]] = {
     "boundaries": lambda at, labels, clock: (
         boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)]).rule
     ),
-    "groups": lambda of, n, anchor: _distinct(
-        rules.Groups(rule_from(of), _length(n), _number(anchor)), of=_UNTITLED
-    ),
+    "groups": lambda of, n, anchor: _distinct(rules.Groups(rule_from(of), _length(n), _number(anchor))),
 }
 
 
@@ -292,7 +290,7 @@ def _working_periods(period: Rule, days: Rule, *, of: str) -> rules.WorkingPerio
     return rules.WorkingPeriods(period, days)
 
 
-def _distinct(rule: rules.Groups, *, of: str) -> rules.Groups:
+def _distinct(rule: rules.Groups, *, of: str = _UNTITLED) -> rules.Groups:
     """The groups of a list of boundaries, if no two have the same label."""
     if rule.extent is None:
         return rule

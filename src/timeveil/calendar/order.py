@@ -79,10 +79,8 @@ class Order:
     @cached_property
     def _edges(self) -> npt.NDArray[np.bool_]:
         """The transitive reduction; of two that cut time in the same way the one named first is the finer."""
-        finer = np.array(
-            [[g is not h and is_finer_than(g, h) for h in self.granularities] for g in self.granularities],
-            dtype=np.bool_,
-        ).reshape(len(self.granularities), -1)
+        every = self.granularities
+        finer = np.array([[g is not h and is_finer_than(g, h) for h in every] for g in every], np.bool_)
         # The upper triangle breaks ties between equals by position, so that the order has no cycle.
         below: npt.NDArray[np.bool_] = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
         # An edge that two steps can replace has something between its ends.
@@ -108,13 +106,11 @@ def _finer(g: Rule, h: Rule) -> bool:
     # Neither has gaps: every boundary of h has to be one of g, until both repeat.
     high = min(high, low + lcm(g.edges.period * g.least, h.edges.period * h.least))
     first, last = h.index(as_ints([low, high])).tolist()
-    counts = (min(_GLANCE, last - first), last - first)
-    return all(_has_edges(g, h.start(np.arange(first, first + count + 1))) for count in counts)
-
-
-def _has_edges(g: Rule, edges: Ints) -> bool:
-    """Whether a rule without gaps has a boundary at each of these."""
-    return np.array_equal(g.start(g.index(edges)), edges)
+    for count in (min(_GLANCE, last - first), last - first):
+        edges = h.start(np.arange(first, first + count + 1))
+        if not np.array_equal(g.start(g.index(edges)), edges):
+            return False
+    return True
 
 
 def _inside(starts: Ints, ends: Ints, granules: Ints, h: Rule) -> bool:

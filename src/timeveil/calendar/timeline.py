@@ -46,11 +46,9 @@ class Ticks:
     name: str
 
     def granule(self, instants: Ints) -> Ints:
-        """The base granule of each instant."""
         return np.floor_divide(instants + self.phase if self.phase else instants, self.width)
 
     def start(self, granules: Ints) -> Ints:
-        """The first instant of each base granule."""
         return granules * self.width - self.phase
 
 
@@ -78,12 +76,10 @@ def base_for(
         # Every instant is a multiple of the width: no base granule holds two of them.
         if resolution % width == 0:
             return Ticks(width, 0, name)
-        if all(grain % width == 0 for grain in grains):
-            phase = _phase(zone, width, low, high)
-            if phase is not None:
-                return Ticks(width, phase, name)
-    width, name = candidates(axis)[-1]
-    return Ticks(width, 0, name)
+        phase = _phase(zone, width, low, high) if all(grain % width == 0 for grain in grains) else None
+        if phase is not None:
+            return Ticks(width, phase, name)
+    return Ticks(width, 0, name)  # the finest
 
 
 def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granularity, ...]:
@@ -137,8 +133,7 @@ class Timeline:
     def firsts(self, h: Granularity) -> Positions:
         """For each position, the first position in the same granule of h; -1 in a gap."""
         heads, code = self._coded(h)
-        first: Positions = np.where(code < 0, np.int32(-1), heads[code]) if len(heads) else code
-        return first
+        return np.where(code < 0, np.int32(-1), heads[code]) if len(heads) else code
 
     def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
         """Which positions are in no granule of h, under every policy for gaps."""
@@ -264,7 +259,6 @@ def _runs(index: Ints, split: Ints | None) -> tuple[Positions, Positions]:
 
 
 def _offset_text(offset: int) -> str:
-    """An offset from UTC as text."""
     size = abs(offset)
     text = f"{size // HOUR:02}:{size % HOUR // 60:02}" + (f":{size % 60:02}" if size % 60 else "")
     return f"{'-' if offset < 0 else '+'}{text}"

@@ -109,10 +109,9 @@ class Comparison:
 
 def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The comparison as a page of text."""
-    lines = [f"{counted(len(comparison.names), 'release')} side by side", ""]
-    for table in _tables(comparison, width):
-        lines += [*table, ""]
-    return [*lines, *numbered(_sentences(comparison), width)]
+    title = f"{counted(len(comparison.names), 'release')} side by side"
+    tables = [line for table in _tables(comparison, width) for line in (*table, "")]
+    return [title, "", *tables, *numbered(_sentences(comparison), width)]
 
 
 def _sentences(comparison: Comparison) -> Iterator[str]:

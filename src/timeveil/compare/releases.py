@@ -22,7 +22,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type
-from timeveil.evidence.published import require_matching_ledger, require_release
+from timeveil.evidence.published import require_release
 from timeveil.explore.measures import KNOWN, judge, outsider_of, promised
 from timeveil.judging import attack, verify
 from timeveil.models.series.judges.attack import SeriesAdversary
@@ -90,10 +90,10 @@ def compare(
     (('week', 'quarter'), ('withheld', 'promised'), True)
     """
     names, opened = _named(releases)
-    private: Sequence[Ledger | None] = [None] * len(names) if ledgers is None else _ordered(ledgers, names)
-    _refuse_twice(names, opened)
-    verdicts = tuple(map(verify, opened, private))
-    summaries = _summaries(names, opened, private, progress)
+    private = [] if ledgers is None else _ordered(ledgers, names)
+    beside: Sequence[Ledger | None] = private or [None] * len(names)
+    verdicts = tuple(map(verify, opened, beside))
+    summaries = _summaries(names, opened, beside, progress)
     models = tuple(summary.model for summary in summaries)
     comparable = len({(summary.model, summary.basis) for summary in summaries}) == 1
     lines = tuple(_lines(summaries, ranked=comparable and all(verdicts)))
@@ -108,7 +108,10 @@ def compare(
         COMPOSES: True,
     }
     applying = tuple(note for note, applies in notes.items() if applies)
-    return Comparison(names, models, verdicts, lines, _same_data(names, private), applying)
+    # Of every pair, so that any other original is refused.
+    agree = [_agree(names[0], private[0], *pair) for pair in zip(names[1:], private[1:], strict=False)]
+    same_data: Literal["agrees", "assumed"] = "agrees" if agree and all(agree) else "assumed"
+    return Comparison(names, models, verdicts, lines, same_data, applying)
 
 
 def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[str, ...], list[Release]]:
@@ -117,12 +120,14 @@ def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[s
     if not isinstance(releases, Mapping):
         releases = {f"release {number}": release for number, release in enumerate(releases, start=1)}
     if len(releases) < 2:
-        raise ParameterError(
-            f"{'one release' if releases else 'no release'} cannot be compared",
-            hint="give two or more of the same data",
-        )
+        message = f"{'one release' if releases else 'no release'} cannot be compared"
+        raise ParameterError(message, hint="give two or more of the same data")
     for release in releases.values():
         require_release(release)
+    for (name, release), (other_name, other) in combinations(releases.items(), 2):
+        if release is other or (release.manifest == other.manifest and release.tables == other.tables):
+            hint = "give releases that were made with different settings or methods"
+            raise ParameterError(f"`{name}` and `{other_name}` are the same release", hint=hint)
     return tuple(releases), list(releases.values())
 
 
@@ -130,21 +135,9 @@ def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[s
     """A ledger for each release."""
     named = ledgers if isinstance(ledgers, Mapping) else dict(zip(names, ledgers, strict=False))
     if len(ledgers) != len(names) or set(named) != set(names):
-        raise ParameterError(
-            f"there are {len(names)} releases and {len(ledgers)} ledgers, or their names differ",
-            hint="give one ledger for each release, in the same order, or none",
-        )
+        message = f"there are {len(names)} releases and {len(ledgers)} ledgers, or their names differ"
+        raise ParameterError(message, hint="give one ledger for each release, in the same order, or none")
     return [named[name] for name in names]
-
-
-def _refuse_twice(names: Sequence[str], releases: Sequence[Release]) -> None:
-    pairs = list(zip(names, releases, strict=True))
-    for (name, release), (other_name, other) in combinations(pairs, 2):
-        if release is other or (release.manifest == other.manifest and release.tables == other.tables):
-            raise ParameterError(
-                f"`{name}` and `{other_name}` are the same release",
-                hint="give releases that were made with different settings or methods",
-            )
 
 
 def _summaries(
@@ -162,11 +155,8 @@ def _summaries(
         except InputError as error:
             if error.code != "ledger-mismatch":
                 raise
-            raise InputError(
-                f"`{name}`: {error.message}",
-                hint="give one ledger for each release, in the same order",
-                code=error.code,
-            ) from None
+            hint = "give one ledger for each release, in the same order"
+            raise InputError(f"`{name}`: {error.message}", hint=hint, code=error.code) from None
     return summaries
 
 
@@ -185,7 +175,6 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
     if isinstance(guarantee, KPAnonymity):
         risks["envelopes_alone"] = 1 / guarantee.k  # not promised: patterns narrow it
     if ledger is not None:
-        require_matching_ledger(release, ledger)
         measured, chances, _ = judge(release, ledger, outsider, doing)
         losses |= measured
         risks |= {chance: chances[chance] for chance in ("worst", "mean")}
@@ -198,7 +187,12 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
             risks |= {"worst_values": by_values.worst, "mean_values": by_values.mean}
     sizes = {name: count for name, count in counts.items() if name not in _NO_SIZE}
     numbers = {"size": sizes, "loss": losses, "risk": risks}
-    return _Summary(model, _short(guarantee.as_dict()), _parameters(manifest), numbers, _basis(manifest))
+    promise = guarantee.as_dict()
+    words = [
+        promise.pop("name"),
+        *(f"{name}={value}" for name, value in promise.items() if value is not None),
+    ]
+    return _Summary(model, " ".join(words), _parameters(manifest), numbers, _basis(manifest))
 
 
 def _true_slot(release: Release) -> int | None:
@@ -213,12 +207,6 @@ def _withheld(model: str, counts: Mapping[str, Any]) -> dict[str, float]:
     if model == "series":
         return {"withheld": counts["suppressed"] / max(counts["rows"] + counts["suppressed"], 1)}
     return {}
-
-
-def _short(guarantee: Mapping[str, Any]) -> str:
-    """A promise in few words: kp-anonymity k=10 p=5."""
-    numbers = (f"{name}={value}" for name, value in guarantee.items() if name != "name" and value is not None)
-    return " ".join([str(guarantee["name"]), *numbers])
 
 
 def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -278,16 +266,8 @@ def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
                 yield Line(part, name, cells, share=part != "size", ranked=ranked and part != "size")
 
 
-def _same_data(names: Sequence[str], ledgers: Sequence[Ledger | None]) -> Literal["agrees", "assumed"]:
-    """Refuse ledgers of one model that hold different originals; return whether all hold the same."""
-    first, agreed = ledgers[0], True
-    for name, ledger in zip(names[1:], ledgers[1:], strict=True):
-        agreed &= first is not None and ledger is not None and _agree(names[0], first, name, ledger)
-    return "agrees" if agreed else "assumed"
-
-
 def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:
-    """Whether two ledgers hold the same; of two kinds of table it may be unknown."""
+    """Whether two ledgers hold the same; of two kinds of table it may be unknown, of one it is demanded."""
     schemas = (ledger.original.data.schema for ledger in (first, second))
     types, other_types = ({field.name: plain_type(field.type) for field in schema} for schema in schemas)
     columns = [name for name, kind in types.items() if other_types.get(name) == kind]
@@ -297,20 +277,12 @@ def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> 
     kinds = {(ledger.model, ledger.facts.get("origin") == "release") for ledger in (first, second)}
     if not columns or len(kinds) > 1 or not different:
         return bool(columns) and not different
-    difference = (
-        f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of "
-        f"{counted(len(columns), 'shared column')}"
-    )
+    shared, rows = counted(len(columns), "shared column"), counted(first.original.rows, "row")
+    fault = f"the originals of `{first_name}` and `{second_name}` differ in {different:,} of {shared}"
     if not same_rows:
-        difference = (
-            f"the original of `{first_name}` has {counted(first.original.rows, 'row')}, that of "
-            f"`{second_name}` {second.original.rows:,}"
-        )
-    raise InputError(
-        f"{difference}: these are not releases of the same data",
-        hint="compare releases that were made from one table",
-        code="other-data",
-    )
+        fault = f"the original of `{first_name}` has {rows}, that of `{second_name}` {second.original.rows:,}"
+    hint = "compare releases that were made from one table"
+    raise InputError(f"{fault}: these are not releases of the same data", hint=hint, code="other-data")
 
 
 def _same_values(first: Ledger, second: Ledger, name: str) -> bool:

@@ -167,13 +167,12 @@ def exploration_picture(exploration: Exploration) -> Picture:
     """A bar per setting for its loss and another for its risk; the knee and the best are bold."""
     refused = len(exploration.settings) - len(exploration.feasible)
     note = f", {refused} of them not possible" if refused else ""
+    loss = exploration.loss.replace("_", " ")
     picture = grouped_bars(
         f"What {_option(exploration)} costs, and what it gives",
         f"{counted(len(exploration.settings), 'setting')} tried{note}.",
         [
-            BarGroup(
-                f"loss ({exploration.loss.replace('_', ' ')})", tuple(_bars(exploration, "loss")), ORIGINAL
-            ),
+            BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss")), ORIGINAL),
             BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")), RELEASE),
         ],
     )
@@ -182,20 +181,14 @@ def exploration_picture(exploration: Exploration) -> Picture:
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
     for setting in exploration.settings:
-        part, label = 0.0, "not possible"
-        if setting.refused is None:
-            part = getattr(setting, measure)
-            label = share(part)
+        possible = setting.refused is None
+        part = getattr(setting, measure) if possible else 0.0
+        label = share(part) if possible else "not possible"
         marks = ", ".join(_marks(exploration, setting))
         strong = setting is exploration.knee or setting is exploration.best
         yield Bar(f"{_option(exploration)} {_value(setting)}", (part,), (f"{label} {marks}".strip(),), strong)
-    for limit in (limit for name, limit in _limits(exploration) if name == measure):
+    if (limit := getattr(exploration, f"max_{measure}")) is not None:
         yield Bar("limit", (limit,), (share(limit),))
-
-
-def _limits(exploration: Exploration) -> list[tuple[str, float]]:
-    limits = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
-    return [(measure, limit) for measure, limit in limits if limit is not None]
 
 
 def _option(exploration: Exploration) -> str:
@@ -209,7 +202,8 @@ def _value(setting: Setting) -> str:
 
 def _sentences(exploration: Exploration) -> list[str]:
     """What loss and risk are, the knee with the rule that chose it, and what stays within the limits."""
-    limits = _limits(exploration)
+    stated = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
+    limits = [(measure, limit) for measure, limit in stated if limit is not None]
     return sentences(
         "explore/sentences.j2",
         e=exploration,
@@ -235,15 +229,8 @@ def _setting_lines(exploration: Exploration, width: int) -> list[str]:
     if not exploration.feasible:
         return refusals
     first = exploration.feasible[0]
-    rows = [
-        [
-            _option(exploration),
-            *first.facts,
-            *(loss.replace("_", " ") for loss in first.losses),
-            *first.risks,
-            "",
-        ]
-    ]
+    losses = [loss.replace("_", " ") for loss in first.losses]
+    rows = [[_option(exploration), *first.facts, *losses, *first.risks, ""]]
     for setting in exploration.feasible:
         facts = [f"{fact:,}" if isinstance(fact, int) else str(fact) for fact in setting.facts.values()]
         shares = [share(part) for part in (*setting.losses.values(), *setting.risks.values())]

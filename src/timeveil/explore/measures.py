@@ -62,10 +62,9 @@ def outsider_of(
     }
     expected = type(usual[model])
     if adversary is not None and not isinstance(adversary, expected):
-        raise ParameterError(
-            f"`adversary` is a `{type(adversary).__name__}`, which belongs to another model",
-            hint=f"give one of type {expected.__name__}, or leave {{adversary}} out",
-        )
+        message = f"`adversary` is a `{type(adversary).__name__}`, which belongs to another model"
+        hint = f"give one of type {expected.__name__}, or leave {{adversary}} out"
+        raise ParameterError(message, hint=hint)
     return adversary or usual[model]
 
 
@@ -129,9 +128,8 @@ def _measured(
             return {"both": mean, **parts, "withheld": loss.suppressed_share}, {"groups": loss.groups}
         case PatternLoss():
             every = max(loss.patterns, 1)
-            losses = {
-                "count_error": loss.mean_error,
-                "changed": loss.changed / every,
-                "lost": loss.lost / every,
+            shares = {"changed": loss.changed / every, "lost": loss.lost / every}
+            return {"count_error": loss.mean_error, **shares}, {
+                "patterns": loss.patterns,
+                "virtual": loss.virtual,
             }
-            return losses, {"patterns": loss.patterns, "virtual": loss.virtual}

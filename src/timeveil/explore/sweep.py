@@ -77,16 +77,19 @@ def explore(
     name, settings = _swept(declared.explored, options)
     outsider = outsider_of(model, name, options, adversary)
     measures = [measure for of_model, measure in LOSSES if of_model == model]
-    loss = _measure("loss", loss or measures[0], measures)
-    risk = _measure("risk", risk or default_risk(outsider), RISKS)
+    loss, risk = loss or measures[0], risk or default_risk(outsider)
+    for what, chosen, names in (("loss", loss, measures), ("risk", risk, RISKS)):
+        if chosen not in names:
+            raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
     threads = min(workers or _cores(), len(settings))
     data = _loaded(table, roles, options)
     fixed = {"seed": 0, **options} if model == "stream" else options
 
     def attempt(value: float, doing: Progress) -> Setting:
         """Publish in memory, verify and judge; only the numbers are kept."""
+        options = {**fixed, name: value}
         release, ledger = method(
-            data, roles, **{**fixed, name: value}, progress=lambda step, share: doing(step, 0.5 * share)
+            data, roles, **options, progress=lambda step, share: doing(step, 0.5 * share)
         )
         doing("verifying", 0.5)
         if not verify(release, ledger):
@@ -95,10 +98,8 @@ def explore(
             release, ledger, outsider, lambda step, share: doing(step, 0.6 + 0.4 * share)
         )
         if loss not in losses:
-            raise ParameterError(
-                f"`{loss}` cannot be measured because that part was not published",
-                hint=f"compare by one of {', '.join(losses)}",
-            )
+            message = f"`{loss}` cannot be measured because that part was not published"
+            raise _bad(message, f"compare by one of {', '.join(losses)}")
         return Setting(value, losses[loss], risks[risk], losses, risks, facts)
 
     results = _all(attempt, name, settings, threads, progress)
@@ -175,20 +176,11 @@ def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tu
     if len(many) == 1:
         return many[0], settings_of(many[0], options[many[0]])
     if many:
-        raise _bad(
-            f"{' and '.join(f'`{name}`' for name in many)} have several settings; only one can be explored",
-            f"give {{{many[1]}}} a single setting",
-        )
-    raise _bad(
-        "no parameter has several settings to try",
-        f'give one of {", ".join(explored)} several, such as {{{explored[0]}="2..50"}}',
-    )
-
-
-def _measure(what: str, name: str, names: Sequence[str]) -> str:
-    if name not in names:
-        raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
-    return name
+        names = " and ".join(f"`{name}`" for name in many)
+        hint = f"give {{{many[1]}}} a single setting"
+        raise _bad(f"{names} have several settings; only one can be explored", hint)
+    hint = f'give one of {", ".join(explored)} several, such as {{{explored[0]}="2..50"}}'
+    raise _bad("no parameter has several settings to try", hint)
 
 
 def _cores() -> int:
@@ -208,12 +200,9 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
     columns = [name for name in source.names if roles.drop != REST or name in roles.columns]
     data: pa.Table = pa.concat_tables(source.batches(columns))
     if data.num_rows == 0:
-        raise InputError(
-            f"{'the table' if source.name is None else f'`{source.name}`'} has no rows, so there is nothing "
-            "to explore",
-            hint="check that it is the right file",
-            code="file-unreadable",
-        )
+        subject = "the table" if source.name is None else f"`{source.name}`"
+        message = f"{subject} has no rows, so there is nothing to explore"
+        raise InputError(message, hint="check that it is the right file", code="file-unreadable")
     return data
 
 
@@ -244,10 +233,8 @@ def settings_of(name: str, typed: Any) -> tuple[float, ...]:
             raise _bad(f"`{name}` has a setting that is not a number", f'write {{{name}="2,5,10"}}')
     settings = tuple(sorted(set(numbers)))
     if not settings or len(settings) > MOST:
-        raise _bad(
-            f"`{name}` has {len(settings)} settings; 1 to {MOST} can be tried",
-            f'give a few, such as {{{name}="2,5,10"}}',
-        )
+        hint = f'give a few, such as {{{name}="2,5,10"}}'
+        raise _bad(f"`{name}` has {len(settings)} settings; 1 to {MOST} can be tried", hint)
     return settings
 
 
@@ -257,10 +244,8 @@ def number(name: str, text: str) -> float:
     >>> number("k", "5"), number("suppress", "0.01")
     (5, 0.01)
     """
-    error = _bad(
-        f"`{name}` is neither a number, a list of numbers nor a range",
-        f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}',
-    )
+    hint = f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}'
+    error = _bad(f"`{name}` is neither a number, a list of numbers nor a range", hint)
     plain = text.strip()
     with raising(error, on=(ValueError, OverflowError)):
         parsed = int(plain) if plain.isdecimal() else float(plain)
@@ -274,10 +259,8 @@ def _range(name: str, text: str) -> list[float]:
     first, _, last = text.partition(TO)
     low, high = number(name, first), number(name, last)
     if low > high:
-        raise _bad(
-            f"the range of `{name}` ends below its start",
-            f'write {{{name}="{last.strip()}..{first.strip()}"}}',
-        )
+        hint = f'write {{{name}="{last.strip()}..{first.strip()}"}}'
+        raise _bad(f"the range of `{name}` ends below its start", hint)
     integral = isinstance(low, int) and isinstance(high, int)
     if integral and high - low < _ALL:
         return list(range(int(low), int(high) + 1))

@@ -40,8 +40,6 @@ def verify(
             writing.rewrite(Path(release), Path(rewrite))
         return verdict
     if rewrite is not None:
-        raise ParameterError(
-            "only a release folder can be rewritten",
-            hint="pass the path of the folder, or write the release with `write`",
-        )
+        hint = "pass the path of the folder, or write the release with `write`"
+        raise ParameterError("only a release folder can be rewritten", hint=hint)
     return verify_release(release, ledger)

@@ -127,8 +127,9 @@ def _check_shape(manifest: Any) -> None:
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
         if not _is_table_entry(name, entry):
-            fault = "describes a table by more or less than its file, rows, format and sha256"
-            raise damaged(MANIFEST, fault)
+            raise damaged(
+                MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
+            )
         columns = manifest.get(columns_key(name))
         if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
             raise damaged(MANIFEST, "does not describe the columns of a table by name and type")
@@ -167,11 +168,9 @@ def written_schema(schema: pa.Schema) -> pa.Schema:
     """Names and types of the columns once they are written and opened."""
     fields = [pa.field(field.name, _written_type(field.type)) for field in schema]
     for field in fields:
-        error = BundleError(
-            f"column `{field.name}` has the type {field.type}, which cannot be written",
-            hint="convert it to plain columns of text or numbers before reading",
-            code="unsupported-input",
-        )
+        message = f"column `{field.name}` has the type {field.type}, which cannot be written"
+        hint = "convert it to plain columns of text or numbers before reading"
+        error = BundleError(message, hint=hint, code="unsupported-input")
         with raising(error, on=BundleError):
             type_named(type_name(field.type))
     return pa.schema(fields)

@@ -30,15 +30,8 @@ from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
 from timeveil.models import words
 from timeveil.page.templates import letter
-from timeveil.reading.files import (
-    new_file,
-    own_files,
-    refuse_taken,
-    sync,
-    sync_folder,
-    translate_os_errors,
-    write_file,
-)
+from timeveil.reading import files
+from timeveil.reading.files import new_file, refuse_taken, sync_folder, translate_os_errors
 
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
@@ -50,9 +43,8 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
     Parquet file that only its owner may read, and is never written into a release folder.
     """
     if format not in ("parquet", "csv"):
-        raise ParameterError(
-            "`format` is neither `parquet` nor `csv`", hint='set {format="parquet"} or {format="csv"}'
-        )
+        hint = 'set {format="parquet"} or {format="csv"}'
+        raise ParameterError("`format` is neither `parquet` nor `csv`", hint=hint)
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
     folder = Path(path)
@@ -105,7 +97,7 @@ def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
         partial = hidden.path / "release"
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
-        with own_files():
+        with files.own_files():
             _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_taken(folder)
@@ -124,10 +116,10 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
         with new_file(path) as file:
             rows = write_table(release.batches(name), schema, file, form)
             # On the disk before its digest is stated.
-            sync(file)
+            files.sync(file)
         describe_table(manifest, name, schema, table_entry(name, form, rows, digest(path)))
-    write_file(folder / MANIFEST, as_json(manifest))
-    write_file(folder / README, letter(words(manifest["model"]), release.guarantee, manifest).encode())
+    files.write_file(folder / MANIFEST, as_json(manifest))
+    files.write_file(folder / README, letter(words(manifest["model"]), release.guarantee, manifest).encode())
     sync_folder(folder)
     return manifest
 
