@@ -48,9 +48,7 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
 def test_verify_with_the_ledger_counts_people(cli: Cli, published: str) -> None:
     said = cli(f"verify {published}")
     assert said.code == 0
-    assert said.out.startswith(
-        "holds: `out`, checked with the ledger (the people of every group were counted)\n"
-    )
+    assert said.out.startswith("holds: `out`, by counting the people of every group, with the ledger\n")
     assert "every published value is shared by at least 2 different people\n" in said.out
     assert "class" not in said.out
 

@@ -25,7 +25,7 @@ def published(here: Path, cli: Cli) -> None:
 def test_verify(cli: Cli) -> None:
     said = cli("verify out")
     assert said.out.startswith(
-        "holds: `out`, by computing every group that the counts give; how many are virtual"
+        "holds: `out`, by computing every group that the counts give (how many are virtual"
     )
     private = cli("verify out --ledger ledger")
     assert (said.code, private.code) == (0, 0)

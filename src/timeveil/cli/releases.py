@@ -17,17 +17,6 @@ from timeveil.jobs.columns import listed
 from timeveil.models import part
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_SCOPES = {
-    ("time", "recipient"): "as far as a recipient can see (people were not counted)",
-    ("time", "with ledger"): "checked with the ledger (the people of every group were counted)",
-    ("stream", "recipient"): "as far as a recipient can see",
-    ("stream", "with ledger"): "by following every record, with the ledger",
-    ("series", "recipient"): "as far as a recipient can see",
-    ("series", "with ledger"): "by following every series, with the ledger",
-    ("patterns", "recipient"): "by computing every group that the counts give; how many are virtual is not "
-    "checked",
-    ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
-}
 
 
 class Verify(ReleaseCommand):
@@ -49,11 +38,12 @@ class Verify(ReleaseCommand):
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
         from timeveil.folder.opening import judged
+        from timeveil.page.wording import SCOPES
 
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         evidence, verdict, sound = judged(Path(self.folder), ledger)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
-        model = model if (model, verdict.scope) in _SCOPES else None
+        model = model if (model, verdict.scope) in SCOPES else None
         lines = _verdict_lines(verdict, self.folder, model, output.width)
         output.result("\n".join(lines), {"model": model, **verdict.as_dict()})
         if sound and not verdict:
@@ -69,9 +59,9 @@ class Verify(ReleaseCommand):
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
-    from timeveil.page.wording import wrapped
+    from timeveil.page.wording import SCOPES, wrapped
 
-    scope = _SCOPES[model or "time", verdict.scope]
+    scope = SCOPES[model or "time", verdict.scope]
     head = f"{'holds' if verdict else 'violated'}: `{one_line(Path(folder).resolve().name)}`, {scope}"
     lines = wrapped(head, width)
     for violation in verdict.violations:

@@ -49,9 +49,9 @@ _STRAYS: Mapping[str, str] = {
 
 
 class Judgement(NamedTuple):
-    """The evidence of a folder, if it can be read, the verdict, and whether a recipient finds nothing wrong.
+    """The evidence, if the release can be read, the verdict, and whether a recipient finds nothing wrong.
 
-    Further judges of the folder take the evidence, which reads and links the release only once.
+    Further judges take the evidence, which reads and links the release only once.
     """
 
     evidence: Evidence | None
@@ -86,9 +86,12 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     return _open(_valid_path(folder), files=True)[1]
 
 
-def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
-    """Verify a folder: its files, and the promise of the release in them."""
-    release, violations = _open(_valid_path(folder), files=True)
+def judged(release: Release | str | Path, ledger: Ledger | None = None) -> Judgement:
+    """Verify a release: its promise and, of a folder, its files."""
+    violations: tuple[Violation, ...] = ()
+    files = () if isinstance(release, Release) else (FILES,)
+    if not isinstance(release, Release):
+        release, violations = _open(_valid_path(release), files=True)
     try:
         evidence = gather(release, ledger)
         verdict = verify(evidence)
@@ -98,16 +101,16 @@ def judged(folder: str | Path, ledger: Ledger | None = None) -> Judgement:
             passes_in_public = True
     except BundleError as error:
         # A folder that cannot be read fails its check; any other error is about the call and passes on.
-        if error.code != "folder-damaged":
+        if error.code != "folder-damaged" or not files:
             raise
         scope = "recipient" if ledger is None else "with ledger"
         violations = (*violations, Violation("file-unreadable", error.message))
-        return Judgement(None, Verdict(scope, (FILES,), violations), sound=False)
+        return Judgement(None, Verdict(scope, files, violations), sound=False)
     sound = passes_in_public and not violations
     violations = (*violations, *verdict.violations)
     if sound and not verdict:
         violations = (NOT_ITS_LEDGER, *violations)
-    return Judgement(evidence, Verdict(verdict.scope, (FILES, *verdict.checks), violations), sound)
+    return Judgement(evidence, Verdict(verdict.scope, (*files, *verdict.checks), violations), sound)
 
 
 def _valid_path(folder: str | Path) -> Path:

@@ -11,20 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from timeveil.page.svg import (
-    LEFT,
-    RIGHT,
-    WIDTH,
-    Panel,
-    Picture,
-    heading,
-    legend,
-    line,
-    rect,
-    text,
-    text_width,
-    value_axis,
-)
+from timeveil.page import svg
+from timeveil.page.svg import LEFT, RIGHT, WIDTH, Panel, Picture
 from timeveil.page.wording import percent, shortened
 
 Integers = NDArray[np.int64]
@@ -78,18 +66,18 @@ def bar_chart(
 def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Sequence[str] = ()) -> Picture:
     """Groups of bars below each other, each group with a name and a scale of its own."""
     every = [bar for group in groups for bar in group.bars]
-    names = min(max((text_width(shortened(bar.name, _LONGEST_NAME)) for bar in every), default=0.0), 300)
+    names = min(max((svg.text_width(shortened(bar.name, _LONGEST_NAME)) for bar in every), default=0.0), 300)
     start = _MARGIN + names + 14
-    labels = max((text_width(label) for bar in every for label in bar.labels), default=0.0)
+    labels = max((svg.text_width(label) for bar in every for label in bar.labels), default=0.0)
     room = WIDTH - start - _MARGIN - labels - 8
     step = 14 * max(len(kinds), 1) + 10
-    body = [*heading(title, subtitle, _MARGIN), *legend(kinds, range(len(kinds)), _MARGIN)]
+    body = [*svg.heading(title, subtitle, _MARGIN), *svg.legend(kinds, range(len(kinds)), _MARGIN)]
     y = 92.0 if kinds else 68.0
     for group in groups:
         if group.name:
             body += [
-                line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"),
-                text(_MARGIN, y + 18, group.name, "strong"),
+                svg.line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"),
+                svg.text(_MARGIN, y + 18, group.name, "strong"),
             ]
             y += 28
         longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
@@ -112,15 +100,15 @@ def column_chart(
     wide = panel.width / len(sums)
     gap = min(2.0, wide * 0.2)
     marks = (0.0, most / 2, float(most))
-    body = [*value_axis(panel, marks, [f"{mark:,.0f}" for mark in marks])]
+    body = [*svg.value_axis(panel, marks, [f"{mark:,.0f}" for mark in marks])]
     for index, number in enumerate(sums.tolist()):
         y = panel.y(number)
-        body.append(rect(panel.left + index * wide + gap / 2, y, wide - gap, panel.bottom - y, "f0"))
-    body.append(text(panel.left, panel.bottom + 18, ends[0], "soft"))
-    body.append(text(WIDTH - _MARGIN, panel.bottom + 18, ends[1], "soft", "end"))
+        body.append(svg.rect(panel.left + index * wide + gap / 2, y, wide - gap, panel.bottom - y, "f0"))
+    body.append(svg.text(panel.left, panel.bottom + 18, ends[0], "soft"))
+    body.append(svg.text(WIDTH - _MARGIN, panel.bottom + 18, ends[1], "soft", "end"))
     below = subtitle + ("" if size == 1 else f" Each bar adds up {size} {unit}s.")
     words = f"From {ends[0]} to {ends[1]}, bars of {int(sums.min(initial=most)):,} to {most:,}."
-    return Picture(title, f"{below} {words}", 262, (*heading(title, below, _MARGIN), *body))
+    return Picture(title, f"{below} {words}", 262, (*svg.heading(title, below, _MARGIN), *body))
 
 
 def pair_chart(
@@ -142,30 +130,30 @@ def pair_chart(
     top = next(nice for nice in (0.25, 0.5, 0.75, 1.0) if nice >= most - 1e-9)
     panel = Panel(LEFT, 110, WIDTH - LEFT - RIGHT, 230, 0.0, top, len(ticks))
     shares = [part * top / 5 for part in range(6)]
-    body = [*heading(title, subtitle), *legend(names, (ORIGINAL, RELEASE))]
-    body += [text(LEFT, 86, note, "soft")] if note else []
-    body += value_axis(panel, shares, [f"{share:.0%}" for share in shares])
+    body = [*svg.heading(title, subtitle), *svg.legend(names, (ORIGINAL, RELEASE))]
+    body += [svg.text(LEFT, 86, note, "soft")] if note else []
+    body += svg.value_axis(panel, shares, [f"{share:.0%}" for share in shares])
     width = min(panel.width / max(len(before), 1) * 0.42, _WIDEST)
     for index, pair in enumerate(zip(before, after, strict=True)):
         middle = panel.x(index + 0.5)
         for share, x, colour in zip(pair, (middle - width, middle), (ORIGINAL, RELEASE), strict=True):
             body += _column(panel, x, width, share, colour) if share else []
     for index, tick in enumerate(ticks):
-        body.append(line(panel.x(index), panel.bottom, panel.x(index), panel.bottom + 5, "grid"))
-        body.append(text(panel.x(index), panel.bottom + 19, tick, "soft", "middle"))
-    body.append(text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle"))
+        body.append(svg.line(panel.x(index), panel.bottom, panel.x(index), panel.bottom + 5, "grid"))
+        body.append(svg.text(panel.x(index), panel.bottom + 19, tick, "soft", "middle"))
+    body.append(svg.text((LEFT + WIDTH - RIGHT) / 2, panel.bottom + 42, axis, "soft", "middle"))
     for row, (label, index) in enumerate(marks.items()):
-        body.append(line(panel.x(index), panel.top - 22, panel.x(index), panel.bottom, "edge"))
-        body.append(text(panel.x(index) + 6, panel.top - 12 + 16 * row, label))
+        body.append(svg.line(panel.x(index), panel.top - 22, panel.x(index), panel.bottom, "edge"))
+        body.append(svg.text(panel.x(index) + 6, panel.top - 12 + 16 * row, label))
     return Picture(title, description, 400, tuple(body))
 
 
 def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> Iterator[str]:
     # At least one unit high: a small share is not nothing.
     y = min(panel.y(share), panel.bottom - 1.0)
-    yield rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
+    yield svg.rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
     if width >= _NUMBERED:
-        yield text(x + width / 2, y - 4, percent(share), "num", "middle")
+        yield svg.text(x + width / 2, y - 4, percent(share), "num", "middle")
 
 
 def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
@@ -271,11 +259,11 @@ def _doubling_edges(threshold: int, largest: int) -> list[int]:
 def _bar(bar: Bar, top: float, start: float, scale: float, colour: int) -> Iterator[str]:
     kind = "strong" if bar.strong else ""
     name = shortened(bar.name, _LONGEST_NAME)
-    yield text(start - 14, top + 7 * len(bar.lengths) + 4, name, kind, "end")
+    yield svg.text(start - 14, top + 7 * len(bar.lengths) + 4, name, kind, "end")
     for index, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
         y, long = top + 14 * index, max(length * scale, 1.0 if length else 0.0)
-        yield rect(start, y + 1, long, 12, f"f{colour + index}")
-        yield text(start + long + 6, y + 11, label, kind or "soft")
+        yield svg.rect(start, y + 1, long, 12, f"f{colour + index}")
+        yield svg.text(start + long + 6, y + 11, label, kind or "soft")
 
 
 def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:

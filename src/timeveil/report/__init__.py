@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,13 @@ from timeveil.errors import ParameterError, spell
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import open_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
-from timeveil.judging import QUERIES, gather, is_well_formed, verify
+from timeveil.judging import QUERIES, gather, is_well_formed
 from timeveil.models import part, words
 from timeveil.page import templates
 from timeveil.page.markdown import Figure, Markdown, Table, markdown
 from timeveil.page.report import Explanation, Report
 from timeveil.page.svg import Picture
-from timeveil.page.wording import capital, counted, name, visible
+from timeveil.page.wording import SCOPES, capital, counted, name, visible
 
 __all__ = ["Explanation", "Report", "explain", "report"]
 
@@ -44,17 +44,6 @@ _EARLIER = {
 MOST_FILES = 24
 """More files than this are listed by one hash over all of them."""
 MOST_VIOLATIONS = 40
-_SCOPES = {
-    ("time", "recipient"): "from the published table (people cannot be counted from outside)",
-    ("time", "with ledger"): "with the ledger, by counting the people of every group",
-    ("stream", "recipient"): "from the published tables (nobody outside can see whose record is whose)",
-    ("stream", "with ledger"): "with the ledger, by following every record",
-    ("series", "recipient"): "from the published table (nobody outside can see whose series a row is)",
-    ("series", "with ledger"): "with the ledger, by following every series",
-    ("patterns", "recipient"): "by computing every group that the counts give (the number of virtual people "
-    "cannot be checked from outside)",
-    ("patterns", "with ledger"): "with the ledger, by counting every pattern and computing every group",
-}
 
 
 def explain(
@@ -257,7 +246,7 @@ class VerificationSummary:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The verdict in a few sentences."""
-        scope = _SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
+        scope = SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
         if self.verdict:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
@@ -297,22 +286,14 @@ class VerificationSummary:
 
 def verification(release: Release | str | Path, ledger: Ledger | None) -> VerificationSummary:
     """Verify a release; if it is a folder, its files as well."""
-    if isinstance(release, Release):
-        if ledger is not None:
-            require_matching_ledger(release, ledger)
-        evidence = gather(release, ledger)
-        verdict = verify(evidence)
-        sound = verdict.ledger_only
-        if sound:
-            verdict = replace(verdict, violations=(NOT_ITS_LEDGER, *verdict.violations))
-        return VerificationSummary(evidence, str(release.manifest.get("model")), verdict, sound=sound)
-    folder = Path(release)
-    opened, verdict, sound = judged(folder, ledger)
-    model = "" if opened is None else str(opened.release.manifest.get("model"))
-    return VerificationSummary(opened, model, verdict, tuple(_hashes(folder)), sound and not verdict)
-
-
-def _hashes(folder: Path) -> list[tuple[str, str]]:
-    """Names and hashes of all files, sorted by name; links are not followed."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return [(path.relative_to(folder).as_posix(), digest(path)) for path in files]
+    if isinstance(release, Release) and ledger is not None:
+        require_matching_ledger(release, ledger)
+    evidence, verdict, sound = judged(release, ledger)
+    model = "" if evidence is None else str(evidence.release.manifest.get("model"))
+    hashes = []
+    if not isinstance(release, Release):
+        folder = Path(release)
+        # Links are not followed.
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        hashes = [(path.relative_to(folder).as_posix(), digest(path)) for path in files]
+    return VerificationSummary(evidence, model, verdict, tuple(hashes), sound and not verdict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.wording import counted
 
 MOST_SYMBOLS = 52
 """Symbols are written a to z and A to Z."""
@@ -15,6 +16,15 @@ NOT_A_COUNT = (
     "{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
 )
 """What is wrong with a support that is neither, and the hint."""
+
+
+def below_k(people: int, k: int) -> tuple[str, str]:
+    """What is wrong with a support of fewer than k people, and the hint."""
+    return (
+        f"`min_support` is {counted(people, 'person', 'people')} and k is {k}: a pattern with fewer than k "
+        "people would be published",
+        f"raise {{min_support}} to {k} at least; at 20 times k counts change little",
+    )
 
 
 class PatternParameters(Parameters):
@@ -81,13 +91,7 @@ class PatternParameters(Parameters):
             return None
         if self.min_support != int(self.min_support):
             return NOT_A_COUNT
-        if self.min_support >= self.k:
-            return None
-        return (
-            f"`min_support` is {self.min_support:g} people and k is {self.k}: a pattern with fewer than k "
-            "people would be published",
-            f"raise {{min_support}} to {self.k} at least; at 20 times k counts change little",
-        )
+        return None if self.min_support >= self.k else below_k(int(self.min_support), self.k)
 
 
 PARAMETERS = PatternParameters

@@ -35,7 +35,6 @@ from timeveil.models.patterns.evidence.family import (
     all_parts,
     levels_of,
 )
-from timeveil.symbols import cell
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """How symbols are written."""
@@ -127,11 +126,6 @@ class Patterns:
         sums = np.concatenate([[0], np.cumsum(hits)])
         overlap: Integers = sums[self.starts[1:]] - sums[self.starts[:-1]]
         return overlap
-
-    def range_of(self, item: str) -> tuple[float, float] | None:
-        """The z-normalised values that a symbol covers; None for an item of baskets."""
-        number = self.numbers([item])[0] if self.instants else None
-        return None if number is None else cell(number % self.kinds, self.kinds)
 
 
 def read_patterns(release: Release) -> Patterns:

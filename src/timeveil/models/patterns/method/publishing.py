@@ -26,17 +26,10 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.models.patterns.method import sanitizing
 from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
 from timeveil.models.patterns.method.family import Family, mine_family
-from timeveil.models.patterns.method.sanitizing import (
-    Sanitized,
-    additive,
-    clone,
-    raised,
-    suppress_patterns,
-    suppress_rows,
-    tight,
-)
+from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import (
     Flags,
     Ints,
@@ -45,7 +38,7 @@ from timeveil.models.patterns.method.transactions import (
     read_source,
     refuse_same_people,
 )
-from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters
+from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
 
 CAP = 5_000_000
 """Patterns at which the search stops with an error; combinations of symbols have a bound of their own."""
@@ -117,16 +110,18 @@ def sanitized(
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
-            return suppress_rows(rows, channels, least, k, longest=longest, most=cap, structural=structural)
+            return sanitizing.suppress_rows(
+                rows, channels, least, k, longest=longest, most=cap, structural=structural
+            )
         case "itemset":
-            return suppress_patterns(channels, k, most=cap, structural=structural)
+            return sanitizing.suppress_patterns(channels, k, most=cap, structural=structural)
         case "additive":
-            virtual = additive(channels, k)
+            virtual = sanitizing.additive(channels, k)
         case "tight":
-            virtual = tight(channels, k)
+            virtual = sanitizing.tight(channels, k)
         case _:
-            virtual = clone(channels, rows, k)
-    return Sanitized(channels, raised(before, virtual), virtual)
+            virtual = sanitizing.clone(channels, rows, k)
+    return Sanitized(channels, sanitizing.raised(before, virtual), virtual)
 
 
 def mine(
@@ -180,12 +175,8 @@ def least_support(min_support: float, people: int, k: int) -> int:
         )
     least = as_count(min_support, people)
     if least < k:
-        raise ParameterError(
-            f"`min_support` comes to {counted(least, 'person', 'people')} and k is {k}: a pattern with fewer "
-            "than k people would be published",
-            hint=f"raise {{min_support}} to {k} at least; at 20 times k counts change little",
-            facts={"min_support": least, "k": k},
-        )
+        message, hint = below_k(least, k)
+        raise ParameterError(message, hint=hint, facts={"min_support": least, "k": k})
     return least
 
 

@@ -21,17 +21,13 @@ from timeveil.models.patterns.judges import measure
 from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternParameters
-from timeveil.models.patterns.words.pictures import (
-    error_picture,
-    group_picture,
-    length_picture,
-    release_picture,
-)
+from timeveil.models.patterns.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import ReleaseFacts
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import aligned, counted, joined, people, quoted, share
+from timeveil.symbols import LETTERS, cell
 
 MOST_EXAMPLES = 5
 SHORT = 8
@@ -196,12 +192,12 @@ def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
     """The values that each symbol covers, which are the same at every instant."""
     if not published.instants or not items:
         return []
-    spans = {item.rpartition("=")[2]: published.range_of(item) for item in items}
-    known = sorted((span, letter) for letter, span in spans.items() if span is not None)
+    symbols = sorted({LETTERS.index(item.rpartition("=")[2]) for item in items})
+    rows = [(f"  {LETTERS[symbol]}:", span_words(*cell(symbol, published.kinds))) for symbol in symbols]
     head = (
         f"in deviations of a series from its {published.center}, with {counted(published.kinds, 'symbol')}:"
     )
-    return ["", head, *aligned([(f"  {letter}:", span_words(*span)) for span, letter in known], left=2)]
+    return ["", head, *aligned(rows, left=2)]
 
 
 def span_words(low: float, high: float) -> str:
@@ -220,8 +216,8 @@ def public(f: Facts) -> dict[str, Any]:
     published = f.evidence.patterns
     return {
         "published": published,
-        "strongest": release_picture(f.evidence) if int(published.lengths.max(initial=0)) else None,
-        "lengths": length_picture(published),
+        "strongest": pictures.release_picture(f.evidence) if int(published.lengths.max(initial=0)) else None,
+        "lengths": pictures.length_picture(published),
     }
 
 
@@ -234,12 +230,12 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     alternatives = alternative_table(loss)
     return {
         "breach": breach,
-        "attacked": group_picture(breach),
+        "attacked": pictures.group_picture(breach),
         "risks": risk_table(breach),
         "attacks": _attack_table(breach),
         "all_solved": breach.beyond is not None and breach.beyond.tried == breach.beyond.possible,
         "losses": loss_summary(loss).sentences,
-        "errors": error_picture(loss, alternatives),
+        "errors": pictures.error_picture(loss, alternatives),
         "error_table": alternatives,
         "exposed": beyond_the_promise(breach),
     }

@@ -56,8 +56,14 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
     total = int((published.lengths > shortest).sum())
     least = "" if shortest == 0 else f" with {shortest + 1} or more items"
     title = f"The {len(chosen)} strongest of {counted(total, 'pattern')}{least}"
-    draw = _shapes if published.instants else _bars
-    return draw(published, chosen, title)
+    virtual = ""
+    if published.virtual:
+        virtual = f"Counts include up to {people(published.virtual)} who do not exist."
+    if published.instants:
+        return _shapes(published, chosen, title, virtual)
+    bars = [Bar(", ".join(row["pattern"]), (row["support"],), (_count(row),)) for row in chosen]
+    subtitle = f"Bars: how many of {people(published.people)} have all of the items. {virtual}".rstrip()
+    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))])
 
 
 def _default_length(longest: int) -> int:
@@ -69,15 +75,12 @@ def _default_length(longest: int) -> int:
     return max(0, min(longest - 1, max(1, (longest - 1) // 2)))
 
 
-def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) -> Picture:
+def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str, virtual: str) -> Picture:
     across, step, height = min(3, len(chosen)), 312, 196
     subtitle = (
         f"Bands: {published.kinds} letters, from far below a series' own {published.center} to far above it."
     )
-    body = heading(title, subtitle, 24)
-    if published.virtual:
-        virtual = f"Counts include up to {people(published.virtual)} who do not exist."
-        body.append(text(24, 64, virtual, "soft"))
+    body = [*heading(title, subtitle, 24), *([text(24, 64, virtual, "soft")] if virtual else [])]
     for index, row in enumerate(chosen):
         left, top = 54 + step * (index % across), 100 + height * (index // across)
         panel = Panel(left, top, step - 62, height - 60, -_EDGE, _EDGE, len(published.instants))
@@ -115,15 +118,6 @@ def _cell(kind: int, kinds: int) -> tuple[float, float]:
     """The cell of a letter, cut off where it has no end."""
     low, high = cell(kind, kinds)
     return max(low, -_EDGE), min(high, _EDGE)
-
-
-def _bars(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str) -> Picture:
-    virtual = (
-        f" Counts include up to {people(published.virtual)} who do not exist." if published.virtual else ""
-    )
-    bars = [Bar(", ".join(row["pattern"]), (row["support"],), (_count(row),)) for row in chosen]
-    subtitle = f"Bars: how many of {people(published.people)} have all of the items.{virtual}"
-    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))])
 
 
 def _count(row: Mapping[str, Any]) -> str:

@@ -15,14 +15,7 @@ from timeveil.models.series.evidence import Floats, Records
 from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.parameters import SeriesParameters
-from timeveil.models.series.words.pictures import (
-    attack_picture,
-    error_picture,
-    overview,
-    release_picture,
-    size_picture,
-    width_picture,
-)
+from timeveil.models.series.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.markdown import Table
@@ -154,14 +147,17 @@ def public(f: Facts) -> dict[str, Any]:
     release, published, drawn = f.evidence.release, f.evidence.published, []
     if f.manifest["series"]["values"] and f.manifest["series"]["pattern"] and f.counts["rows"]:
         # Several groups, and a single one in case that is too large to show.
-        numbers = overview(published)
-        drawn = [release_picture(release), release_picture(release, numbers[len(numbers) // 2])]
+        numbers = pictures.overview(published)
+        drawn = [
+            pictures.release_picture(release),
+            pictures.release_picture(release, numbers[len(numbers) // 2]),
+        ]
     rows = published.rows
     return {
-        "sizes": size_picture(published, f.k, f.p),
+        "sizes": pictures.size_picture(published, f.k, f.p),
         "shared": (int(rows.min()), int(rows.max())) if len(rows) else None,
         "drawn": drawn,
-        "widths": width_picture(published),
+        "widths": pictures.width_picture(published),
     }
 
 
@@ -181,12 +177,12 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     return {
         "breach": breaches[0],
         "knowledge": attempts[0].knows,
-        "attacked": attack_picture(breaches[0]),
+        "attacked": pictures.attack_picture(breaches[0]),
         "risks": risk_table(breaches[0], "the row"),
         "attacks": attack_table(attempts),
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(loss).sentences,
-        "errors": error_picture(loss, queries),
+        "errors": pictures.error_picture(loss, queries),
         "error_table": queries,
         "exposed": templates.marked("models/series/words/attack.j2", breach=breaches[0])[1],
     }

@@ -20,21 +20,10 @@ from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence, Floats, Published
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths
+from timeveil.page import svg
 from timeveil.page.charts import bar_chart, candidate_chart, size_chart
 from timeveil.page.markdown import Table
-from timeveil.page.svg import (
-    PALETTE,
-    Panel,
-    Picture,
-    heading,
-    line,
-    path,
-    place_axis,
-    rect,
-    round_numbers,
-    text,
-    value_axis,
-)
+from timeveil.page.svg import PALETTE, Panel, Picture
 from timeveil.page.wording import counted, share, shortened
 from timeveil.symbols import reconstructed, to_letters
 
@@ -80,7 +69,10 @@ def release_picture(release: Release, group: int | None = None, ledger: Ledger |
         (body, bottom), width = _several(groups, published.instants), 960
     thin = " Thin lines: original series." if private else ""
     subtitle = f"Band: the envelope that all share. Thick lines: patterns of subgroups, fitted into it.{thin}"
-    head = [*heading(title, subtitle, left), *([text(left, 66, PRIVATE, "private")] if private else [])]
+    head = [
+        *svg.heading(title, subtitle, left),
+        *([svg.text(left, 66, PRIVATE, "private")] if private else []),
+    ]
     return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
 
 
@@ -150,11 +142,11 @@ def _single(group: Group, instants: Sequence[str]) -> tuple[list[str], float]:
     """A large group and, below it, its patterns; and where they end."""
     body, y = [*_drawn(group, instants, (64, 84, 672, 242), 5)], 380.0
     for index, subgroup in enumerate(group.subgroups[:_LISTED]):
-        body.append(line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
-        body.append(text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
+        body.append(svg.line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
+        body.append(svg.text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
         y += 20
     if len(group.subgroups) > _LISTED:
-        body.append(text(102, y, f"and {len(group.subgroups) - _LISTED} more patterns", "soft"))
+        body.append(svg.text(102, y, f"and {len(group.subgroups) - _LISTED} more patterns", "soft"))
         y += 20
     return body, y + 2
 
@@ -165,7 +157,9 @@ def _several(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str
     for index, group in enumerate(groups):
         left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
         patterns = counted(len(group.subgroups), "pattern")
-        body.append(text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong"))
+        body.append(
+            svg.text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong")
+        )
         body += _drawn(group, instants, (left, top, step - 64, height - 66), 4)
     return body, 104 + height * math.ceil(len(groups) / _ACROSS) - 24
 
@@ -194,16 +188,16 @@ def _drawn(
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     margin = (high - low) * 0.06 or max(abs(high), 1.0) * 0.05
     panel = Panel(*box, low - margin, high + margin, len(group.low))
-    marks = round_numbers(panel.low, panel.high, ticks)
-    yield from value_axis(panel, marks, [f"{mark:,.6g}" for mark in marks])
-    yield from place_axis(panel, instants)
+    marks = svg.round_numbers(panel.low, panel.high, ticks)
+    yield from svg.value_axis(panel, marks, [f"{mark:,.6g}" for mark in marks])
+    yield from svg.place_axis(panel, instants)
     for run in _runs(group.low):
         upper, lower = panel.points(run, group.high), panel.points(run, group.low)
         if len(run) == 1:
             (x, top), (_, bottom) = upper[0], lower[0]
-            yield rect(x - 4, top, 8, max(bottom - top, 1.5), "band")
+            yield svg.rect(x - 4, top, 8, max(bottom - top, 1.5), "band")
         else:
-            yield path([*upper, *reversed(lower)], "band", closed=True)
+            yield svg.path([*upper, *reversed(lower)], "band", closed=True)
     for index, subgroup in enumerate(group.subgroups):
         for original in subgroup.originals:
             yield from _curve(original, panel, f"original s{index % PALETTE}")
@@ -213,7 +207,7 @@ def _drawn(
 
 def _curve(values: Floats, panel: Panel, kind: str) -> Iterator[str]:
     for run in _runs(values):
-        yield path(panel.points(run, values), kind)
+        yield svg.path(panel.points(run, values), kind)
 
 
 def _runs(values: Floats) -> list[list[int]]:

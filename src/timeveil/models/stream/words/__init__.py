@@ -19,13 +19,7 @@ from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_pa
 from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.models.stream.words.pictures import (
-    KNOWLEDGE,
-    attack_picture,
-    bucket_picture,
-    error_picture,
-    time_picture,
-)
+from timeveil.models.stream.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import Attempt, ReleaseFacts, attack_table
 from timeveil.page.markdown import Table
@@ -117,7 +111,9 @@ class Facts(ReleaseFacts):
 def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach | None = None) -> Summary:
     """An attack as a page; `plain` is the same attack on what the paper's method makes of the records."""
     quasi = columns_of(release, "quasi")
-    knowledge = " and ".join([*([quoted(quasi)] if quasi else []), KNOWLEDGE[breach.adversary.knows]])
+    knowledge = " and ".join(
+        [*([quoted(quasi)] if quasi else []), pictures.KNOWLEDGE[breach.adversary.knows]]
+    )
     promised = breach.true_slot is not None and breach.adversary.knows == "true-slot"
     bounds = [breach.l, *([breach.true_slot] if promised else [])]
     rows = [("from the original", *_chances(breach.before, bounds))]
@@ -128,7 +124,7 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
                 (f"  {_PARTS.get(part, part)}", *_chances(tried.parts[part], bounds)) for part in tried.parts
             ]
     head = ("chance of knowing the true value", "people", "mean", "worst")
-    caption = f"What an outsider finds who knows {KNOWLEDGE[breach.adversary.knows]}"
+    caption = f"What an outsider finds who knows {pictures.KNOWLEDGE[breach.adversary.knows]}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
     sentences = templates.sentences(
@@ -165,7 +161,7 @@ def window_table(loss: StreamLoss) -> Table:
 
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
-    return {"sizes": bucket_picture(f.evidence), "over_time": time_picture(f.evidence)}
+    return {"sizes": pictures.bucket_picture(f.evidence), "over_time": pictures.time_picture(f.evidence)}
 
 
 def private(f: Facts, progress: Progress) -> dict[str, Any]:
@@ -177,22 +173,22 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     if f.original.roles.respondent is not None:
         tried.append((attack(f.evidence, StreamAdversary("several-slots")), None))
     attempts = [
-        Attempt(f"the quasi-identifiers and {KNOWLEDGE[breach.adversary.knows]}", breach, bound)
+        Attempt(f"the quasi-identifiers and {pictures.KNOWLEDGE[breach.adversary.knows]}", breach, bound)
         for breach, bound in tried
     ]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
     return {
         "breach": first,
-        "knowledge": KNOWLEDGE["published-slot"],
-        "attacked": attack_picture(first),
-        "true_slot_attacked": attack_picture(second),
+        "knowledge": pictures.KNOWLEDGE["published-slot"],
+        "attacked": pictures.attack_picture(first),
+        "true_slot_attacked": pictures.attack_picture(second),
         "risks": attack_summary(first, f.evidence.release).table,
         "attacks": attack_table(attempts),
         "fates": attack_summary(second, f.evidence.release).table,
         "broken": first.share_above(1 / first.l) > 0,
         "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
         "losses": loss_summary(loss).sentences,
-        "errors": error_picture(loss),
+        "errors": pictures.error_picture(loss),
         "error_table": window_table(loss),
     }
