@@ -24,13 +24,11 @@ def is_service(run: Run) -> bool:
     """Whether an inbox is worked on; options that belong to the other way of publishing are refused."""
     if run.model != "stream":
         return False
-    is_folder = Path(run.source).is_dir()
-    if not is_folder:
+    if not Path(run.source).is_dir():
         for name in run.service:
-            raise ParameterError(
-                f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder",
-                hint=f"name that folder, or leave {{{name}}} out to publish one table at once",
-            )
+            message = f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder"
+            hint = f"name that folder, or leave {{{name}}} out to publish one table at once"
+            raise ParameterError(message, hint=hint)
         return False
     if "state" not in run.service:
         hint = 'name a private state file: {state="stream.db"}'
@@ -74,10 +72,8 @@ def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
 
 def tally_text(tally: Tally) -> str:
     """What a service did, in words."""
-    lines = [
-        f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published"
-        + (", the stream is closed." if tally.closed else ".")
-    ]
+    end = ", the stream is closed." if tally.closed else "."
+    lines = [f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published{end}"]
     files = {
         "already processed": tally.already_taken,
         "identical to one already processed; skipped": tally.copies,
@@ -86,9 +82,7 @@ def tally_text(tally: Tally) -> str:
         "left for the next run": tally.left,
         "neither CSV nor Parquet by name; ignored": tally.not_snapshots,
     }
-    lines += [f"{counted(number, 'file')} {outcome}." for outcome, number in files.items() if number]
-    if tally.held:
-        lines.append(f"{counted(tally.held, 'slot')} held back.")
-    if tally.found_published:
-        lines.append(f"{counted(tally.found_published, 'slot')} already published by an earlier run.")
+    slots = {"held back": tally.held, "already published by an earlier run": tally.found_published}
+    for noun, outcomes in {"file": files, "slot": slots}.items():
+        lines += [f"{counted(number, noun)} {outcome}." for outcome, number in outcomes.items() if number]
     return "\n".join(lines)

@@ -12,8 +12,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from timeveil.folder import open_release, write
 from timeveil.folder.opening import SLOTS, digest, folder_name, stream_folder
 from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
+from timeveil.reading.columns import decoded
 from timeveil.reading.files import sync_folder, translate_os_errors
 from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
@@ -71,10 +74,9 @@ class Arrival:
 
     def holds(self, sha256: str) -> bool:
         """Whether this is its content; not if it can no longer be read."""
-        try:
+        with suppress(InputError):
             return self.digest() == sha256
-        except InputError:
-            return False
+        return False
 
     def touched(self, sha256: str) -> bool:
         """Whether the file has changed, by its size and time or by its content."""
@@ -99,13 +101,11 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
 
 def _look(path: Path) -> Arrival | None:
     """A file as it is at this moment; None for a folder, or if it has gone."""
-    try:
-        if not path.is_file():
-            return None
+    with suppress(OSError):
         stat = path.stat()
-    except OSError:
-        return None
-    return Arrival(path, stat.st_size, stat.st_mtime_ns)
+        if S_ISREG(stat.st_mode):
+            return Arrival(path, stat.st_size, stat.st_mtime_ns)
+    return None
 
 
 def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
@@ -124,9 +124,8 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
         hidden = folder / f".{target.name}.partial"
         hidden.unlink(missing_ok=True)
         # Only its owner may read it: what is wrong with private data is private.
-        with open(
-            hidden, "x", encoding="utf-8", opener=lambda name, mode: os.open(name, mode, 0o600)
-        ) as file:
+        handle = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             hint = spell(error.template, "command")
             file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
         hidden.rename(folder / f"{target.name}.reason.txt")
@@ -166,8 +165,7 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
     if column.null_count:
         message = f"column `{by}`, which separates streams, has {column.null_count} nulls"
         raise InputError(message, hint="fill them in: every record belongs to a stream", code="nulls")
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
         hint = "use text, whole numbers or dates"
         raise InputError(f"column `{by}`, which separates streams, has type {column.type}", hint=hint)
@@ -196,12 +194,9 @@ class Sink:
             write(release, folder, format=self._form)
             return True
         if not self._is_same(folder, release):
-            raise BundleError(
-                f"the folder `{folder.relative_to(self.out)}` exists already and holds something else",
-                hint="slots are never replaced: find out who wrote it, and move it away if it is not this "
-                "stream's",
-                code="slot-differs",
-            )
+            message = f"the folder `{folder.relative_to(self.out)}` exists already and holds something else"
+            hint = "find out who wrote it, and move it away if it is not this stream's"
+            raise BundleError(message, hint=f"slots are never replaced: {hint}", code="slot-differs")
         return False
 
     def _is_same(self, folder: Path, release: Release) -> bool:
@@ -230,8 +225,6 @@ def packed(tables: Mapping[str, pa.Table]) -> bytes:
 def release_of(pending: Pending) -> Release:
     """A stored slot as a release."""
     parts = frames(pending.tables)
-    tables = {
-        name.decode(): pa.ipc.open_stream(table).read_all()
-        for name, table in zip(parts[::2], parts[1::2], strict=True)
-    }
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    tables = {name.decode(): pa.ipc.open_stream(table).read_all() for name, table in pairs}
     return Release(guarantee_from(pending.manifest["guarantee"]), pending.manifest, tables)

@@ -57,8 +57,7 @@ class Parameters:
             "stream_by": self.stream_by,
             "format": self.format,
         }
-        plain: dict[str, Any] = json.loads(json.dumps(stored))
-        return plain
+        return dict(json.loads(json.dumps(stored)))
 
     def differing(self, stored: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are not those of a stored run."""
@@ -69,11 +68,9 @@ class Parameters:
         """Refuse what no stream can have, before anything is read or made."""
         by, roles = self.stream_by, self.settings.roles
         if by is not None and by in (roles.respondent, roles.time, *roles.sensitive):
-            raise ParameterError(
-                "the respondent, the time or the sensitive column cannot separate streams: the name of a "
-                "stream is published",
-                hint="use a column such as the hospital or the district for {stream_by}",
-            )
+            message = "the respondent, the time or the sensitive column cannot separate streams"
+            hint = "use a column such as the hospital or the district for {stream_by}"
+            raise ParameterError(f"{message}: the name of a stream is published", hint=hint)
         if by is not None and roles.drop != "rest" and by in roles.drop:
             message = f"column `{by}` is dropped and also separates streams"
             hint = "leave it out of {drop}; it is not published unless it has another role"

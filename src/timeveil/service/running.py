@@ -144,12 +144,9 @@ class Service:
             differ.append("seed")
         if differ:
             state.close()
-            raise ParameterError(
-                f"`{path.name}` was made with other parameters: {', '.join(f'`{name}`' for name in differ)}",
-                hint="use the parameters that it was made with, or a new {state} file and a new folder",
-                code="state-mismatch",
-                facts={"differ": differ},
-            )
+            message = f"`{path.name}` was made with other parameters: `{'`, `'.join(differ)}`"
+            hint = "use the parameters that it was made with, or a new {state} file and a new folder"
+            raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": differ})
         return state, stored_seed
 
     def run(self) -> Tally:
@@ -199,8 +196,7 @@ class Service:
         """Look at the inbox once; whether anything was taken."""
         files, ignored = arrivals_in(self._inbox)
         before = self.tally.taken
-        self.tally.not_snapshots, self.tally.already_taken = ignored, 0
-        self.tally.left = 0
+        self.tally.not_snapshots, self.tally.already_taken, self.tally.left = ignored, 0, 0
         for arrival in files:
             if stop.requested or not self._deal_with(arrival):
                 break
@@ -306,10 +302,8 @@ class Service:
     def _publisher(self, name: str) -> StreamPublisher:
         """The publisher of a stream as it was last committed, or a new one."""
         if name not in self._publishers:
-            try:
+            with raising(damaged(self._state.path.name), on=BundleError):
                 self._publishers[name] = self._parameters.publisher(name, self._seed, self._state.state(name))
-            except BundleError:
-                raise damaged(self._state.path.name) from None
         return self._publishers[name]
 
     def _keep(self, name: str, slots: list[PublishedSlot]) -> None:

@@ -112,10 +112,9 @@ class StateFile:
         with translate_os_errors(self.path.name):
             stat = self.path.stat()
         if stat.st_nlink > 1:
-            raise _locked(
-                f"`{self.path.name}` has {stat.st_nlink} names (hard links): each could have a publisher",
-                "remove the other names; a copy or a symbolic link is fine",
-            )
+            names = f"{stat.st_nlink} names (hard links)"
+            hint = "remove the other names; a copy or a symbolic link is fine"
+            raise _locked(f"`{self.path.name}` has {names}: each could have a publisher", hint)
         return stat.st_dev, stat.st_ino
 
     @contextmanager
@@ -127,10 +126,9 @@ class StateFile:
             try:
                 # What is in memory follows from what was committed last, by this process only.
                 if self._identity() != self._file or (self.meta("revision") or 0) != self._revision:
-                    raise _locked(
-                        f"`{self.path.name}` was changed by another program since this publisher started",
-                        "make sure that no other publisher or program writes to it, then start again",
-                    )
+                    change = "was changed by another program since this publisher started"
+                    hint = "make sure that no other publisher or program writes to it, then start again"
+                    raise _locked(f"`{self.path.name}` {change}", hint)
                 yield
                 # In the same transaction as the change, so that both or neither are on the disk.
                 self.set_meta("revision", self._revision + 1)
@@ -305,12 +303,10 @@ def sqlite_errors(name: str) -> raising:
 
 def damaged(name: str) -> BundleError:
     """The file is not a state file, or not a complete one."""
-    return BundleError(
-        f"`{name}` is damaged, or is not a state file of this version",
-        hint="leave it as it is and follow `Recover` in `Run a stream in service` of the documentation; "
-        "nothing was published",
-        code="state-damaged",
-    )
+    message = f"`{name}` is damaged, or is not a state file of this version"
+    guide = "`Recover` in `Run a stream in service` of the documentation"
+    hint = f"leave it as it is and follow {guide}; nothing was published"
+    return BundleError(message, hint=hint, code="state-damaged")
 
 
 def _error(name: str, cause: Exception) -> BundleError:

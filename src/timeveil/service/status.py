@@ -107,8 +107,7 @@ def status_of(file: StateFile) -> Status:
 
 
 def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
-    facts = record.facts
-    settled = facts["withheld"] + facts["published"]
+    facts, settled = record.facts, record.facts["withheld"] + record.facts["published"]
     same = ("slots_in_window", "last_slot", "rows_read", "withheld", "moved", "late", "values")
     return StreamStatus(
         folder=stream_folder(record.name) if several else "",

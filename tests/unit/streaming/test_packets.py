@@ -33,7 +33,7 @@ def outcomes(
         records = range(begin, begin + len(slots[slot]))
         note(waiting.step(slot, records, slots[slot], people), slot, placed)
         begin = records.stop
-    noted(waiting.end(), placed, None, None)
+    noted(waiting.packets, placed, None, None)
     return placed
 
 
@@ -86,7 +86,7 @@ def arranged(
     """A stream whose records come in given orders instead of random ones."""
     waiting = Waiting(rules, Chance(5))
     out = [waiting.take(slot, [(record, value[record]) for record in orders[slot]]) for slot in sorted(slots)]
-    return [*out, Outcome(withheld=waiting.end())]
+    return [*out, Outcome(withheld=waiting.packets)]
 
 
 def shown(outs: Sequence[Outcome], value: Sequence[int]) -> list[tuple[object, ...]]:

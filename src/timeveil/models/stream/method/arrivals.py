@@ -29,8 +29,7 @@ from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
 
 WIDEST_GAP = 1_000_000
-END_OF_TIME = 253_402_300_799
-"""The last second of the year 9999."""
+END_OF_TIME = 253_402_300_799  # the last second of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,7 @@ class Slots:
             return np.asarray(times.to_numpy(), np.int64)
         moments = instants(self.axis, times)
         slot = self.granularity.index(clocks(self.axis, moments).settled(moments))
-        outside = int(np.count_nonzero(slot == GAP)) if self.granularity.has_gaps else 0
-        if outside:
+        if outside := int(np.count_nonzero(slot == GAP)):
             message = f"{outside} of {len(slot)} times are in no granule of `{self.granularity.name}`"
             hint = "choose a {slot} without gaps, such as hour, day, week or month"
             raise InputError(message, hint=hint, code="gap")
@@ -80,9 +78,8 @@ class Slots:
             return pa.array(numbers)
         return pa.array(self.granularity.label(numbers), pa.string())
 
-    def label(self, slot: int) -> str | int:
-        label: str | int = self.labels([slot])[0].as_py()
-        return label
+    def label(self, slot: int) -> Any:
+        return self.labels([slot])[0].as_py()
 
 
 @cache
@@ -171,21 +168,19 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
 
 def _complete(relation: Relation, settings: Settings) -> Ints:
     """Numbers of the rows that have everything a stream needs."""
-    roles, table = relation.roles, relation.table
+    roles, complete = relation.roles, np.ones(relation.rows, np.bool_)
     needed = [name for name in (roles.time, roles.respondent, *roles.sensitive) if name is not None]
-    complete = np.ones(relation.rows, np.bool_)
     for name in needed:
-        count = table.column(name).null_count
+        column = relation.table.column(name)
+        count = column.null_count
         if count and settings.options.nulls == "error":
-            first = pc.index(pc.is_null(table.column(name)), value=True).as_py() + 1
-            raise InputError(
-                f"column `{name}` has {count} nulls, the first in row {first}",
-                hint='fill them in, or withhold those rows with {nulls="withhold"}',
-                code="nulls",
-                facts={"column": name, "count": count, "row": first},
-            )
+            first = pc.index(column.is_null(), value=True).as_py() + 1
+            message = f"column `{name}` has {count} nulls, the first in row {first}"
+            hint = 'fill them in, or withhold those rows with {nulls="withhold"}'
+            facts = {"column": name, "count": count, "row": first}
+            raise InputError(message, hint=hint, code="nulls", facts=facts)
         if count:
-            complete &= np.asarray(table.column(name).is_valid())
+            complete &= np.asarray(column.is_valid())
     return np.flatnonzero(complete)
 
 
@@ -200,10 +195,7 @@ def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = Non
         hint = "check the {unit} of the times, or choose a longer {slot}"
         raise InputError(f"gap of {widest:,} empty slots between two records", hint=hint, code="gap")
     if most is not None and widest > most:
-        raise InputError(
-            f"gap of {widest:,} empty slots before a record; at most {most:,} are allowed",
-            hint="check for wrong dates, because all of these slots would become final; if they are right, "
-            f"use {{max_gap={widest}}}",
-            code="gap",
-            facts={"gap": widest},
-        )
+        message = f"gap of {widest:,} empty slots before a record; at most {most:,} are allowed"
+        hint = "check for wrong dates, because all of these slots would become final"
+        hint += f"; if they are right, use {{max_gap={widest}}}"
+        raise InputError(message, hint=hint, code="gap", facts={"gap": widest})

@@ -72,8 +72,7 @@ class Waiting:
     """
 
     def __init__(self, options: StreamParameters, chance: Chance) -> None:
-        self.options = options
-        self.chance = chance
+        self.options, self.chance = options, chance
         self.packets: list[Packet] = []
         self.number = 0
 
@@ -94,11 +93,6 @@ class Waiting:
         step.publish()
         self.packets = [packet for packet in self.packets if packet.number not in step.gone]
         return step.outcome
-
-    def end(self) -> list[Packet]:
-        """No slot arrives any more: the packets that wait are withheld."""
-        packets, self.packets = self.packets, []
-        return packets
 
 
 class SlotStep:
@@ -223,19 +217,11 @@ class SlotStep:
         self._put_off(packet)
 
     def publish(self) -> None:
-        """PUBLISH: the core in buckets of its own, each a packet; the mixture in buckets of whole packets.
-
-        Buckets are numbered by chance, so that a number does not reveal which of the two it is.
-        """
-        groups: list[list[Packet]] = []
-        for packet in self._core_packets():
-            if self._is_mixed(packet):
-                self._withhold(packet, conflict=True)
-            else:
-                groups.append([packet])
+        """PUBLISH: the core in buckets of its own, each a packet; the mixture in buckets of whole packets."""
+        groups = [[packet] for packet in self._core_packets() if self._enters(packet)]
         groups += split([*self.guests, *self.natives], self.l)
         self.gone.update(packet.number for packet in [*self.guests, *self.natives])
-        # Buckets of the core come first in the list; shuffled numbers hide that.
+        # Buckets are numbered by chance, so that a number does not reveal whether it is one of the core.
         numbers = list(range(len(groups)))
         self.draws.shuffle(numbers)
         for number, group in zip(numbers, groups, strict=True):
@@ -290,22 +276,17 @@ class SlotStep:
         self.present.update(self._people(packet))
 
     def _join_mixture(self, packet: Packet) -> None:
-        """Add a packet of the slot itself; it is withheld if one of its people is in the mixture already."""
-        if self._is_mixed(packet):
-            self._withhold(packet, conflict=True)
-        else:
+        if self._enters(packet):
             self.natives.append(packet)
             self.mixture.add(packet.values)
 
     def _return(self, packet: Packet) -> None:
         """Send a packet of the slot back to the core, or let it wait if the core has no room for it."""
         self.mixed.difference_update(self._people(packet))
-        self._dissolve(packet)
-        if self.core.tally.lack(self.l) > 0:
-            # The last record of each value is the one just put back, so this takes the packet off as it was.
-            for value in reversed(packet.values):
-                self.core.take(value)
+        if self.core.tally.lack_with(packet.values, self.l) > 0:
             self._wait(packet, filler=True)
+        else:
+            self._dissolve(packet)
 
     def _people(self, packet: Packet) -> list[Hashable]:
         return [self.people[record] for record in packet.records] if self.people else []
@@ -318,13 +299,14 @@ class SlotStep:
         """Whether one of a guest's people has a record in this slot."""
         return not self.present.isdisjoint(self._people(packet))
 
-    def _is_mixed(self, packet: Packet) -> bool:
-        """Whether one of a packet's people is to be published already, in it or another; else note them."""
+    def _enters(self, packet: Packet) -> bool:
+        """Note the people of a packet of the slot; it is withheld if one is to be published already."""
         people = self._people(packet)
         if self._is_double(packet) or not self.mixed.isdisjoint(people):
-            return True
+            self._withhold(packet, conflict=True)
+            return False
         self.mixed.update(people)
-        return False
+        return True
 
 
 def split(packets: list[Packet], l: int) -> list[list[Packet]]:

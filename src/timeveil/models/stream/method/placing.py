@@ -21,7 +21,7 @@ value: who has which value of a bucket is uniform, and nothing depends on the or
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, MutableSequence, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import shake_128
 from itertools import accumulate
 from typing import Any
@@ -32,7 +32,6 @@ import numpy.typing as npt
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Cells = dict[int, list[int]]
 """Value to the records that have it, in random order."""
 People = Mapping[int, Hashable]
@@ -57,7 +56,7 @@ class Chance:
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "big")
 
-    def words(self, slot: int, purpose: bytes, count: int) -> Words:
+    def words(self, slot: int, purpose: bytes, count: int) -> npt.NDArray[np.uint64]:
         message = self._key + slot.to_bytes(8, "big", signed=True) + purpose
         return np.frombuffer(shake_128(message).digest(8 * count), np.uint64)
 
@@ -105,11 +104,13 @@ class Draws:
 class Snapshot:
     """The records that arrived in one slot: sorted by value and, for one value, in random order.
 
-    `counts` numbers them by value, in the same order.
+    `counts` numbers them by value, in the same order. Of a final slot, `guests` are the records of other
+    origins, by origin.
     """
 
     records: Ints
     counts: dict[int, int]
+    guests: dict[int, list[int]] = field(default_factory=dict)
 
     def cells(self) -> Cells:
         cells, begin, records = {}, 0, self.records.tolist()
@@ -126,15 +127,6 @@ def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snaps
     return Snapshot(records[order], dict(zip(distinct.tolist(), sizes.tolist(), strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The records of a final slot, grouped by value; `guests` are those of other origins, by origin."""
-
-    records: Ints
-    counts: dict[int, int]
-    guests: dict[int, list[int]]
-
-
 class Placement:
     """Takes the records of final slots from their cells.
 
@@ -148,13 +140,14 @@ class Placement:
         self.snapshots: dict[int, Snapshot] = {}
         self.unplaced: dict[int, Cells] = {}
 
-    def place(self, slot: Slot, window: Window, people: People) -> Placed:
+    def place(self, slot: Slot, window: Window, people: People) -> Snapshot:
         """The records of a final slot; `window` holds the plans of later ones."""
         number, snapshot = slot.number, self.snapshots.pop(slot.number, None)
         origins = {origin for cell in slot.published.values() for origin in cell}
         if snapshot is not None:
-            if origins == {number} and slot.counts == snapshot.counts and _distinct(snapshot, people):
-                return Placed(snapshot.records, snapshot.counts, {})  # the usual case: everybody stays
+            all_stay = origins == {number} and slot.counts == snapshot.counts
+            if all_stay and (not people or _are_distinct(snapshot.records.tolist(), people)):
+                return snapshot
             self.unplaced[number] = snapshot.cells()
         chosen: Cells = {}
         guests: dict[int, list[int]] = {}
@@ -170,7 +163,13 @@ class Placement:
                         guests.setdefault(origin, []).extend(records)
         if sum(map(len, chosen.values())) < slot.size:
             self._trim(number, chosen, guests)
-        return self._mixed(number, chosen, guests)
+        counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
+        placed = np.array([record for value in counts for record in chosen[value]], np.int64)
+        if any(guests.values()):
+            # Else guests would come last of their value, and dealing would tie them to some buckets.
+            group = np.repeat(np.arange(len(counts)), list(counts.values()))
+            placed = placed[self.chance.order(number, MIXING, group)]
+        return Snapshot(placed, counts, guests)
 
     def _take(
         self, origin: int, value: int, count: int, people: People, present: set[Hashable], window: Window
@@ -181,9 +180,12 @@ class Placement:
             first = cell[:count]
             del cell[:count]
             return first
-        # Sorting is stable, so within awaited people and within others the secret order of the cell decides.
-        awaited = self._awaited(origin, value, people, window)
+        # Awaited people have a record in a later slot to which records of this cell are to go.
+        later = [number for number, slot in window.slots.items() if origin in slot.published.get(value, ())]
+        snapshots = [self.snapshots[number].records.tolist() for number in later if number in self.snapshots]
+        awaited = {people[record] for records in snapshots for record in records}
         first = []
+        # Sorting is stable, so within awaited people and within others the secret order of the cell decides.
         for record in sorted(cell, key=lambda record: people[record] not in awaited):
             if len(first) < count and people[record] not in present:
                 present.add(people[record])
@@ -191,15 +193,6 @@ class Placement:
         gone = set(first)
         self.unplaced[origin][value] = [record for record in cell if record not in gone]
         return first
-
-    def _awaited(self, origin: int, value: int, people: People, window: Window) -> set[Hashable]:
-        """People with a record in a later slot to which records of this cell are to go."""
-        later = [
-            self.snapshots[number]
-            for number, slot in window.slots.items()
-            if number in self.snapshots and origin in slot.published.get(value, ())
-        ]
-        return {people[record] for snapshot in later for record in snapshot.records.tolist()}
 
     def _trim(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> None:
         """Put back the records by which a value is too common, those that came furthest first."""
@@ -213,24 +206,9 @@ class Placement:
                 # Back at the head of its cell: it is the first to be taken for a later slot.
                 self.unplaced[origin][value].insert(0, record)
 
-    def _mixed(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> Placed:
-        """Chosen records as one array; guests are mixed with the slot's own records of their value."""
-        counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
-        records = np.array([record for value in counts for record in chosen[value]], np.int64)
-        if any(guests.values()):
-            # Else guests would come last of their value, and dealing would tie them to some buckets.
-            group = np.repeat(np.arange(len(counts)), list(counts.values()))
-            records = records[self.chance.order(number, MIXING, group)]
-        return Placed(records, counts, guests)
 
-    def leave(self, number: int) -> Cells:
-        """What is left of a slot whose records have had their last chance."""
-        return {value: cell for value, cell in self.unplaced.pop(number, {}).items() if cell}
-
-
-def _distinct(snapshot: Snapshot, people: People) -> bool:
-    records = snapshot.records.tolist()
-    return not people or len({people[record] for record in records}) == len(records)
+def _are_distinct(records: list[int], people: People) -> bool:
+    return len({people[record] for record in records}) == len(records)
 
 
 def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
@@ -239,8 +217,7 @@ def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
     >>> np.bincount(deal(0, [2, 2, 1], 2, Chance(1))).tolist()
     [3, 2]
     """
-    sizes = np.array(counts, np.int64)
-    total = int(sizes.sum())
+    sizes, total = np.array(counts, np.int64), sum(counts)
     if not total:
         return np.zeros(0, np.int64)
     # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).

@@ -24,8 +24,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from timeveil.calendar.granularity import Granularity
-from timeveil.domain.release import Ledger, Release
+from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, InternalError, ParameterError, raising
@@ -35,15 +35,7 @@ from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.stream import Arrivals, Final, PacketStream, Stream, stream_of
-from timeveil.models.stream.method.tables import (
-    NOWHERE,
-    Layout,
-    PublishedSlot,
-    RowStore,
-    joined,
-    slots_of_records,
-    value_type,
-)
+from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.encoding import encode_people
 
@@ -109,13 +101,10 @@ def publish_stream(
     withheld = _packets_withheld(stream, finals)
     finals += stream.end()
     progress("done", 1.0)
-    layout = Layout(settings, relation.roles, arrived.slots, relation.data.schema)
-
-    def rows_of(records: Ints, columns: list[str]) -> pa.Table:
-        return relation.table.select(columns).take(pa.array(records))
-
-    release = layout.release(finals, stream.values.names, rows_of, (stream.first, stream.last))
-    origin = np.full(relation.rows, NOWHERE)
+    layout, store = Layout(settings, relation.roles, arrived.slots, relation.data.schema), RowStore()
+    store.add(relation.table, stream.last or 0)
+    release = layout.release(finals, stream.values.names, store, (stream.first, stream.last))
+    origin = np.full(relation.rows, GAP)
     origin[rows] = slots
     facts = {
         **_facts(stream, codes, origin, finals),
@@ -314,7 +303,6 @@ class StreamPublisher:
         return slots + self._publish(self._stream.end())
 
     def _take(self, rows: pa.Table, slot: Ints, true_slot: Ints) -> list[PublishedSlot]:
-        """Let slots arrive one after another, up to the last that has a record."""
         if len(slot) == 0:
             return []
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
@@ -329,19 +317,20 @@ class StreamPublisher:
         """The columns that are needed later, in the types of the first push."""
         roles, layout = self._settings.roles, self._layout
         person = [] if roles.respondent is None else [roles.respondent]
-        rows = arrived.columns([*person, *roles.sensitive, *roles.quasi_columns, *roles.keep])
+        columns = [*person, *roles.sensitive, *roles.quasi_columns, *roles.keep]
+        rows = decode_dictionaries(arrived.columns(columns))
         if layout is None:
-            return rows.cast(pa.schema([(field.name, value_type(field.type)) for field in rows.schema]))
+            return rows
         if len(arrived.slot) and arrived.slots != layout.slots:
             message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
             raise InputError(message, hint="use the same kind of times in every snapshot")
-        columns, hint = [], "use the same types in every snapshot"
+        typed, hint = [], "use the same types in every snapshot"
         for field, expected in zip(rows.schema, layout.schema, strict=True):
-            kinds = f"{value_type(field.type)} but was {expected.type} in earlier snapshots"
+            kinds = f"{field.type} but was {expected.type} in earlier snapshots"
             error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
             with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
-                columns.append(rows.column(field.name).cast(expected.type))
-        return pa.table(columns, schema=layout.schema)
+                typed.append(rows.column(field.name).cast(expected.type))
+        return pa.table(typed, schema=layout.schema)
 
     def _refuse_late(self, slot: Ints) -> None:
         if self._settings.options.late == "move" or self._stream.last is None:
@@ -358,8 +347,8 @@ class StreamPublisher:
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            hint = "start a new StreamPublisher"
-            raise ParameterError("the stream is closed: all of its slots have been published", hint=hint)
+            message = "the stream is closed: all of its slots have been published"
+            raise ParameterError(message, hint="start a new StreamPublisher")
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
         """Final slots with their tables; rows that no later slot can hold are forgotten."""
@@ -367,7 +356,7 @@ class StreamPublisher:
         for final in finals:
             if layout is None:
                 raise InternalError("a slot became final before any record came", hint="please report it")
-            release = layout.release([final], names, self._rows.take, (final.slot, final.slot))
+            release = layout.release([final], names, self._rows, (final.slot, final.slot))
             # The tables are made now, because the rows will be forgotten.
             release = replace(release, parts=release.tables)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))

@@ -60,8 +60,7 @@ def largest_level(counts: Collection[int], l: int) -> int:
 
     Whatever the k < l commonest values have, the others must supply l - k records for each step of L.
     """
-    outside = sum(counts)
-    most = max(counts, default=0)
+    outside, most = sum(counts), max(counts, default=0)
     # The usual case: all counts are l-eligible as they are.
     if l * most <= outside:
         return most
@@ -116,9 +115,7 @@ class Window:
     """
 
     def __init__(self, width: int, move: Sequence[int], withhold: Callable[[int], int]) -> None:
-        self.width = width
-        self.move = move
-        self.withhold = withhold
+        self.width, self.move, self.withhold = width, move, withhold
         self.slots: dict[int, Slot] = {}
         self.waiting: dict[int, int] = {}
         self.last = 0
@@ -378,9 +375,7 @@ def _solve(
         options={"mip_rel_gap": 0},
     )
     if solution.x is None:
-        raise EngineError(
-            f"the integer program of the first window was not solved ({len(flows)} variables)",
-            hint='use {first_window="grow"}, which needs no program',
-        )
+        message = f"the integer program of the first window was not solved ({len(flows)} variables)"
+        raise EngineError(message, hint='use {first_window="grow"}, which needs no program')
     # Whole numbers up to the tolerance of the solver.
     return [round(amount) for amount in solution.x]

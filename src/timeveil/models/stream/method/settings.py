@@ -63,12 +63,9 @@ class Settings:
     def refuse_few_values(self, values: int, hint: str) -> None:
         """With fewer than l different sensitive values in all, every slot would be empty."""
         if 0 < values < self.l:
-            raise ParameterError(
-                f"l is {self.l} but the sensitive column has {values} different values: no slot could be "
-                "published",
-                hint=hint,
-                facts={"l": self.l, "values": values},
-            )
+            column = f"the sensitive column has {values} different values"
+            message = f"l is {self.l} but {column}: no slot could be published"
+            raise ParameterError(message, hint=hint, facts={"l": self.l, "values": values})
 
     def published(self) -> dict[str, Any]:
         """The parameters as a manifest has them: no withhold costs, no seed."""
@@ -95,8 +92,7 @@ class Settings:
             "roles": [roles.respondent, roles.time, [*roles.quasi_columns], self.sensitive, [*roles.keep]],
         }
         # Through JSON and back, so that tuples equal the lists of a state that was read.
-        plain: dict[str, Any] = json.loads(json.dumps(remembered))
-        return plain
+        return dict(json.loads(json.dumps(remembered)))
 
 
 def settings_from(roles: Roles, options: StreamParameters) -> Settings:
@@ -140,7 +136,6 @@ class Costs:
     unit: Fraction
 
     def of_value(self, value: Any) -> int:
-        """beta of a value."""
         return self.withhold_by_value.get(value, self.withhold)
 
     def of_distance(self, distance: int) -> int:
@@ -168,12 +163,9 @@ def costs_from(options: StreamParameters) -> Costs:
     window, stated = options.window, options.withhold_cost
     moves = _moves(options.move_cost, window, window + options.reach)
     _check_conditions(moves)
-    by_value: dict[Any, Fraction] = {}
-    usual = moves[window]
-    if isinstance(stated, Mapping):
-        by_value = {value: _number(cost, "withhold_cost") for value, cost in stated.items()}
-    elif stated is not None:
-        usual = _number(stated, "withhold_cost")
+    named = stated if isinstance(stated, Mapping) else {}
+    by_value = {value: _number(cost, "withhold_cost") for value, cost in named.items()}
+    usual = moves[window] if stated is named or stated is None else _number(stated, "withhold_cost")
     if min((usual, *by_value.values())) < 0:
         hint = "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots"
         raise ParameterError("withhold_cost is negative", hint=hint)
@@ -210,10 +202,8 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
         raise _refused("is not a name, a list of numbers or a function", 'use {move_cost="linear"}')
     table = [_number(cost, "move_cost") for cost in move_cost]
     if len(table) < window + 1:
-        raise _refused(
-            f"lists {len(table)} numbers; a window of {window} slots needs {window + 1}",
-            f"list the cost of moving by 0, 1, ... {window} slots",
-        )
+        problem = f"lists {len(table)} numbers; a window of {window} slots needs {window + 1}"
+        raise _refused(problem, f"list the cost of moving by 0, 1, ... {window} slots")
     step = table[-1] - table[-2]
     table += [table[-1] + step * extra for extra in range(1, furthest + 2 - len(table))]
     return table[: furthest + 1]
@@ -247,11 +237,10 @@ def _number(cost: Any, name: str) -> Fraction:
     if isinstance(cost, Rational) and not isinstance(cost, bool):
         return Fraction(cost)
     message = f"`{name}` contains something that is not a finite number"
-    error = ParameterError(message, hint="use numbers of 0 or more")
-    with raising(error, on=(TypeError, ValueError)):
-        if not isinstance(cost, bool | str) and math.isfinite(cost):
-            return Fraction(str(cost))
-    raise error
+    with raising(ParameterError(message, hint="use numbers of 0 or more"), on=(TypeError, ValueError)):
+        if isinstance(cost, bool | str) or not math.isfinite(cost):
+            raise ValueError
+        return Fraction(str(cost))
 
 
 def _unit(amounts: Sequence[Fraction]) -> Fraction:

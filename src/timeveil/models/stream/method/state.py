@@ -247,10 +247,9 @@ def _refill_window(stream: WindowStream, numbers: Mapping[str, Any]) -> None:
 
 def _described(slots: Slots) -> dict[str, Any]:
     axis, granularity = slots.axis, slots.granularity
-    kind = axis.type
     return {
         "kind": axis.kind,
-        "type": "date" if pa.types.is_date32(kind) else "number" if pa.types.is_int64(kind) else "timestamp",
+        "type": {pa.date32(): "date", pa.int64(): "number"}.get(axis.type, "timestamp"),
         "zone": axis.zone,
         "unit": axis.unit,
         "granularity": None if granularity is None else granularity.as_dict(),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placed, Placement, deal, snapshot_of
+from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, Snapshot, deal, snapshot_of
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
 
@@ -132,9 +132,8 @@ class Stream:
 
     def _arrived(self, slot: int) -> tuple[Ints, Ints]:
         """The records that arrive in a slot, and their values."""
-        parts = self.delayed.pop(slot, [])
-        if not parts:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        nobody = np.zeros(0, np.int64)
+        parts = self.delayed.pop(slot, [(nobody, nobody)])
         records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         return records, codes
 
@@ -157,7 +156,6 @@ class Stream:
             self.tally.update(moved=count, distance=distance * count, loss=loss)
 
     def _withheld(self, code: int, records: Collection[int]) -> None:
-        """Add records of a value that nobody will see to the tally."""
         self.tally.update(withheld=len(records), loss=self._beta(code) * len(records))
         self._forget(records)
 
@@ -242,12 +240,10 @@ class WindowStream(Stream):
         self._give_up(number - options.window + 1)
         counts = list(placed.counts.values())
         codes = np.repeat(np.fromiter(placed.counts, np.int64), counts)
-        bucketed = options.buckets == "anatomy"
-        return Final(
-            number, placed.records, codes, deal(number, counts, options.l, self.chance) if bucketed else None
-        )
+        buckets = deal(number, counts, options.l, self.chance) if options.buckets == "anatomy" else None
+        return Final(number, placed.records, codes, buckets)
 
-    def _count_moves(self, number: int, placed: Placed) -> None:
+    def _count_moves(self, number: int, placed: Snapshot) -> None:
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))
         if self.true_slots:
@@ -260,8 +256,9 @@ class WindowStream(Stream):
 
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""
-        for value, records in self.placement.leave(slot).items():
-            self._withheld(value, records)
+        for value, records in self.placement.unplaced.pop(slot, {}).items():
+            if records:
+                self._withheld(value, records)
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records of a final slot are in the order of their cells, all others in that of arrival."""
@@ -282,7 +279,8 @@ class PacketStream(Stream):
 
     def end(self) -> list[Final]:
         """The packets that wait are withheld."""
-        self._give_up(self.waiting.end())
+        self._give_up(self.waiting.packets)
+        self.waiting.packets = []
         return []
 
     def _step(self, slot: int) -> list[Final]:

@@ -8,7 +8,7 @@ about moved or withheld records is in the manifest.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,6 @@ from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
 from timeveil.models.stream.method.stream import Final
 
-NOWHERE: int = GAP
-"""The slot of a row that has none."""
 Columns = list[tuple[str, str, pa.DataType]]
 """Name, role and type."""
 
@@ -73,38 +71,32 @@ class Layout:
         self.copied = [*roles.quasi_columns, *roles.keep, *(() if self.bucketed else roles.sensitive)]
         role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
         slot, bucket = ("slot", "slot", slots.type), ("bucket", "bucket", pa.int32())
-        *columns, value = (
-            (name, role.get(name, "quasi"), value_type(schema.field(name).type))
-            for name in (*self.copied, *roles.sensitive)
-        )
+        types, names = decode_dictionaries(schema.empty_table()).schema, (*self.copied, *roles.sensitive)
+        *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
-        self._values = pa.array([], value[2])
-        self._rank = np.zeros(0, np.int64)
 
     def release(
         self,
         finals: Sequence[Final],
         names: Sequence[Any],
-        rows: Callable[[Ints, list[str]], pa.Table],
+        rows: RowStore,
         span: tuple[int | None, int | None],
     ) -> Release:
         """Final slots as a release, whose tables are made when first read.
 
-        `names` are the sensitive values by code, `rows` looks up columns of records, and `span` has the first
-        and the last slot.
+        `names` are the sensitive values by code, and `span` has the first and the last slot.
         """
         records, codes = joined(final.records for final in finals), joined(final.codes for final in finals)
         slot = slots_of_records(finals)
         bucket = joined(final.buckets for final in finals) if self.bucketed else None
-        parts = {"data": Deferred(lambda: self._data(rows(records, self.copied), slot, bucket))}
+        parts = {"data": Deferred(lambda: self._data(rows.take(records, self.copied), slot, bucket))}
         if bucket is not None:
             parts["sensitive"] = Deferred(lambda: self._sensitive(slot, bucket, codes, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
         return Release(self.settings.promise, self._manifest(len(records), buckets, *span), parts)
 
     def _data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
-        """Table `data` of the copied columns of published rows; `slot` and `bucket` are those of each."""
         columns, by = dict(zip(self.copied, rows.columns, strict=True)), list[str]()
         if bucket is not None:
             columns["bucket"], by = pa.array(bucket, pa.int32()), ["bucket"]
@@ -113,27 +105,22 @@ class Layout:
         else:
             table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=["slot", *by])
             slot, table = table["slot"].to_numpy(), table.drop_columns(["slot"])
-        if any(pa.types.is_dictionary(kind) for kind in table.schema.types):
-            table = decode_dictionaries(table)
-        return _table([self._labels(slot), *table.columns], self.data_columns)
+        columns = decode_dictionaries(table).columns
+        return _table([self._labels(slot), *columns], self.data_columns)
 
     def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
-        if len(self._rank) < len(names):
-            # `_values` are sorted; the inverse of the sorting order is where the value of each code is.
-            values = pa.array(names, self._values.type)
-            order = pc.array_sort_indices(values)
-            self._values, self._rank = values.take(order), np.empty(len(names), np.int64)
-            self._rank[order.to_numpy()] = np.arange(len(names))
+        values = pa.array(names, self.sensitive_columns[2][2])
+        order = pc.array_sort_indices(values).to_numpy()
         # One number per (slot, bucket, rank of the value): neither codes nor rows leave a trace in the order.
         first = int(slot[0]) if len(slot) else 0
-        buckets, ranks = int(bucket.max(initial=0)) + 1, len(self._rank) + 1
-        key = ((slot - first) * buckets + bucket) * ranks + self._rank[codes]
+        buckets, ranks = int(bucket.max(initial=0)) + 1, len(names) + 1
+        key = ((slot - first) * buckets + bucket) * ranks + order.argsort()[codes]
         keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array(keys // ranks % buckets, pa.int32()),
-            self._values.take(pa.array(keys % ranks)),
+            values.take(pa.array(order[keys % ranks])),
             pa.array(counts, pa.int64()),
         ]
         return _table(columns, self.sensitive_columns)
@@ -141,11 +128,11 @@ class Layout:
     def entries(self, origin: Ints, finals: Sequence[Final], withheld: Ints) -> pa.Table:
         """The ledger's table: where each input row came from, and where it went.
 
-        `origin` is the slot of each row, `NOWHERE` of an incomplete one; `withheld` has pairs of record and
+        `origin` is the slot of each row, `GAP` of an incomplete one; `withheld` has pairs of record and
         packet.
         """
         published = joined(final.records for final in finals)
-        incomplete, missing = origin == NOWHERE, np.ones(len(origin), np.bool_)
+        incomplete, missing = origin == GAP, np.ones(len(origin), np.bool_)
         missing[published] = False
 
         def by_row(numbers: Ints) -> Ints:
@@ -182,7 +169,6 @@ class Layout:
         return self.slots.labels(distinct).take(pa.array(position))
 
     def _manifest(self, rows: int, buckets: int, first: int | None, last: int | None) -> dict[str, Any]:
-        """What a release says about itself; `first` to `last` are its slots."""
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings
         name = None if rule is None else rule.name
         manifest: dict[str, Any] = {
@@ -229,7 +215,6 @@ class RowStore:
         return np.arange(first, self._next)
 
     def take(self, records: Ints, columns: list[str]) -> pa.Table:
-        """Columns of the rows of records."""
         return self._rows.select(columns).take(pa.array(records - self._first))
 
     def drop(self, slot: int) -> None:
@@ -249,11 +234,6 @@ def slots_of_records(finals: Sequence[Final]) -> Ints:
     """The slot of each published record."""
     numbers = np.array([final.slot for final in finals], np.int64)
     return np.repeat(numbers, [len(final.records) for final in finals])
-
-
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, whether or not it has a dictionary."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _table(columns: Sequence[Any], described: Columns) -> pa.Table:
