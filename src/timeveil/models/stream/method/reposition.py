@@ -254,7 +254,9 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
     oldest = window.slots.get(window.last - window.width + 1)
     last_chance = oldest is not None and bool(oldest.withheld)
     spare = filler == "always" or (filler == "last_chance" and last_chance)
-    if not spare and _room(window, slot, most) < needed:
+    rooms = ((count, most + 1 - slot.counts.get(value, 0)) for value, count in window.waiting.items())
+    # Without fillers, waiting records are all there is: they may enter until every value is above the level.
+    if not spare and sum(min(count, room) for count, room in rooms if room > 0) < needed:
         return False
     relays: list[Relay] = []
     while len(relays) < needed:
@@ -269,12 +271,6 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
     for relay in reversed(relays):
         window.undo(relay)
     return False
-
-
-def _room(window: Window, slot: Slot, most: int) -> int:
-    """How many waiting records may enter the slot before every value is above the level."""
-    rooms = ((count, most + 1 - slot.counts.get(value, 0)) for value, count in window.waiting.items())
-    return sum(min(count, room) for count, room in rooms if room > 0)
 
 
 def _best(window: Window, most: int, spare: int | None, ties: Ties = None) -> Relay | None:
