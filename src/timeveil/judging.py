@@ -14,7 +14,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.checks import faults
-from timeveil.evidence.published import Evidence, require_ledger, require_matching_ledger, require_release
+from timeveil.evidence.published import Evidence, require, require_matching_ledger
 from timeveil.models import FOLDERS, part
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def gather(release: Case, ledger: Ledger | None = None) -> Evidence:
     """
     if isinstance(release, Evidence):
         return release
-    require_release(release)
+    require(Release, release)
     if ledger is not None:
-        require_ledger(ledger)
+        require(Ledger, ledger)
     return cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
 
 

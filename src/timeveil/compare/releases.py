@@ -22,7 +22,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type
-from timeveil.evidence.published import require_release
+from timeveil.evidence.published import require
 from timeveil.explore.measures import KNOWN, judge, outsider_of, promised
 from timeveil.judging import attack, verify
 from timeveil.models.series.judges.attack import SeriesAdversary
@@ -123,7 +123,7 @@ def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[s
         message = f"{'one release' if releases else 'no release'} cannot be compared"
         raise ParameterError(message, hint="give two or more of the same data")
     for release in releases.values():
-        require_release(release)
+        require(Release, release)
     for (name, release), (other_name, other) in combinations(releases.items(), 2):
         if release is other or (release.manifest == other.manifest and release.tables == other.tables):
             hint = "give releases that were made with different settings or methods"

@@ -119,17 +119,18 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
     return Coded(np.argsort(order)[inverse], distinct.values.take(pa.array(used[order])))
 
 
+def mismatch(message: str) -> InputError:
+    """The error for a ledger that does not belong to the release."""
+    hint = "use the ledger that was written with this release"
+    return InputError(message, hint=hint, code="ledger-mismatch")
+
+
 def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:
     """A column of the ledger's original and of the release, under one numbering."""
     values, kind = original.values, released.values.type
     if values.type != kind:
-        error = InputError(
-            f"the ledger holds {values.type} where the release holds {kind}",
-            hint="use the ledger that was written with this release",
-            code="ledger-mismatch",
-        )
-        causes = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
-        with raising(error, on=causes):
+        error = mismatch(f"the ledger holds {values.type} where the release holds {kind}")
+        with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
             values = original.values.cast(kind)
     joint = encode(pa.chunked_array([values, released.values], kind))
     return (

@@ -16,54 +16,40 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Ledger, Release
-from timeveil.errors import InputError, ParameterError, RolesError, raising
-from timeveil.evidence.codes import plain_type
+from timeveil.errors import ParameterError, RolesError, raising
+from timeveil.evidence.codes import Coded, column_of, encode, mismatch, plain_type
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
+_OPENED = {
+    Release: ("release", "open the folder first: open_release(folder)"),
+    Ledger: ("ledger", "open the file first: open_ledger(path)"),
+}
 
 
-def require_release(release: object) -> None:
-    """Refuse anything but a release.
+def require(kind: type[Release | Ledger], value: object) -> None:
+    """Refuse anything but a release, or a ledger.
 
-    >>> require_release("published")
+    >>> require(Release, "published")
     Traceback (most recent call last):
     ...
     timeveil.errors.ParameterError: `release` is a `str`, not a release
     <BLANKLINE>
     hint: open the folder first: open_release(folder)
     """
-    if not isinstance(release, Release):
-        raise ParameterError(
-            f"`release` is a `{type(release).__name__}`, not a release",
-            hint="open the folder first: open_release(folder)",
-        )
+    if not isinstance(value, kind):
+        name, hint = _OPENED[kind]
+        raise ParameterError(f"`{name}` is a `{type(value).__name__}`, not a {name}", hint=hint)
 
 
 def require_matching_ledger(release: Release, ledger: Ledger | None) -> None:
     """Refuse anything but a ledger of the release's model; each model compares more on its own."""
-    require_release(release)
-    require_ledger(ledger)
+    require(Release, release)
+    require(Ledger, ledger)
     if ledger is not None and ledger.model != release.guarantee.model:
         raise mismatch("the ledger belongs to a release of another model")
-
-
-def require_ledger(ledger: object) -> None:
-    """Refuse anything but a ledger."""
-    if not isinstance(ledger, Ledger):
-        raise ParameterError(
-            f"`ledger` is a `{type(ledger).__name__}`, not a ledger",
-            hint="open the file first: open_ledger(path)",
-        )
-
-
-def mismatch(message: str) -> InputError:
-    """The error for a ledger that does not belong to the release."""
-    return InputError(
-        message, hint="use the ledger that was written with this release", code="ledger-mismatch"
-    )
 
 
 class Evidence:
@@ -81,6 +67,12 @@ class Evidence:
 
     def columns(self, *roles: str) -> list[str]:
         return columns_of(self.release, *roles)
+
+    def released_column(self, name: str) -> Coded:
+        return encode(column_of(self.release.parts["data"], name))
+
+    def original_column(self, name: str) -> Coded:
+        return encode(column_of(self.private.original.data, name))
 
 
 def schema_of(release: Release, name: str = "data") -> pa.Schema:

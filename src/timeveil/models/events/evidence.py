@@ -18,9 +18,9 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, plain_type
+from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, mismatch, plain_type
 from timeveil.evidence.published import Evidence as ReleaseEvidence
-from timeveil.evidence.published import classes_of, mismatch, promised, schema_of
+from timeveil.evidence.published import classes_of, promised, schema_of
 
 Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
@@ -100,13 +100,10 @@ class Evidence(ReleaseEvidence):
     def granules(self) -> Granules:
         return granules_of(self.release, *self.bounds)
 
-    def released(self, name: str) -> Coded:
-        return encode(column_of(self.release.parts["data"], name))
-
     @cached_property
     def released_granule(self) -> Integers:
         """Per published row the index of its granule in `granules`."""
-        start, end = (self.released(name) for name in self.columns("start", "end"))
+        start, end = (self.released_column(name) for name in self.columns("start", "end"))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
         # Few granules, many rows: convert one row of each to instants, and number them by time.
         _, example = np.unique(pairs, return_index=True)
@@ -115,9 +112,6 @@ class Evidence(ReleaseEvidence):
         index = np.empty(count, dtype=np.int64)
         index[np.lexsort((last, first))] = np.arange(count)
         return index[pairs]
-
-    def original(self, name: str) -> Coded:
-        return encode(column_of(self.private.original.data, name))
 
     @cached_property
     def people(self) -> People:
@@ -135,7 +129,7 @@ class Evidence(ReleaseEvidence):
 
     @cached_property
     def quasi(self) -> dict[str, Coded]:
-        return {name: self.original(name) for name in self.columns("quasi")}
+        return {name: self.original_column(name) for name in self.columns("quasi")}
 
     @cached_property
     def labels(self) -> dict[str, Coded]:

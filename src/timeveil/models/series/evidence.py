@@ -22,9 +22,9 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Integers, column_of, encode
+from timeveil.evidence.codes import Integers, column_of, encode, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
-from timeveil.evidence.published import columns_of, mismatch, promised
+from timeveil.evidence.published import columns_of, promised
 from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -23,10 +23,11 @@ from timeveil.evidence.codes import (
     encode,
     encode_values,
     fold,
+    mismatch,
     plain_type,
 )
 from timeveil.evidence.published import Evidence as ReleaseEvidence
-from timeveil.evidence.published import classes_of, mismatch, promised, schema_of
+from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
 Mask = npt.NDArray[np.bool_]
@@ -162,12 +163,6 @@ class Evidence(ReleaseEvidence):
             often=often,
         )
 
-    def released(self, name: str) -> Coded:
-        return encode(column_of(self.release.parts["data"], name))
-
-    def original(self, name: str) -> Coded:
-        return encode(column_of(self.private.original.data, name))
-
     @cached_property
     def journeys(self) -> Journeys:
         """The journeys of all records, as the ledger lists them."""
@@ -182,7 +177,7 @@ class Evidence(ReleaseEvidence):
             times = column_of(data, str(roles.time))
             line = line_of(self.release, times.type)
             bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
-            columns = [self.original(name) for name in roles.quasi_columns]
+            columns = [self.original_column(name) for name in roles.quasi_columns]
             person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
             if roles.respondent is not None:
                 respondent = column_of(data, roles.respondent)

@@ -181,8 +181,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
 class _Scene:
     """Every visit: distinct (quasi-identifiers, time, person) of the original, in this order.
 
-    Per visit, `person` is whose it is, `published` marks those in the release, and `in_original` and
-    `in_release` are the ranges of the crowds `original` and `released` whose people fit it.
+    Per visit, `person` is whose it is, and `published` marks those in the release.
     """
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
@@ -196,26 +195,36 @@ class _Scene:
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        quasi, when, self.person = quasi[example], when.ravel()[example], person[example]
+        self._quasi, self._when, self.person = quasi[example], when.ravel()[example], person[example]
         label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
-        self.original = Crowd(quasi, when, self.person, len(moments))
-        shown = self.published
+        self.original = Crowd(self._quasi, self._when, self.person, len(moments))
+        shown, self._label = self.published, label
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
         # The moments and the granules that the adversary cannot tell from a visit's, first and past last.
         earliest, latest = moments - tolerance, moments + tolerance
-        first, last = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
-        self.in_original = self.original.ranges(quasi, first[when], last[when])
+        self._moments = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
         first = np.searchsorted(granules.end, earliest, side="right")
-        last = np.searchsorted(granules.reach, latest, side="right")
-        self.in_release = self.released.ranges(label, first[when], last[when])
+        self._granules = first, np.searchsorted(granules.reach, latest, side="right")
+
+    def in_original(self, visits: Integers) -> Integers:
+        """The ranges of the crowd `original` whose people fit each of these visits."""
+        return self.original.ranges(
+            self._quasi[visits], *(edge[self._when[visits]] for edge in self._moments)
+        )
+
+    def in_release(self, visits: Integers) -> Integers:
+        """The ranges of the crowd `released` whose people fit each of these visits."""
+        return self.released.ranges(
+            self._label[visits], *(edge[self._when[visits]] for edge in self._granules)
+        )
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
     case = np.flatnonzero(np.isin(scene.person, targets))
     # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
     weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
-    before = scene.original.in_each(*scene.in_original[:, case])
-    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release[:, case]), 0)
+    before = scene.original.in_each(*scene.in_original(case))
+    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
     return Risk(before, weight), Risk(after, weight)
 
 
@@ -227,7 +236,7 @@ def _several_visits(
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
     usable = np.where(published, visits, visits[np.arange(len(visits)), published.argmax(axis=1)][:, None])
     reached = np.asarray(published.any(axis=1))
-    before, after = scene.in_original[:, visits], scene.in_release[:, usable]
+    before, after = scene.in_original(visits), scene.in_release(usable)
     if adversary.sample is None:
         cost = np.sum([(last - first).min(axis=1, initial=2**62) for first, last in (before, after)], axis=0)
         if cost.sum() > _BUDGET:  # as many random people as the budget allows

@@ -180,7 +180,7 @@ def commonest_sensitive(evidence: Evidence) -> dict[str, dict[str, float]]:
     """Per sensitive column the share of the most common value in a group, worst and mean over groups."""
     exposed = {}
     for name in evidence.columns("sensitive"):
-        values = evidence.original(name)
+        values = evidence.original_column(name)
         shares = _largest(evidence, values.codes[evidence.published], values.size)
         mean = float(shares.mean()) if len(shares) else 0.0
         exposed[name] = {"worst": float(shares.max(initial=0.0)), "mean": mean}
@@ -206,7 +206,7 @@ def tying_columns(evidence: Evidence) -> dict[str, float]:
     person = people.person[published]
     ties = {}
     for name in (*evidence.columns("keep"), *evidence.columns("sensitive")):
-        values = evidence.original(name)
+        values = evidence.original_column(name)
         value, _, often = distinct_pairs(values.codes[published], person, people.people)
         owners = np.bincount(value, minlength=values.size)
         # One person has the value, in several rows, and it is not a missing value.
@@ -220,7 +220,7 @@ def similar_ids(evidence: Evidence) -> int:
 
     They count as different people. If they are the same person, groups hold fewer people than stated.
     """
-    ids = evidence.original(evidence.private.original.respondent).values
+    ids = evidence.original_column(evidence.private.original.respondent).values
     if not (pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
         return 0
     folded = pc.utf8_lower(pc.utf8_trim_whitespace(ids.drop_null()))

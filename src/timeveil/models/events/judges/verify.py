@@ -11,7 +11,7 @@ rows, one for one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,8 @@ from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_p
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
 
+Sides: TypeAlias = tuple[Integers, Integers, int]
+"""Codes of rows of the original, the same of the release, and how many codes there are."""
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
     "candidates:below": "the smallest group and the groups below k do not fit together",
@@ -161,19 +163,18 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
     try:
-        placed = _place(evidence, findings)
+        rows, classes = _place(evidence, findings)
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
-    _check_people(evidence, placed, findings)
-    _check_same_rows(evidence, placed, findings)
+    _check_people(evidence, rows, classes, findings)
+    _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")
     listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
-    groups, group = np.unique(listed[placed.rows], return_inverse=True)
-    classes, inside = np.unique(placed.original, return_inverse=True)
-    pairs = len(distinct(group.astype(np.int64) * max(len(classes), 1) + inside))
-    same = len(groups) == len(classes) == pairs
-    findings.expect("ledger-groups", same, groups=len(groups), classes=len(classes), pairs=pairs)
+    groups, group = np.unique(listed[rows], return_inverse=True)
+    numbers = len(groups), len(distinct(classes[0])), len(distinct(group * classes[2] + classes[0]))
+    same = len(set(numbers)) == 1
+    findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
 
 
 def _check_roles(evidence: Evidence, findings: Findings) -> bool:
@@ -203,18 +204,8 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     return len(numbers) == rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """The `rows` that the ledger retains, and the classes of these and of the released rows."""
-
-    rows: Integers
-    original: Integers
-    released: Integers
-    classes: int
-
-
-def _place(evidence: Evidence, findings: Findings) -> _Placed:
-    """The class of every row in the original and in the release."""
+def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
+    """The rows that the ledger retains, and the classes of these and of the released rows."""
     findings.check("every row that was not withheld is in a published group")
     complete, retained = evidence.people.complete, evidence.retained
     incomplete = int((retained & ~complete).sum())
@@ -224,23 +215,20 @@ def _place(evidence: Evidence, findings: Findings) -> _Placed:
     findings.expect("no-class:granule", not homeless, rows=homeless)
     columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
     columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
-    return _Placed(rows, *fold_both(columns))
+    return rows, fold_both(columns)
 
 
-def _aligned(
-    evidence: Evidence, name: str, original: Coded, rows: Integers
-) -> tuple[Integers, Integers, int]:
-    left, right = align(original, evidence.released(name))
+def _aligned(evidence: Evidence, name: str, original: Coded, rows: Integers) -> Sides:
+    left, right = align(original, evidence.released_column(name))
     return left.codes[rows], right.codes, left.size
 
 
-def _check_people(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
+def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
     k, stated = evidence.k, evidence.release.manifest["counts"]["smallest_group"]
     findings.check(f"every published value is shared by at least {k} different people")
-    person = evidence.people.person[placed.rows]
-    members, _, _ = distinct_pairs(placed.original, person, evidence.people.people)
-    people = np.bincount(members, minlength=placed.classes)
-    people = people[np.bincount(placed.released, minlength=placed.classes) > 0]
+    original, released, count = classes
+    members, _, _ = distinct_pairs(original, evidence.people.person[rows], evidence.people.people)
+    people = np.bincount(members, minlength=count)[np.bincount(released, minlength=count) > 0]
     if not len(people):
         return
     below, smallest = int((people < k).sum()), int(people.min())
@@ -248,17 +236,16 @@ def _check_people(evidence: Evidence, placed: _Placed, findings: Findings) -> No
     findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
 
 
-def _check_same_rows(evidence: Evidence, placed: _Placed, findings: Findings) -> None:
+def _check_same_rows(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
     findings.check("the published rows are the original rows that were not withheld, one for one")
-    original = np.bincount(placed.original, minlength=placed.classes)
-    released = np.bincount(placed.released, minlength=placed.classes)
+    original, released = (np.bincount(side, minlength=classes[2]) for side in classes[:2])
     unpublished, unequal = int(original[released == 0].sum()), int((original != released).sum())
     findings.expect("no-class:group", not unpublished, rows=unpublished)
     findings.expect("class-rows", not unequal, groups=unequal)
-    columns = [(placed.original, placed.released, placed.classes)]
+    columns = [classes]
     for name in evidence.columns("keep", "sensitive"):
         try:
-            columns.append(_aligned(evidence, name, evidence.original(name), placed.rows))
+            columns.append(_aligned(evidence, name, evidence.original_column(name), rows))
         except InputError:
             findings.expect("row-values:type", False, name=name)
     left, right, count = fold_both(columns)

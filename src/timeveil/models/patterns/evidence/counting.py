@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.codes import Integers, column_of, encode, plain_type
-from timeveil.evidence.published import mismatch
+from timeveil.evidence.codes import Integers, column_of, encode, mismatch, plain_type
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 from timeveil.models.series.evidence import series_of
 from timeveil.models.series.judges.definition import normalised

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, fold_both
+from timeveil.evidence.codes import Coded, Integers, align, fold_both
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, has_instants
 from timeveil.symbols import MOST_LEVELS
@@ -138,7 +138,7 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
     findings.expect("person-twice:groups", not split.any(), series=split.sum())
     if original.roles.series and original.roles.respondent is not None:
         findings.check("nobody has two series")
-        people = encode(column_of(original.data, original.roles.respondent))
+        people = evidence.original_column(original.roles.respondent)
         repeated = len(people.codes) - people.size
         findings.expect("person-twice:series", not repeated, series=repeated)
     findings.check("the groups and subgroups of the ledger are the groups and cells of the release")
@@ -223,16 +223,14 @@ for _level in range(2, MOST_LEVELS + 1):
 
 def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("the sensitive and kept values of every cell are those of its series, row by row")
-    release, original = evidence.release, evidence.private.original
-    inside = np.flatnonzero(assigned != ABSENT)
+    release, inside = evidence.release, np.flatnonzero(assigned != ABSENT)
     row, cell = evidence.series.row[inside], assigned[inside]
     unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
     changed: dict[str, Sides] = {}
     for name in columns_of(release, "sensitive", "keep"):
-        before = encode(column_of(original.data, name))
-        after = encode(column_of(release.parts["data"], name))
+        before = evidence.original_column(name)
         try:
-            before, after = align(Coded(before.codes[row], before.values), after)
+            before, after = align(Coded(before.codes[row], before.values), evidence.released_column(name))
         except InputError:
             findings.expect("row-values:type", False, name=name)
             return

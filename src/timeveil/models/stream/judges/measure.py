@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, distinct_pairs, fold
-from timeveil.evidence.published import mismatch
+from timeveil.evidence.codes import Integers, distinct_pairs, fold, mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_each
 from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
@@ -138,7 +137,7 @@ class _Ways:
         journeys, l = evidence.linked, evidence.l
         self._value, self._exact = journeys.value.codes, not evidence.bucketed
         names = evidence.private.original.roles.quasi_columns
-        self._quasi = [evidence.original(name).codes for name in names]
+        self._quasi = [evidence.original_column(name).codes for name in names]
         rows = np.flatnonzero(journeys.complete)
         first = int(journeys.origin[rows].min()) if len(rows) else 0
         slot, value = journeys.origin[rows] - first, self._value[rows]

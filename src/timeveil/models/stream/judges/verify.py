@@ -303,7 +303,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     if evidence.bucketed:
         values, often = evidence.buckets.value, evidence.buckets.often
     else:
-        values, often = evidence.released(evidence.sensitive_column), None
+        values, often = evidence.released_column(evidence.sensitive_column), None
     expected, released = align(original, values)
     unequal = _differences(expected.codes, released.codes, expected.size, often) != 0
     expect_none(findings, "conservation", values=unequal)
@@ -313,8 +313,8 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         released_bucket = whole_numbers(column_of(evidence.release.parts["data"], BUCKET))
         columns.append(_numbers(journeys.bucket[published], released_bucket))
     for name in evidence.columns("quasi", "keep", "sensitive"):
-        column = evidence.original(name)
-        before, after = align(Coded(column.codes[published], column.values), evidence.released(name))
+        column = evidence.original_column(name)
+        before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
         columns.append((before.codes, after.codes, before.size))
     difference = _differences(*fold_both(columns))
     surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
