@@ -132,9 +132,8 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary 
     evidence, model = _gather_private(release, ledger)
     judge, expected = part(model, "judges.attack"), _ADVERSARIES[model]
     if adversary is not None and not isinstance(adversary, getattr(judge, expected)):
-        raise ParameterError(
-            f"`{type(adversary).__name__}` cannot attack this release", hint=f"give a `{expected}`"
-        )
+        message = f"`{type(adversary).__name__}` cannot attack this release"
+        raise ParameterError(message, hint=f"give a `{expected}`")
     breach: AnyBreach = judge.attack(evidence, adversary)
     return breach
 
@@ -159,10 +158,9 @@ def answer(
     judge = part(_model_of(evidence), "judges.query")
     if not isinstance(query, judge.QUERIES):
         names = [f"`{kind.__name__}`" for kind in judge.QUERIES]
-        raise ParameterError(
-            f"this release cannot answer a `{type(query).__name__}`",
-            hint=f"ask for a {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}",
-        )
+        choice = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        message = f"this release cannot answer a `{type(query).__name__}`"
+        raise ParameterError(message, hint=f"ask for a {choice}")
     estimate: Estimate | pa.Table = judge.answer(evidence, query)
     return estimate
 
@@ -178,8 +176,6 @@ def _model_of(evidence: Evidence) -> str:
     """The model of a release; one whose manifest names another model is refused."""
     model = evidence.release.guarantee.model
     if evidence.release.manifest.get("model") != model:
-        raise ParameterError(
-            "the manifest does not describe a release with this guarantee",
-            hint="run verify to see what is wrong with it",
-        )
+        message = "the manifest does not describe a release with this guarantee"
+        raise ParameterError(message, hint="run verify to see what is wrong with it")
     return model

@@ -65,7 +65,9 @@ class Hierarchy:
         _check_growing("widths", widths)
         exact, start = [Fraction(str(width)) for width in widths], Fraction(str(origin))
         if any(wide % narrow for narrow, wide in pairwise(exact)):
-            raise _bad("each interval width must be a multiple of the one before", "for example 5, 10, 20")
+            raise bad_hierarchy(
+                "each interval width must be a multiple of the one before", "for example 5, 10, 20"
+            )
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             width, numbers = exact[number - 1], _numbers(values)
@@ -84,7 +86,9 @@ class Hierarchy:
         """
         _check_growing("lengths", [-length for length in lengths])
         if any(length > LONGEST_LINE for length in lengths):
-            raise _bad("a prefix of a hierarchy is longer than any value", f"give at most {LONGEST_LINE:,}")
+            raise bad_hierarchy(
+                "a prefix of a hierarchy is longer than any value", f"give at most {LONGEST_LINE:,}"
+            )
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             text, length = values.cast(pa.string()), lengths[number - 1]
@@ -114,28 +118,38 @@ class Hierarchy:
     def from_table(cls, table: pa.Table) -> Hierarchy:
         """One row per value, one column per level, the value itself first; each coarsens the last."""
         if table.num_columns < 2:
-            raise _bad("a hierarchy needs a column of values and at least one level", "add a level column")
+            raise bad_hierarchy(
+                "a hierarchy needs a column of values and at least one level", "add a level column"
+            )
         if table.num_columns > MOST_LEVELS:
-            raise _bad(f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}")
+            raise bad_hierarchy(
+                f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}"
+            )
         columns = []
         for column in table.columns:
-            error = _bad(f"a level of a hierarchy has the type {column.type}", "give text or numbers")
+            error = bad_hierarchy(
+                f"a level of a hierarchy has the type {column.type}", "give text or numbers"
+            )
             with raising(error, on=pa.ArrowException):
                 columns.append(column.combine_chunks().cast(pa.string()))
         if len(columns[0].unique()) != len(columns[0]):
-            raise _bad("a hierarchy lists a value more than once", "keep one row per value")
+            raise bad_hierarchy("a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
             pairs = pa.table({"fine": fine, "coarse": coarse}).group_by(["fine", "coarse"]).aggregate([])
             if pairs.num_rows != len(fine.unique()):
                 message = f"level {number} of a hierarchy splits a value of the level below it"
-                raise _bad(message, "give equal values of one level equal values in every level above")
+                raise bad_hierarchy(
+                    message, "give equal values of one level equal values in every level above"
+                )
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             row = pc.index_in(values.cast(pa.string()), columns[0], skip_nulls=False)
             missing = pc.sum(pc.and_(pc.is_null(row), pc.is_valid(values))).as_py() or 0
             if missing:
                 message = f"a hierarchy lacks {missing} of the {len(values)} values of its column"
-                raise _bad(message, "add a row to the hierarchy for every value of the column", InputError)
+                raise bad_hierarchy(
+                    message, "add a row to the hierarchy for every value of the column", InputError
+                )
             return columns[number].take(row)
 
         levels = enumerate(columns[1:], start=1)
@@ -159,8 +173,8 @@ class Hierarchy:
         names = [f"level{i}" for i in range(head.count(delimiter) + 1)]
         if len(names) > MOST_LEVELS:
             message = f"the hierarchy file `{file.name}` has {len(names) - 1:,} levels"
-            raise _bad(message, f"give at most {MOST_LEVELS - 1}")
-        ragged = _bad(
+            raise bad_hierarchy(message, f"give at most {MOST_LEVELS - 1}")
+        ragged = bad_hierarchy(
             f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
         )
         with raising(ragged, on=(pa.ArrowException, OSError, KeyError)):
@@ -168,9 +182,7 @@ class Hierarchy:
                 file,
                 read_options=pyarrow.csv.ReadOptions(column_names=names),
                 parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-                ),
+                convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
             )
         return cls.from_table(table)
 
@@ -187,7 +199,9 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
         return Hierarchy.from_table(source)
     rule, colon, numbers = str(source).partition(":")
     if rule in RULES and colon:
-        error = _bad(f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}")
+        error = bad_hierarchy(
+            f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}"
+        )
         with raising(error, on=(ValueError, OverflowError)):
             if rule == "intervals":
                 return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
@@ -195,7 +209,7 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
     if source == "suppression":
         return Hierarchy.suppression()
     if rule.isalpha() and colon and not Path(source).exists():
-        raise _bad(
+        raise bad_hierarchy(
             f"`{rule}` is not a rule for a hierarchy",
             f"use {' or '.join(f'{name}:{example}' for name, example in RULES.items())}, or a file",
         )
@@ -207,7 +221,7 @@ def _numbers(values: pa.Array) -> list[Fraction | None]:
     numbers = [None if value is None else _number(value) for value in values.to_pylist()]
     if numbers.count(None) > values.null_count:
         message = "a hierarchy of intervals was given for a column that is not all numbers"
-        raise _bad(message, "use a hierarchy table for this column, or clean its values", InputError)
+        raise bad_hierarchy(message, "use a hierarchy table for this column, or clean its values", InputError)
     return numbers
 
 
@@ -233,8 +247,11 @@ def _check_growing(name: str, numbers: Sequence[float]) -> None:
     ordered = all(a < b for a, b in pairwise(numbers))
     in_range = bool(numbers) and (numbers[0] > 0 if name == "widths" else numbers[-1] <= 0)
     if not ordered or not in_range:
-        raise _bad(f"the {name} of a hierarchy must go from fine to coarse", f"give the {name} in that order")
+        raise bad_hierarchy(
+            f"the {name} of a hierarchy must go from fine to coarse", f"give the {name} in that order"
+        )
 
 
-def _bad(message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> TimeveilError:
+def bad_hierarchy(message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> TimeveilError:
+    """The error for a hierarchy that cannot be used."""
     return kind(message, hint=hint, code="bad-hierarchy")

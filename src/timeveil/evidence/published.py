@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -21,6 +21,7 @@ from timeveil.evidence.codes import Coded, column_of, encode, mismatch, plain_ty
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
+Bound = TypeVar("Bound", int, Instant)
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
 _OPENED = {
@@ -135,16 +136,11 @@ def check_conditions(release: Release, where: Mapping[str, Any], published: Sequ
     """Refuse a condition on a column that is not published, and a range on a generalised one."""
     for column, condition in where.items():
         if column not in published:
-            raise RolesError(
-                f"the release has no column `{column}`",
-                hint=f"its columns are: {', '.join(published)}" if published else "leave {where} out",
-                code="column-missing",
-            )
+            hint = f"its columns are: {', '.join(published)}" if published else "leave {where} out"
+            raise RolesError(f"the release has no column `{column}`", hint=hint, code="column-missing")
         if isinstance(condition, tuple | list) and column in release.manifest.get("levels", {}):
-            raise ParameterError(
-                f"column `{column}` is generalised, so it takes no range",
-                hint="use one of its published labels",
-            )
+            message = f"column `{column}` is generalised, so it takes no range"
+            raise ParameterError(message, hint="use one of its published labels")
 
 
 def mask_of(batch: pa.RecordBatch, where: Mapping[str, Any]) -> pa.Array | None:
@@ -169,9 +165,8 @@ def matches(name: str, column: pa.Array | pa.ChunkedArray, condition: object) ->
     if not isinstance(condition, tuple | list):
         return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
     if len(condition) != 2:
-        raise ParameterError(
-            f"the range of column `{name}` has {len(condition)} ends", hint="give a range as (lo, hi)"
-        )
+        message = f"the range of column `{name}` has {len(condition)} ends"
+        raise ParameterError(message, hint="give a range as (lo, hi)")
     inside = column.is_valid()
     for compare, bound in ((pc.greater_equal, condition[0]), (pc.less_equal, condition[1])):
         if bound is not None:
@@ -213,16 +208,16 @@ class WindowCount:
     where: Mapping[str, Any] = field(default_factory=dict)
 
 
-def check_pair(between: object, of: str) -> None:
-    """Refuse a window that is not a pair."""
+def window_of(
+    between: Sequence[Moment], of: str, number: Callable[[Moment], Bound], ends: tuple[Bound, Bound]
+) -> tuple[Bound, Bound]:
+    """The numbers of a window's two bounds, which are times or slots; an open side is at one of `ends`."""
     if not isinstance(between, tuple | list) or len(between) != 2:
-        raise ParameterError(f"a window is a pair of {of}", hint="use {between=(a, b)}")
-
-
-def check_forward(low: Instant, high: Instant, of: str) -> None:
-    """Refuse a window that ends before it starts."""
+        raise ParameterError(f"a window is a pair of {of}s", hint="use {between=(a, b)}")
+    low, high = (end if bound is None else number(bound) for bound, end in zip(between, ends, strict=True))
     if low > high:
         raise ParameterError("the window ends before it starts", hint=f"give the earlier {of} first")
+    return low, high
 
 
 def instant_of(axis: TimeAxis, moment: Moment) -> Instant:

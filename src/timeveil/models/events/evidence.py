@@ -202,11 +202,8 @@ def people_of(relation: Relation) -> People:
     """Person and time of each row of a relation."""
     roles, axis = relation.roles, relation.axis
     if axis is None or roles.time is None or roles.respondent is None:
-        raise InputError(
-            "the table has no respondent or no time",
-            hint="name both columns: {respondent} and {time}",
-            code="role-missing",
-        )
+        hint = "name both columns: {respondent} and {time}"
+        raise InputError("the table has no respondent or no time", hint=hint, code="role-missing")
     respondent = encode(column_of(relation.data, roles.respondent))
     time = column_of(relation.data, roles.time)
     timed = np.asarray(time.is_valid())

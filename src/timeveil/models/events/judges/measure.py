@@ -70,7 +70,11 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     people, published, (group, groups) = evidence.people, evidence.published, evidence.group
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))
-    errors = _window_errors(evidence, windows, np.random.default_rng(seed))
+    rows, errors = int(people.complete.sum()), np.zeros(0)
+    if rows and windows:
+        drawn = draw_windows(evidence, windows, np.random.default_rng(seed))
+        truth, guess = count_and_estimate(evidence, drawn)
+        errors = np.abs(guess - truth) / np.maximum(truth, _LEAST_SHARE * rows)
     return Loss(
         rows=len(group),
         groups=groups,
@@ -108,15 +112,6 @@ class Windows:
     high: Integers
     column: Integers
     example: Integers
-
-
-def _window_errors(evidence: Evidence, windows: int, rng: np.random.Generator) -> Floats:
-    """The relative error of each random window count."""
-    rows = int(evidence.people.complete.sum())
-    if not rows or not windows:
-        return np.zeros(0)
-    truth, guess = count_and_estimate(evidence, draw_windows(evidence, windows, rng))
-    return np.abs(guess - truth) / np.maximum(truth, _LEAST_SHARE * rows)
 
 
 def draw_windows(evidence: Evidence, windows: int, rng: np.random.Generator) -> Windows:

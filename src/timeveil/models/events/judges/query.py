@@ -9,6 +9,7 @@ spread over: where the window covers only a part of it, half of its rows are the
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -70,8 +71,4 @@ def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[Instant, 
     >>> window_of(TimeAxis("civil", pa.date32()), ("1970-01-02", None))[0]
     86400
     """
-    published.check_pair(between, "times")
-    low = LOWEST if between[0] is None else published.instant_of(axis, between[0])
-    high = HIGHEST if between[1] is None else published.instant_of(axis, between[1])
-    published.check_forward(low, high, "time")
-    return low, high
+    return published.window_of(between, "time", partial(published.instant_of, axis), (LOWEST, HIGHEST))

@@ -33,11 +33,11 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Levels, Published, Tally, open_events, published_schema
-from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.errors import InfeasibleError
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
-from timeveil.recoding import Hierarchy, hierarchy_from
+from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 """What a manifest states about the groups of one candidate."""
@@ -82,7 +82,10 @@ def generalize_time(
     parameters = EventParameters.from_call(locals())
     k = parameters.k
     progress("reading", 0.0)
-    relation = _relation(table, roles, parameters)
+    relation = table
+    if not isinstance(table, Relation):
+        stored = parameters.engine != "memory" and isinstance(table, str | Path)
+        relation = read(table, roles, zone=parameters.zone, unit=parameters.unit, nulls=nulls, stored=stored)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
@@ -106,36 +109,23 @@ def generalize_time(
         events.close()
 
 
-def _relation(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
-    if isinstance(table, Relation):
-        return table
-    stored = parameters.engine != "memory" and isinstance(table, str | Path)
-    return read(
-        table, roles, zone=parameters.zone, unit=parameters.unit, nulls=parameters.nulls, stored=stored
-    )
-
-
 def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
     """Per generalised column its hierarchy and the levels that may be used: all, or the one pinned."""
     ladders: dict[str, Ladder] = {}
     for column, source in hierarchies.items():
         if column not in roles.quasi_columns:
-            raise ParameterError(
-                f"a hierarchy was given for `{column}`, which is not a quasi-identifier",
-                hint=f"name `{column}` in quasi, or leave its hierarchy out",
-                code="bad-hierarchy",
-            )
+            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
+            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
         hierarchy = hierarchy_from(source)
         ladders[column] = (hierarchy, range(hierarchy.top + 1))
     for column, level in levels.items():
         ladder = ladders.get(column)
         if ladder is None or level not in ladder[1]:
-            missing = f"`{column}` has no hierarchy, so no level of it can be set"
-            raise ParameterError(
-                f"the levels of `{column}` go from 0 to {ladder[0].top}" if ladder else missing,
-                hint="set levels only for columns with a hierarchy; level 0 is the value itself",
-                code="bad-hierarchy",
-            )
+            message = f"`{column}` has no hierarchy, so no level of it can be set"
+            if ladder:
+                message = f"the levels of `{column}` go from 0 to {ladder[0].top}"
+            hint = "set levels only for columns with a hierarchy; level 0 is the value itself"
+            raise bad_hierarchy(message, hint)
         ladders[column] = (ladder[0], (level,))
     return ladders
 

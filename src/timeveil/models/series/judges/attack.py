@@ -26,11 +26,12 @@ import pyarrow as pa
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.wording import counted
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Posterior, Risk
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
+from timeveil.models.series.judges.features import bad
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
@@ -76,11 +77,11 @@ class SeriesAdversary:
         if isinstance(self.values, Real):
             object.__setattr__(self, "values", _INSTANTS.check(self.values))
         elif isinstance(self.values, str) and self.values != "all":
-            raise _bad('`values` must be a number, a list of instants, "all" or None', "use {values=[...]}")
+            raise bad('`values` must be a number, a list of instants, "all" or None', "use {values=[...]}")
         elif isinstance(self.values, Sequence) and self.values != "all":
             object.__setattr__(self, "values", tuple(self.values))
         if not self.pattern and (self.values is None or self.values == ()):
-            raise _bad("the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}")
+            raise bad("the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}")
 
     def known(self, instants: Sequence[str], people: int, rng: np.random.Generator) -> Mask:
         """Of each person, the instants whose values are known."""
@@ -94,7 +95,7 @@ class SeriesAdversary:
             unknown = [name for name in self.values if name not in instants]
             if unknown:
                 names = f"{', '.join(instants[:12])}{', ...' if len(instants) > 12 else ''}"
-                raise _bad(f"the series have no instant `{unknown[0]}`", f"use {names}")
+                raise bad(f"the series have no instant `{unknown[0]}`", f"use {names}")
             mask[:, [instants.index(name) for name in self.values]] = True
         return mask
 
@@ -314,10 +315,6 @@ def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.Chu
     before = np.maximum(after - 1, 0)
     nearer = np.abs(values - numbers[before]) <= np.abs(numbers[after] - values)
     return original.take(pa.array(order[np.where(nearer, before, after)]))
-
-
-def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint)
 
 
 # A row is a box: an interval of values at each instant and, where patterns count, an interval of positions

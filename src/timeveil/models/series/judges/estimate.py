@@ -36,7 +36,7 @@ from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Symbols, cell_bounds
-from timeveil.models.series.judges.features import Range, ends
+from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
 
 _BLOCK = 1 << 18
@@ -81,10 +81,8 @@ def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Tabl
 
 def _estimable(release: Release) -> Published:
     if release.manifest.get("model") != "series":
-        raise ParameterError(
-            "only a release of series has ranges and patterns to estimate",
-            hint="give a release made by anonymize_series",
-        )
+        message = "only a release of series has ranges and patterns to estimate"
+        raise bad(message, "give a release made by anonymize_series")
     published = Evidence(release).published
     refuse_borrowed(published)
     return published
@@ -93,11 +91,13 @@ def _estimable(release: Release) -> Published:
 def refuse_borrowed(published: Published) -> None:
     """Nothing follows from a pattern that need not be that of each series."""
     if not published.own_patterns:
-        raise ParameterError(
-            "patterns of this release need not be those of each series, so nothing follows from them",
-            hint="ask for a release made with the method adaptive or kapra",
-            code="not-published",
-        )
+        message = "patterns of this release need not be those of each series, so nothing follows from them"
+        raise not_published(message, "ask for a release made with the method adaptive or kapra")
+
+
+def not_published(message: str, hint: str) -> ParameterError:
+    """The error of a question about what cannot be known from the release."""
+    return ParameterError(message, hint=hint, code="not-published")
 
 
 def estimated_ranges(
@@ -119,10 +119,9 @@ def estimated_symbols(
     """
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
     if neither:
-        raise ParameterError(
-            f"neither values nor symbols of {', '.join(neither[:12])} were published",
-            hint="ask about other instants",
-            code="not-published",
+        names = ", ".join(neither[:12])
+        raise not_published(
+            f"neither values nor symbols of {names} were published", "ask about other instants"
         )
     levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
     if published.levels.shape[1]:

@@ -25,6 +25,7 @@ from timeveil.models.series.judges.estimate import (
     estimated_ranges,
     estimated_symbols,
     extent_of,
+    not_published,
     refuse_borrowed,
 )
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
@@ -210,15 +211,11 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
     asked, tolerance = feature(query.features), number("tolerance", query.tolerance)
     if tolerance < 0:
-        raise bad(
-            "`tolerance` is below 0, and no shape is nearer than the same one",
-            "give a number from 0, the same shape, to 2, the opposite one",
-        )
+        message = "`tolerance` is below 0, and no shape is nearer than the same one"
+        raise bad(message, "give a number from 0, the same shape, to 2, the opposite one")
     if not isinstance(asked, Differences):
-        raise bad(
-            f"shapes cannot be compared by `{query.features}`, which is a single number",
-            'use {features="differences"} or {features="adjacent"}',
-        )
+        message = f"shapes cannot be compared by `{query.features}`, which is a single number"
+        raise bad(message, 'use {features="differences"} or {features="adjacent"}')
     numbers = [number("a number of `like`", item) for item in query.like]
     finite = int(np.isfinite(numbers).sum())
     if len(numbers) != published.size or finite != published.size:
@@ -240,8 +237,6 @@ def _label(key: Hashable) -> str:
 
 def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:
     names = ", ".join(published.instants[instant] for instant in missing[:12])
-    return ParameterError(
-        f"{part} at {names} were not published and cannot be estimated from this release",
-        hint=f"ask about instants whose {'values were' if part == 'values' else 'pattern was'} published",
-        code="not-published",
-    )
+    message = f"{part} at {names} were not published and cannot be estimated from this release"
+    known = "values were" if part == "values" else "pattern was"
+    return not_published(message, f"ask about instants whose {known} published")

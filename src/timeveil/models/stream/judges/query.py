@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,13 +31,12 @@ from timeveil.evidence.published import (
     Moment,
     WindowCount,
     check_conditions,
-    check_forward,
-    check_pair,
     classes_of,
     instant_of,
     mask_of,
     matches,
     unreadable,
+    window_of,
 )
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
@@ -89,10 +89,7 @@ def share_of_bucket(fit: Integers, holders: Any, size: Integers) -> tuple[float,
 
 def _slots_in(evidence: Evidence, between: tuple[Moment, Moment]) -> pa.Array:
     """The published slots from that of the first bound to before that of the second."""
-    check_pair(between, "slots")
-    low = _FIRST if between[0] is None else slot_number(evidence.line, between[0])
-    high = _LAST if between[1] is None else slot_number(evidence.line, between[1])
-    check_forward(low, high, "slot")
+    low, high = window_of(between, "slot", partial(slot_number, evidence.line), (_FIRST, _LAST))
     slots = evidence.slot_runs().unique()
     numbers = evidence.line.numbers(slots)
     return slots.filter(pa.array((numbers >= low) & (numbers < high) & (numbers != NOWHERE)))
