@@ -129,6 +129,27 @@ class Posterior:
     as_dict = as_dict
 
 
+class Exposure:
+    """The chances that remain `after` publication, by the short names that every kind of breach has."""
+
+    __slots__ = ()
+    after: Risk | Posterior
+
+    @property
+    def worst(self) -> float:
+        """The highest chance of a right guess that anyone is exposed to."""
+        return self.after.worst
+
+    @property
+    def mean(self) -> float:
+        """The chance of a right guess, averaged over people."""
+        return self.after.mean
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people about whom the chance of a right guess is above `threshold`."""
+        return self.after.share_above(threshold)
+
+
 def share(part: npt.NDArray[Any], weight: Floats) -> float:
     """The weighted mean, at most 1; 0 where nobody was tried."""
     total = float(weight.sum())

@@ -32,7 +32,7 @@ from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.evidence.codes import Integers, distinct, fold
-from timeveil.evidence.risk import Risk
+from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 
@@ -99,7 +99,7 @@ class Adversary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Breach:
+class Breach(Exposure):
     """An attack on the release, and `before` the same attack on the original.
 
     `people` were attacked out of `everyone`. `largest_share` is the largest share of a group's rows that
@@ -122,16 +122,6 @@ class Breach:
     commonest_sensitive: Mapping[str, Mapping[str, float]]
 
     @property
-    def worst(self) -> float:
-        """The highest chance of naming the right person from the release."""
-        return self.after.worst
-
-    @property
-    def mean(self) -> float:
-        """The chance of naming the right person from the release, averaged over people."""
-        return self.after.mean
-
-    @property
     def pinned_before(self) -> float:
         """Share of people with a single candidate in the original."""
         return self.before.pinned
@@ -145,10 +135,6 @@ class Breach:
     def share_above_one_in_k(self) -> float:
         """Share of people named correctly from the release with a chance above 1/k."""
         return self.share_above(1 / self.k)
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people named correctly from the release with a chance above `threshold`."""
-        return self.after.share_above(threshold)
 
     as_dict = as_dict
 

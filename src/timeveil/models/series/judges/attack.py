@@ -29,7 +29,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.evidence.risk import Posterior, Risk
+from timeveil.evidence.risk import Exposure, Posterior, Risk
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
@@ -120,7 +120,7 @@ class SeriesAdversary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SeriesBreach:
+class SeriesBreach(Exposure):
     """An attack on a series release, and `before` the same attack on the original.
 
     `after` has the number of published rows that fit what is known of each person: the chance of naming the
@@ -148,16 +148,6 @@ class SeriesBreach:
     own_patterns: bool = True
 
     @property
-    def worst(self) -> float:
-        """The highest chance of naming the right row that anyone is exposed to."""
-        return self.after.worst
-
-    @property
-    def mean(self) -> float:
-        """The chance of naming the right row, averaged over people."""
-        return self.after.mean
-
-    @property
     def unique_before(self) -> float:
         """Share of people whom nobody else in the original fits."""
         return self.before.pinned
@@ -171,10 +161,6 @@ class SeriesBreach:
     def distribution(self) -> dict[str, int]:
         """How many published rows fit: the number that each share of people does not exceed."""
         return self.after.quantiles
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people whose row is named with a chance above `threshold`."""
-        return self.after.share_above(threshold)
 
     @property
     def share_above_one_in_p(self) -> float:

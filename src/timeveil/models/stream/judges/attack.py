@@ -28,7 +28,7 @@ from timeveil.domain.judgement import as_dict
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
-from timeveil.evidence.risk import Floats, Posterior
+from timeveil.evidence.risk import Exposure, Floats, Posterior
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
 from timeveil.models.stream.slots import NOWHERE
 
@@ -58,7 +58,7 @@ class StreamAdversary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StreamBreach:
+class StreamBreach(Exposure):
     """An attack on a stream release, and `before` the same on the original without the respondent.
 
     `after` is the chance that the adversary gives to each person's true value. `parts` divides it: by what
@@ -78,23 +78,9 @@ class StreamBreach:
     true_slot: int | None = None
 
     @property
-    def worst(self) -> float:
-        """The highest chance given to anyone's true value."""
-        return self.after.worst
-
-    @property
-    def mean(self) -> float:
-        """The chance given to the true value, averaged over people."""
-        return self.after.mean
-
-    @property
     def certain(self) -> float:
         """Share of people whose value is known for certain."""
         return self.after.certain
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people whose true value is given a chance above `threshold`."""
-        return self.after.share_above(threshold)
 
     def as_dict(self) -> dict[str, Any]:
         """The breach as plain data; what is about the true slot only where there is a promise."""
@@ -115,7 +101,7 @@ class StreamBreach:
         }
 
 
-Outcome: TypeAlias = tuple[Posterior, Posterior, dict[str, Posterior]]
+Chances: TypeAlias = tuple[Posterior, Posterior, dict[str, Posterior]]
 """Before, after, and the parts of after."""
 
 
@@ -153,12 +139,12 @@ class _Scene:
         self.packet = None if packets is None else packets[rows]
         self.original = within(_groups(self.origin, self.quasi), self.value, self.values)
 
-    def by_published_slot(self) -> Outcome:
+    def by_published_slot(self) -> Chances:
         published = self.published
         before = self._posterior(self.original[published], published)
         return before, self._posterior(self._through_buckets(), published), {}
 
-    def by_true_slot(self) -> Outcome:
+    def by_true_slot(self) -> Chances:
         everyone = np.ones(len(self.value), dtype=bool)
         # How many slots later the record was published, which the adversary can see.
         fate = np.where(self.published, self.slot - self.origin, NOWHERE)
@@ -171,7 +157,7 @@ class _Scene:
         parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
         return before, after, {name: after.only(mask) for name, mask in parts.items()}
 
-    def by_several_slots(self) -> Outcome:
+    def by_several_slots(self) -> Chances:
         published, bucket = self.published, self._bucket_of_each()
         owner, number, _ = distinct_pairs(self.person[published], bucket, int(bucket.max(initial=0)) + 1)
         people, buckets = np.unique(owner, return_counts=True)
