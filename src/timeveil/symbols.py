@@ -201,15 +201,11 @@ def _down(values: Numbers, digits: int) -> Numbers:
     nearest = np.rint(np.where(usual, values, 0.0) / up * down)
     rounded = nearest / down * up
     result: Numbers = np.where(rounded > values, (nearest - 1) / down * up, rounded)
-    # Rare: sizes beyond the exact powers of ten go one by one.
+    # Rare: sizes beyond the exact powers of ten go one by one, by decimals.
     for index in zip(*np.nonzero(~usual & (size > 0)), strict=True):
-        result[index] = _text_down(float(values[index]), digits)
+        value = float(values[index])
+        near = float(f"{value:.{digits - 1}e}")
+        if near > value:
+            near = float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
+        result[index] = near if near <= value and np.isfinite(near) else value
     return result + 0.0
-
-
-def _text_down(value: float, digits: int) -> float:
-    """The number of few digits that is not above a very small or very large value, by decimals."""
-    near = float(f"{value:.{digits - 1}e}")
-    if near > value:
-        near = float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
-    return near if near <= value and np.isfinite(near) else value

@@ -12,8 +12,8 @@ import numpy as np
 def as_dict(self: Any) -> dict[str, Any]:
     """The result as plain data: dicts, lists, text and numbers.
 
-    Keys are the names of the fields, or those that `KEYS` of the class lists: fields and properties, each
-    as "name" or as "name as key".
+    Keys are the names of the fields, then of the properties that `ALSO` of the class lists; or those that
+    its `KEYS` lists: fields and properties, each as "name" or as "name as key".
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -23,7 +23,8 @@ def as_dict(self: Any) -> dict[str, Any]:
     >>> as_dict(Count(3, (0.5, 1.0)))
     {'people': 3, 'pairs': [0.5, 1.0]}
     """
-    keys = getattr(type(self), "KEYS", None) or [field.name for field in fields(self)]
+    names = [*(field.name for field in fields(self)), *getattr(type(self), "ALSO", ())]
+    keys = getattr(type(self), "KEYS", names)
     pairs = ((name, key or name) for name, _, key in (entry.partition(" as ") for entry in keys))
     return {key: _plain(getattr(self, name)) for name, key in pairs}
 

@@ -171,16 +171,12 @@ class Evidence(ReleaseEvidence):
         return published
 
     @cached_property
-    def quasi_code(self) -> Integers:
-        """A number per combination of original quasi-identifiers, for each original row."""
-        return self._folded(self.quasi)
-
-    @cached_property
     def label_code(self) -> Integers:
         """A number per combination of published quasi-identifiers, for each original row."""
-        return self._folded(self.labels)
+        return self.folded(self.labels)
 
-    def _folded(self, columns: dict[str, Coded]) -> Integers:
+    def folded(self, columns: dict[str, Coded]) -> Integers:
+        """A number per combination of values in some columns of the original rows."""
         return fold([(c.codes, c.size) for c in columns.values()], self.private.original.rows)[0]
 
     @cached_property

@@ -76,10 +76,5 @@ class EventParameters(Parameters):
             'add {engine="duckdb"}, or leave {memory_limit} out',
         )
 
-    @property
-    def chooses_by_name(self) -> bool:
-        """Whether `choose` names a granularity instead of a rule."""
-        return self.choose not in ("groups", "generality")
-
 
 PARAMETERS = EventParameters

@@ -173,7 +173,7 @@ class _Scene:
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
         published, people, granules = evidence.published, evidence.people, evidence.granules
         complete, tolerance = np.flatnonzero(people.complete), adversary.reach(people.axis)
-        quasi, person = evidence.quasi_code[complete], people.person[complete]
+        quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
         moments, when = np.unique(people.moment[complete], return_inverse=True)
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
         visit, visits = fold(list(zip((quasi, when.ravel(), person), sizes, strict=True)), len(complete))

@@ -37,11 +37,7 @@ class Loss:
     is taken as 0.1 %.
     """
 
-    KEYS: ClassVar = (
-        *("rows", "groups", "suppressed", "people", "suppressed_people", "rows_per_group"),
-        *("people_per_group", "width_before", "width_after", "width_unit", "windows"),
-        *("window_error_median", "window_error_mean", "suppressed_share"),
-    )
+    ALSO: ClassVar = ("suppressed_share",)
 
     rows: int
     groups: int

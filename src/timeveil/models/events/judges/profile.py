@@ -55,10 +55,7 @@ class Profile:
     smallest, median, mean, 90 % and largest number of rows of a person.
     """
 
-    KEYS: ClassVar = (
-        *("k", "rows", "rows_incomplete", "people", "rows_per_person", "as_it_stands", "granularities"),
-        "already_anonymous",
-    )
+    ALSO: ClassVar = ("already_anonymous",)
 
     k: int
     rows: int

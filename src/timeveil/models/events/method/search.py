@@ -166,9 +166,10 @@ def make_plan(
     """Fix the base granularity, look at which granules occur, and settle what may be chosen."""
     axis, limited = relation.clock, parameters.granularities is not None
     allowed = resolve(parameters.granularities, axis, definitions)
-    named = resolve([parameters.choose], axis, definitions)[0] if parameters.chooses_by_name else None
-    if named and named.name not in {g.name for g in allowed}:
-        allowed = (*allowed, named)
+    named = None
+    if parameters.choose not in ("groups", "generality"):  # the rules; anything else is a name
+        (named,) = resolve([parameters.choose], axis, definitions)
+        allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
     names = [g.name for g in allowed] if limited else None
     ticks = base_for(axis, allowed, *events.extent())
     (base,) = resolve([ticks.name], axis)

@@ -18,7 +18,7 @@ among the originals, which are small integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -72,6 +72,8 @@ class SeriesLoss:
     published symbols. `query_errors` has one entry per kind of question.
     """
 
+    ALSO: ClassVar = ("suppressed_share",)
+
     rows: int
     suppressed: int
     groups: int
@@ -93,11 +95,7 @@ class SeriesLoss:
         """The error of one kind of question, if it could be asked."""
         return next((error for error in self.query_errors if error.kind == kind), None)
 
-    KEYS: ClassVar[tuple[str, ...]]
     as_dict = as_dict
-
-
-SeriesLoss.KEYS = (*(field.name for field in fields(SeriesLoss)), "suppressed_share")
 
 
 def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress = silent) -> SeriesLoss:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class StreamLoss:
     helps. `packets` is about closed packets, where the release has them.
     """
 
+    ALSO: ClassVar = ("suppressed_share", "moved_share")
+
     rows: int
     slots: int
     slots_not_eligible: int
@@ -99,10 +101,7 @@ class StreamLoss:
 
     def as_dict(self) -> dict[str, Any]:
         """The loss as plain data; packets only where there are some."""
-        numbers = as_dict(self)
-        if self.packets is None:
-            del numbers["packets"]
-        return {**numbers, "suppressed_share": self.suppressed_share, "moved_share": self.moved_share}
+        return {name: number for name, number in as_dict(self).items() if name != "packets" or self.packets}
 
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:

@@ -90,7 +90,12 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     if evidence.bucketed:
         _check_buckets(evidence, findings)
     else:
-        _check_unbucketed(evidence, findings)
+        # Every slot is checked as one bucket.
+        classes = classes_of(release, [SLOT, evidence.sensitive_column])
+        rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
+        _check_row_count(rows, release.manifest["counts"]["rows"], findings)
+        size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
+        _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
     return True
 
 
@@ -147,15 +152,6 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     expect_none(findings, "bucket-size", buckets=small, l=l, smallest=smallest)
     _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
-
-
-def _check_unbucketed(evidence: Evidence, findings: Findings) -> None:
-    """Without buckets every slot is checked as one."""
-    classes = classes_of(evidence.release, [SLOT, evidence.sensitive_column])
-    rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
-    _check_row_count(rows, evidence.release.manifest["counts"]["rows"], findings)
-    size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-    _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
 
 
 def _check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
