@@ -54,8 +54,7 @@ _ON_REQUEST = (
 )
 CATALOGUE: Mapping[str, Granularity] = {g.name: g for g in (*_DEFAULT, *_ON_REQUEST)}
 """Every granularity of the civil calendar by name."""
-FIXED = frozenset(g.name for g in _DEFAULT)
-"""Those whose bounds are not a matter of choice."""
+FIXED = frozenset(g.name for g in _DEFAULT)  # those whose bounds are not a matter of choice
 
 _OFFSETS: Mapping[Clock, tuple[tuple[str, str, int], ...]] = {
     "seconds": (

@@ -34,17 +34,12 @@ UNITS: dict[str, tuple[Clock, int]] = {
     "year": ("months", 12),
 }
 """Units of a relative time column: the number line of each and its size there."""
-CYCLE_YEARS, CYCLE = 400, 146_097 * DAY
-"""The Gregorian calendar repeats, weekdays included, every 400 years."""
-GAP: int = int(np.iinfo(np.int64).min)
-"""The index of an instant that is in no granule."""
-FIRST = -62_135_596_800
-"""0001-01-01 00:00:00."""
-LAST = 253_402_300_799
-"""9999-12-31 23:59:59."""
+CYCLE_YEARS, CYCLE = 400, 146_097 * DAY  # The Gregorian calendar repeats, weekdays included, every 400 years
+GAP: int = int(np.iinfo(np.int64).min)  # the index of an instant that is in no granule
+FIRST = -62_135_596_800  # 0001-01-01 00:00:00
+LAST = 253_402_300_799  # 9999-12-31 23:59:59
 LONGEST = LAST - FIRST
-BEFORE, AFTER = -(2**61), 2**61
-"""Start and end of a granule without bounds."""
+BEFORE, AFTER = -(2**61), 2**61  # start and end of a granule without bounds
 _MONTHS_TO_1970 = 1970 * 12
 _CLOCK_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - civil time has no zone

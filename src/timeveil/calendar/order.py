@@ -22,8 +22,7 @@ from timeveil.calendar.rules import Everything
 
 _WINDOW = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
 _YEAR = 366 * DAY
-_GLANCE = 64
-"""A look at the first few granules refutes most pairs."""
+_GLANCE = 64  # a look at the first few granules refutes most pairs
 
 
 def is_finer_than(g: Granularity, h: Granularity) -> bool:

@@ -18,8 +18,7 @@ from timeveil.calendar import civil
 from timeveil.calendar.civil import DAY, GAP, HOUR, MINUTE, WEEK, Clock, Ints, as_ints
 from timeveil.calendar.granularity import Edges, Rule
 
-MONDAY, SUNDAY = -3 * DAY, -4 * DAY
-"""The Monday and the Sunday before 1970-01-01, as civil seconds."""
+MONDAY, SUNDAY = -3 * DAY, -4 * DAY  # the Monday and the Sunday before 1970-01-01, as civil seconds
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONDAY_TO_FRIDAY = (0, 1, 2, 3, 4)
 _UNITS: dict[str, tuple[tuple[str, int], ...]] = {

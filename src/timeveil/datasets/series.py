@@ -34,8 +34,7 @@ TARIFF_SHARES = (
     (0.20, 0.68, 0.08, 0.04),
     (0.78, 0.02, 0.16, 0.04),
 )
-STILL = 22 / 96
-"""Share of channels in the paper's Motion data that never move."""
+STILL = 22 / 96  # share of channels in the paper's Motion data that never move
 
 
 def load_curves(

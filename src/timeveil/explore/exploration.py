@@ -14,12 +14,9 @@ from timeveil.page.svg import Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrapped
 
-SAME_RISK = 0.01
-"""Risks that differ by no more than this count as the same."""
-SAVED = 0.9
-"""Share of the loss that can be saved, beyond which saving more is not worth it."""
-FEWEST = 3
-"""A curve through fewer points has no knee."""
+SAME_RISK = 0.01  # risks that differ by no more than this count as the same
+SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
+FEWEST = 3  # a curve through fewer points has no knee
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,9 @@ from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.judges.measure import StreamLoss
 
 AnyAdversary = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
-QUERIES = 1_000
-"""Random questions of each kind asked of a series release, fewer than `measure` asks."""
-SLOTS = 5
-"""Length in slots of the windows by which a stream is judged."""
-KNOWN = 3
-"""Instants whose value the outsider knows when k of series is explored."""
+QUERIES = 1_000  # random questions of each kind asked of a series release, fewer than `measure` asks
+SLOTS = 5  # length in slots of the windows by which a stream is judged
+KNOWN = 3  # instants whose value the outsider knows when k of series is explored
 
 LOSSES: Mapping[tuple[str, str], str] = {
     ("time", "window_error"): "the mean error of random counts over windows of time",
@@ -41,8 +38,7 @@ LOSSES: Mapping[tuple[str, str], str] = {
     ("patterns", "lost"): "the share of patterns that are not published",
 }
 """What each loss of a model is; settings are compared by the first unless another is named."""
-RISKS: tuple[str, ...] = ("worst", "mean", "promised")
-"""The ways to state a risk."""
+RISKS: tuple[str, ...] = ("worst", "mean", "promised")  # the ways to state a risk
 
 
 def outsider_of(

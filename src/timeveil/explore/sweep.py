@@ -30,15 +30,12 @@ from timeveil.models import method_of, tables
 from timeveil.reading.sources import open_source
 
 TO = ".."
-MOST = 100
-"""More settings than this are a mistake."""
-_ALL = 8
-"""A range of fewer whole numbers than this is tried entirely."""
+MOST = 100  # more settings than this are a mistake
+_ALL = 8  # a range of fewer whole numbers than this is tried entirely
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 """Round numbers, each about half as large again as the one before, at every power of ten."""
 _FEW = 10
-_INTERVAL = 0.1
-"""Seconds between two reports of progress."""
+_INTERVAL = 0.1  # seconds between two reports of progress
 
 
 def explore(

@@ -21,8 +21,7 @@ from timeveil.reading.files import limits, too_large
 
 FORMAT_VERSION = 1
 MANIFEST, README = "release.json", "README.txt"
-DEEPEST = 50
-"""Lists and objects inside each other; a manifest of ours has fewer than ten."""
+DEEPEST = 50  # lists and objects inside each other; a manifest of ours has fewer than ten
 FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
 GET_AGAIN = "get the folder again from its publisher"
 _NEWER = "open it with the version of timeveil named in its release.json, or a newer one"

@@ -137,9 +137,7 @@ def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
     verdict = verify(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
-        raise BundleError(
-            f"the written release does not keep its promise, so it was not published: {faults}",
-            hint="nothing was written; run the method again on the original table",
-            code="not-verified",
-            facts={"violations": [violation.code for violation in verdict.violations]},
-        )
+        message = f"the written release does not keep its promise, so it was not published: {faults}"
+        hint = "nothing was written; run the method again on the original table"
+        facts = {"violations": [violation.code for violation in verdict.violations]}
+        raise BundleError(message, hint=hint, code="not-verified", facts=facts)

@@ -156,13 +156,11 @@ def refuse_rare(collection: Collection, k: int) -> None:
         return
     if rare := int(np.count_nonzero(collection.readings < k)):
         total = len(collection.readings)
-        raise InputError(
-            f"{rare:,} of {total:,} instants have values of fewer than {k} people, "
-            "and every instant is published by its name",
-            hint="round the times to ones that all share, such as full hours, or leave those readings out",
-            code="rare-instant",
-            facts={"rare": rare, "instants": total, "k": k},
-        )
+        few = f"{rare:,} of {total:,} instants have values of fewer than {k} people"
+        message = f"{few}, and every instant is published by its name"
+        hint = "round the times to ones that all share, such as full hours, or leave those readings out"
+        facts = {"rare": rare, "instants": total, "k": k}
+        raise InputError(message, hint=hint, code="rare-instant", facts=facts)
 
 
 def _wide(relation: Relation) -> tuple[Collection, Flags]:
@@ -191,13 +189,10 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
     if repeated := len(cell) - len(np.unique(cell)):
-        raise InputError(
-            f"{counted(repeated, 'row')} too many: a person has more than one value at a time, by `{person}` "
-            f"and `{time}`",
-            hint="keep one value for each person and time, such as their mean",
-            code="person-twice",
-            facts={"count": repeated},
-        )
+        fault = f"a person has more than one value at a time, by `{person}` and `{time}`"
+        message = f"{counted(repeated, 'row')} too many: {fault}"
+        hint = "keep one value for each person and time, such as their mean"
+        raise InputError(message, hint=hint, code="person-twice", facts={"count": repeated})
     # Before the matrix is allocated: people times instants may be far more than rows.
     _refuse_sparse(len(people), len(times), len(who), fill)
     matrix = np.zeros((len(people), len(times)))
@@ -213,14 +208,11 @@ def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> 
     count = int(np.count_nonzero(missing))
     if fill is None or (fill != "drop" and empty.any()):
         people = int(np.count_nonzero(empty if fill else lacking))
-        message = (
-            f"{count:,} of {missing.size:,} values are missing, in {people:,} of {len(missing):,} series"
-        )
+        series, hint = f"{people:,} of {len(missing):,} series", _CHOOSE_FILL
+        message = f"{count:,} of {missing.size:,} values are missing, in {series}"
         if fill:
-            message = (
-                f"{counted(people, 'series', 'series')} without a single value, so nothing can be filled in"
-            )
-        hint = 'leave them out with {fill="drop"}' if fill else _CHOOSE_FILL
+            series, hint = counted(people, "series", "series"), 'leave them out with {fill="drop"}'
+            message = f"{series} without a single value, so nothing can be filled in"
         raise InputError(message, hint=hint, code="series-gap", facts={"series": people, "values": count})
     # Counted before anything is filled in: a filled value is no reading.
     readings = np.count_nonzero(~missing, axis=0)
@@ -273,13 +265,11 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     for name in names:
         code = encode(table[name]).codes
         if varying := len(np.unique(who[code != code[first][who]])):
-            raise InputError(
-                f"column `{name}` varies within a person, "
-                f"for {counted(varying, 'person', 'people')} of {people:,}",
-                hint="a series has one row in the release: drop the column, or give one value per person",
-                code="attribute-varies",
-                facts={"column": name, "people": varying},
-            )
+            affected = f"{counted(varying, 'person', 'people')} of {people:,}"
+            message = f"column `{name}` varies within a person, for {affected}"
+            hint = "a series has one row in the release: drop the column, or give one value per person"
+            facts = {"column": name, "people": varying}
+            raise InputError(message, hint=hint, code="attribute-varies", facts=facts)
     return table.select(names).take(pa.array(first))
 
 
@@ -289,32 +279,30 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     looks = [unicodedata.normalize("NFC", name).strip() for name in names]
     if nameless := column.null_count or looks.count(""):
-        hint = "name them, or remove them before reading"
-        raise _bad_items(item, nameless, "without a name", hint, "nulls")
+        fault = f"has {counted(nameless, 'item')} without a name"
+        raise _bad_column(item, nameless, fault, "name them, or remove them before reading", "nulls")
     if similar := len(looks) - len(set(looks)):
         alike = "they differ only in surrounding blanks or in composed letters"
-        hint = "write every item in one way before reading"
-        raise _bad_items(item, similar, f"whose name looks like another's: {alike}", hint, "item-clash")
+        fault = f"has {counted(similar, 'item')} whose name looks like another's: {alike}"
+        raise _bad_column(item, similar, fault, "write every item in one way before reading", "item-clash")
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
     pairs = np.sort(owner * width + rank[code])
     if repeated := int(np.count_nonzero(pairs[1:] == pairs[:-1])):
-        raise InputError(
-            f"column `{item}` repeats an item within a transaction, {counted(repeated, 'time')} in "
-            f"{counted(count, 'transaction')}",
-            hint="keep each item once per person; how often a person has it is not counted",
-            code="item-twice",
-            facts={"column": item, "count": repeated},
+        times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
+        hint = "keep each item once per person; how often a person has it is not counted"
+        raise _bad_column(
+            item, repeated, f"repeats an item within a transaction, {times}", hint, "item-twice"
         )
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows)
 
 
-def _bad_items(item: str, count: int, fault: str, hint: str, code: ErrorCode) -> InputError:
-    message = f"column `{item}` has {counted(count, 'item')} {fault}"
-    return InputError(message, hint=hint, code=code, facts={"column": item, "count": count})
+def _bad_column(column: str, count: int, fault: str, hint: str, code: ErrorCode) -> InputError:
+    facts = {"column": column, "count": count}
+    return InputError(f"column `{column}` {fault}", hint=hint, code=code, facts=facts)
 
 
 def _instant_names(times: pa.Array) -> tuple[str, ...]:
@@ -331,12 +319,9 @@ def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
         return
     _refuse_nulls(table, person)
     if extra := table.num_rows - len(table[person].unique()):
-        raise InputError(
-            f"column `{person}` names a person again in {counted(extra, 'row')}; a person has one {what}",
-            hint="keep one row per person, or use a long table with one row per value or item",
-            code="person-twice",
-            facts={"column": person, "count": extra},
-        )
+        fault = f"names a person again in {counted(extra, 'row')}; a person has one {what}"
+        hint = "keep one row per person, or use a long table with one row per value or item"
+        raise _bad_column(person, extra, fault, hint, "person-twice")
 
 
 def _refuse_nulls(table: pa.Table, *names: str) -> None:
@@ -352,10 +337,8 @@ def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> 
     is_sparse = cells > SPARSEST * rows
     if is_sparse or (fill is None and cells != rows):
         people_at = f"{people:,} people have values at {instants:,} different times"
+        message = f"{people_at}, but only {rows:,} of {cells:,} values exist"
         round_times = "round the times to a few that all share, such as days, before reading"
-        raise InputError(
-            f"{people_at}, but only {rows:,} of {cells:,} values exist",
-            hint=round_times if is_sparse else _CHOOSE_FILL,
-            code="series-gap",
-            facts={"people": people, "instants": instants, "values": rows},
-        )
+        hint = round_times if is_sparse else _CHOOSE_FILL
+        facts = {"people": people, "instants": instants, "values": rows}
+        raise InputError(message, hint=hint, code="series-gap", facts=facts)

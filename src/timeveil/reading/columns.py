@@ -64,12 +64,9 @@ class FaultyRows:
         """The error for a column with any of these faults; `what` names one row of them, and several."""
         count = sum(self.counts[fault] for fault in faults)
         row = min(self._first[fault] for fault in faults if fault in self._first)
-        return InputError(
-            f"column `{column}` has {counted(count, *what)}, the first in data row {row:,}",
-            hint=hint,
-            code=code,
-            facts={"column": column, "count": count, "row": row, **facts},
-        )
+        message = f"column `{column}` has {counted(count, *what)}, the first in data row {row:,}"
+        facts = {"column": column, "count": count, "row": row, **facts}
+        return InputError(message, hint=hint, code=code, facts=facts)
 
     def refuse_nulls(self, column: str, hint: str) -> None:
         """Refuse a column in which a row without a value was noted."""
@@ -226,9 +223,8 @@ class Spellings:
         for texts in _texts(column):
             if not _is_plain_ascii(texts):
                 candidates = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT)))
-                self._odd.append(
-                    candidates.filter(pc.not_equal(plain_spelling(candidates), candidates)).unique()
-                )
+                is_odd = pc.not_equal(plain_spelling(candidates), candidates)
+                self._odd.append(candidates.filter(is_odd).unique())
 
     def refuse(self, name: str, columns: Iterable[pa.ChunkedArray]) -> None:
         """Refuse the column, whose cells are passed once more, if two of its values are spellings of one."""
@@ -242,14 +238,11 @@ class Spellings:
         # Each key is one person; every spelling beyond one per key is one too many.
         extra = len(odd) + len(plainly_spelt) - len(keys)
         if extra:
-            raise InputError(
-                f"column `{name}` spells people in more than one way, {counted(extra, 'time')}: "
-                "spellings differ only in blanks, invisible characters or composed letters, "
-                "and each would count as a person",
-                hint="write every person in one way before reading",
-                code="person-twice",
-                facts={"column": name, "count": extra},
-            )
+            ways = f"column `{name}` spells people in more than one way, {counted(extra, 'time')}"
+            differ = "spellings differ only in blanks, invisible characters or composed letters"
+            message = f"{ways}: {differ}, and each would count as a person"
+            hint, facts = "write every person in one way before reading", {"column": name, "count": extra}
+            raise InputError(message, hint=hint, code="person-twice", facts=facts)
 
 
 def plain_spelling(texts: pa.Array) -> pa.Array:

@@ -25,8 +25,7 @@ from timeveil.reading.columns import text_bytes
 from timeveil.reading.files import UNLIMITED, limits, read_error, refuse_columns, too_large
 
 HEADER_BYTES = 1 << 21
-BLOCK_BYTES = 1 << 21
-"""No row is longer; some tens of blocks are in memory at a time."""
+BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at a time
 _FAILURES = (pa.ArrowInvalid, KeyError, OSError)
 _LAST_BREAK = ord("\r")
 _SAVE_AS_UTF8 = "save it as CSV in UTF-8, or as Parquet"

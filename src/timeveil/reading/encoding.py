@@ -24,8 +24,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
 _DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}
 """The largest scale of decimals, by their bits, that Arrow can write as text."""
-_EXACT = 2.0**53
-"""Every whole number smaller than this has a float of its own."""
+_EXACT = 2.0**53  # every whole number smaller than this has a float of its own
 _UNUSABLE: tuple[tuple[Callable[[Floats], Flags], str, str], ...] = (
     (
         lambda values: ~np.isfinite(values),

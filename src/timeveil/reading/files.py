@@ -60,10 +60,8 @@ def limits() -> Limits:
     for entry in filter(None, os.environ.get(VARIABLE, "").split(",")):
         match = _ENTRY.fullmatch(entry)
         if match is None or match[1] not in _NAMES:
-            raise ParameterError(
-                f"`{VARIABLE}` is not a list of limits",
-                hint=f"write it like {VARIABLE}=unpacked=8GB,columns=500000; there are {', '.join(_NAMES)}",
-            )
+            hint = f"write it like {VARIABLE}=unpacked=8GB,columns=500000; there are {', '.join(_NAMES)}"
+            raise ParameterError(f"`{VARIABLE}` is not a list of limits", hint=hint)
         overrides[match[1]] = int(match[2]) * _SIZES[match[3]]
     return replace(Limits(), **overrides)
 
@@ -80,12 +78,8 @@ def own_files() -> Iterator[None]:
 
 def too_large(name: str, claim: str, limit: str) -> InputError:
     """The error for a file that claims more than the limit of this name allows."""
-    return InputError(
-        f"`{name}` {claim}",
-        hint=f"check that it is the right file; if it is, raise the limit with {VARIABLE}={limit}=...",
-        code="too-large",
-        facts={"limit": limit},
-    )
+    hint = f"check that it is the right file; if it is, raise the limit with {VARIABLE}={limit}=..."
+    return InputError(f"`{name}` {claim}", hint=hint, code="too-large", facts={"limit": limit})
 
 
 def refuse_columns(name: str, count: int) -> None:

@@ -71,10 +71,9 @@ def _open_file(path: Path) -> Source:
         return CsvFile(path)
     if name.endswith(PARQUET_SUFFIXES):
         return ParquetTable(path)
-    raise InputError(
-        f"the name of `{path.name}` does not end like that of a CSV or Parquet file",
-        hint=f"rename it to end in one of {', '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}",
-    )
+    message = f"the name of `{path.name}` does not end like that of a CSV or Parquet file"
+    hint = f"rename it to end in one of {', '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}"
+    raise InputError(message, hint=hint)
 
 
 def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
