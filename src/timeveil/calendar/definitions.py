@@ -23,8 +23,8 @@ from timeveil.errors import raising
 Date = str | dt.date | dt.datetime
 
 _UNTITLED = "a definition"  # what a rule read from a manifest is called in messages
+# The unit in which a manifest counts on each clock; none on the civil one.
 _UNITS: Mapping[Clock, str | None] = {"civil": None, "seconds": "second", "months": "month"}
-"""The unit in which a manifest counts on each clock; none on the civil one."""
 
 
 def boundaries(

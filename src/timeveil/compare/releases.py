@@ -132,7 +132,6 @@ def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[s
 
 
 def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[str]) -> list[Ledger]:
-    """A ledger for each release."""
     named = ledgers if isinstance(ledgers, Mapping) else dict(zip(names, ledgers, strict=False))
     if len(ledgers) != len(names) or set(named) != set(names):
         message = f"there are {len(names)} releases and {len(ledgers)} ledgers, or their names differ"

@@ -159,7 +159,6 @@ def _all(
 
 
 def _declared(method: Callable[..., Any]) -> type[Parameters]:
-    """The parameters of a method."""
     methods = {method_of(table): table for table in tables().values()}
     if method not in methods:
         names = ", ".join(known.__name__ for known in methods)

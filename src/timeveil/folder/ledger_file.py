@@ -31,14 +31,12 @@ from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.files import refuse_taken, sync, translate_os_errors
+from timeveil.reading.parquet_file import FAILURES
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"
 IN_MEMORY_ROWS = 2_000_000
-_FAILURES = (
-    *(pa.ArrowException, OSError, KeyError, TypeError, ValueError),
-    *(AttributeError, IndexError, OverflowError, RecursionError),
-)
+_FAILURES = (*FAILURES, AttributeError, IndexError, RecursionError)
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> Path:

@@ -40,10 +40,7 @@ def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any,
     with _writer(file, schema, form) as writer:
         for rows in blocks(_in_types(batches, schema), schema):
             count += rows.num_rows
-            if form == "csv":
-                writer.write_table(_as_cells(rows))
-            else:
-                writer.write_table(rows, row_group_size=rows.num_rows)
+            writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
     return count
 
 
@@ -96,9 +93,8 @@ class Table(Columns):
             raise damaged(self.path.name, "is missing, or is a link")
         schema, count = self.chosen(columns), 0
         batches = self._csv(schema) if self.path.suffix == ".csv" else self._parquet(schema)
-        for batch in raising_each(
-            batches, damaged(self.path.name, "cannot be read"), on=parquet_file.FAILURES
-        ):
+        unreadable = damaged(self.path.name, "cannot be read")
+        for batch in raising_each(batches, unreadable, on=parquet_file.FAILURES):
             count += batch.num_rows
             yield batch
         # Only after the last batch: a reader who stops early learns nothing about the others.

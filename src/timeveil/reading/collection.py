@@ -63,7 +63,6 @@ class Collection:
 
     @property
     def size(self) -> int:
-        """How many series there are."""
         return len(self.matrix)
 
 

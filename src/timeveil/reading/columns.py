@@ -54,7 +54,6 @@ class FaultyRows:
             self._first.setdefault(fault, rows_before + int(np.argmax(mask)) + 1)
 
     def add_nulls(self, column: pa.ChunkedArray, rows_before: int = 0) -> None:
-        """Note the rows without a value."""
         if column.null_count:
             self.add("null", pc.is_null(column).to_numpy(), rows_before)
 

@@ -29,34 +29,27 @@ BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at 
 _FAILURES = (pa.ArrowInvalid, KeyError, OSError)
 _LAST_BREAK = ord("\r")
 _SAVE_AS_UTF8 = "save it as CSV in UTF-8, or as Parquet"
-_FAULTS: dict[str, tuple[str, str, ErrorCode]] = {
-    "delimiter": (
-        "`{name}` uses `|` as its delimiter",
-        "use commas, semicolons or tabs, or Parquet",
-        "file-unreadable",
-    ),
-    "empty": ("`{name}` is empty", "name the columns in the first line", "file-unreadable"),
+_FAULTS = {
+    "delimiter": ("`{name}` uses `|` as its delimiter", "use commas, semicolons or tabs, or Parquet"),
+    "empty": ("`{name}` is empty", "name the columns in the first line"),
     "malformed": (
         "`{name}` is not a readable CSV file{detail}",
         "check that quotes close and that every row has as many cells as the header",
-        "file-unreadable",
     ),
     "long header": (
         "the header of `{name}`, or a name in it, is longer than {most:,} bytes",
         "check that the first line names the columns, ends, and closes its quotes",
-        "too-large",
     ),
     "long row": (
         "`{name}` has a row of more than {most:,} bytes",
         "check that lines end and quotes close; longer texts are read from Parquet",
-        "too-large",
     ),
-    "not UTF-8": ("`{name}` is not UTF-8 text", _SAVE_AS_UTF8, "bad-encoding"),
-    "zero bytes": (
-        "`{name}` contains zero bytes: it is UTF-16, not text, or damaged",
-        _SAVE_AS_UTF8,
-        "bad-encoding",
-    ),
+    "not UTF-8": ("`{name}` is not UTF-8 text", _SAVE_AS_UTF8),
+    "zero bytes": ("`{name}` contains zero bytes: it is UTF-16, not text, or damaged", _SAVE_AS_UTF8),
+}
+_CODES: dict[str, ErrorCode] = {
+    **dict.fromkeys(("long header", "long row"), "too-large"),
+    **dict.fromkeys(("not UTF-8", "zero bytes"), "bad-encoding"),
 }
 
 
@@ -177,8 +170,9 @@ class CsvFile:
         return self._fault("not UTF-8") if "UTF8" in str(cause) else self._fault("malformed", self._misfit())
 
     def _fault(self, fault: str, detail: str = "", most: int = 0) -> InputError:
-        message, hint, code = _FAULTS[fault]
-        return InputError(message.format(name=self.name, detail=detail, most=most), hint=hint, code=code)
+        message, hint = _FAULTS[fault]
+        message = message.format(name=self.name, detail=detail, most=most)
+        return InputError(message, hint=hint, code=_CODES.get(fault, "file-unreadable"))
 
 
 def cells_as_text(types: dict[str, pa.DataType], **options: Any) -> pcsv.ConvertOptions:

@@ -122,7 +122,6 @@ class Numbers(NamedTuple):
 
     @property
     def not_finite(self) -> int:
-        """How many values are NaN or infinite."""
         return int(np.count_nonzero(~np.isfinite(self.values)))
 
 
