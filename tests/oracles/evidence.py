@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from timeveil.models.patterns.evidence.counting import Baskets
-from timeveil.models.patterns.evidence.family import Family, levels_of
+from timeveil.models.patterns.evidence.family import Family
 
 
 def family_of(sets: Sequence[Sequence[int]], support: Any, size: int, kinds: int = 1) -> Family:
     """A family of sets that are in order."""
-    lengths = np.array([len(items) for items in sets])
-    flat = np.array([item for items in sets for item in items], dtype=np.int64)
-    return Family(levels_of(flat, lengths), np.asarray(support, dtype=np.int64), size, kinds)
+    by_length = [[items for items in sets if len(items) == n] for n in range(max(map(len, sets)) + 1)]
+    levels = tuple(
+        np.array(level, dtype=np.int64).reshape(len(level), n) for n, level in enumerate(by_length)
+    )
+    return Family(levels, np.asarray(support, dtype=np.int64), size, kinds)
 
 
 def baskets_of(sets: Any) -> Baskets:

@@ -94,10 +94,6 @@ class Parameter:
         return self.option[2:] if self.opened and self.option else self.name
 
     @property
-    def is_path(self) -> bool:
-        return self.metavar in ("DIR", "FILE", "PATH")
-
-    @property
     def typed(self) -> str:
         """The option it is on the command line; one that is on by default has an option to switch it off.
 

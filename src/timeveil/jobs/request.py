@@ -141,7 +141,7 @@ def _checked(path: Path, declared: Parameter, value: Any) -> Any:
     if declared.opened and not isinstance(value, str):
         raise _bad_job(f"`{declared.key}` must be a path", f'write it in quotes: {declared.key} = "..."')
     checked = declared.check(value)
-    return _near(path, checked) if declared.is_path else checked
+    return _near(path, checked) if declared.metavar in ("DIR", "FILE", "PATH") else checked
 
 
 def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], known: list[str]) -> None:

@@ -21,15 +21,8 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
 from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges import measure
 from timeveil.models.events.judges.attack import Adversary, Breach, attack
-from timeveil.models.events.judges.measure import (
-    Loss,
-    commonest_sensitive,
-    largest_share,
-    measure,
-    similar_ids,
-    tying_columns,
-)
 from timeveil.models.events.judges.profile import Profile
 from timeveil.models.events.parameters import EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
@@ -86,12 +79,12 @@ class Facts(ReleaseFacts):
         """
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
-        commonest = commonest_sensitive(self.evidence)
+        commonest = measure.commonest_sensitive(self.evidence)
         return {
-            "largest_share": largest_share(self.evidence),
+            "largest_share": measure.largest_share(self.evidence),
             "commonest_sensitive": {column: shares["worst"] for column, shares in commonest.items()},
-            "tied_rows": tying_columns(self.evidence),
-            "similar_ids": similar_ids(self.evidence),
+            "tied_rows": measure.tying_columns(self.evidence),
+            "similar_ids": measure.similar_ids(self.evidence),
         }
 
     @cached_property
@@ -237,7 +230,7 @@ def knowledge(breach: Breach, release: Release) -> str:
     return joined([*map(name, columns_of(release, "quasi")), times]) + within
 
 
-def loss_summary(loss: Loss) -> Summary:
+def loss_summary(loss: measure.Loss) -> Summary:
     """The loss as numbered sentences."""
     before, after = (span(width, loss.width_unit) for width in (loss.width_before, loss.width_after))
     return Summary(templates.sentences("models/events/words/loss.j2", loss=loss, before=before, after=after))
@@ -311,7 +304,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "risks": risk_table(breach, "a person"),
         "attacks": attack_table(attempts),
         "broken": any(attempt.broken for attempt in attempts),
-        "losses": loss_summary(measure(f.evidence, windows=WINDOWS, seed=0)).sentences,
+        "losses": loss_summary(measure.measure(f.evidence, windows=WINDOWS, seed=0)).sentences,
     }
 
 

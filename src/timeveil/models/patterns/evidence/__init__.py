@@ -20,21 +20,8 @@ from timeveil.errors import BundleError, ParameterError
 from timeveil.evidence.codes import Integers, column_of, encode, fold
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import promised
-from timeveil.models.patterns.evidence.counting import (
-    Original,
-    counted_people,
-    mined,
-    read_original,
-    supports,
-)
-from timeveil.models.patterns.evidence.family import (
-    NONE,
-    Family,
-    Flags,
-    TooManySetsError,
-    all_parts,
-    levels_of,
-)
+from timeveil.models.patterns.evidence import counting
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags, TooManySetsError, all_parts
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """How symbols are written."""
@@ -98,7 +85,11 @@ class Patterns:
     @cached_property
     def family(self) -> Family:
         """The patterns of a table without faults as a family of sets."""
-        levels = levels_of(self.items, self.lengths)
+        starts, longest = self.starts[:-1], int(self.lengths.max(initial=0))
+        levels = tuple(
+            self.items[starts[self.lengths == length][:, None] + np.arange(length)]
+            for length in range(longest + 1)
+        )
         return Family(levels, self.support, max(len(self.names), 1), self.kinds)
 
     def names_of(self, row: int) -> list[str]:
@@ -228,23 +219,23 @@ class Evidence(ReleaseEvidence):
             raise _damaged() from None
 
     @cached_property
-    def original(self) -> Original:
+    def original(self) -> counting.Original:
         """The original rows with the items of the release."""
-        return read_original(self.private, self.release.manifest, self.table.names)
+        return counting.read_original(self.private, self.release.manifest, self.table.names)
 
     @cached_property
     def counted(self) -> Flags:
         """Which rows of the original are counted; a ledger of another release is refused."""
-        return counted_people(self.private, self.release.manifest, self.original)
+        return counting.counted_people(self.private, self.release.manifest, self.original)
 
     @cached_property
     def before(self) -> Family:
         """The patterns of the original with their true counts: what would be published without care."""
         patterns, rows = self.patterns, self.original.rows
         if patterns.method in ADDING:
-            return replace(self.published, support=supports(self.published, rows))
+            return replace(self.published, support=counting.supports(self.published, rows))
         size = max(len(self.original.names), 1)
-        return mined(rows, size, patterns.kinds, patterns.least, patterns.longest)
+        return counting.mined(rows, size, patterns.kinds, patterns.least, patterns.longest)
 
 
 def _damaged() -> BundleError:

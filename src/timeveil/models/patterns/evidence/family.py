@@ -89,11 +89,6 @@ class Family:
     def _keys(self) -> Integers:
         return self.parents[1:] * self.size + self.last[1:]
 
-    @property
-    def is_rooted(self) -> bool:
-        """Whether every set without its last item is in the family; `drops` needs that."""
-        return bool((self.parents[1:] >= 0).all())
-
     def extended(self, sets: Integers, items: Integers) -> Integers:
         """The sets with one item more, which comes after all of theirs; -1 where there is none."""
         return _extended(self._keys, sets, items, self.size)
@@ -114,7 +109,10 @@ class Family:
 
     @cached_property
     def drops(self) -> tuple[Integers, ...]:
-        """By length, for every set and each of its items the set without it; -1 where that is missing."""
+        """By length, for every set and each of its items the set without it; -1 where that is missing.
+
+        No set without its last item may be missing.
+        """
         drops: list[Integers] = [np.zeros((1, 0), dtype=np.int64)]
         for length, level in enumerate(self.levels[1:], start=1):
             parent = self.parents[self.numbers(length)]
@@ -136,15 +134,6 @@ class Family:
         while len(levels) > 1 and not len(levels[-1]):
             levels.pop()
         return replace(self, levels=tuple(levels), support=self.support[chosen])
-
-
-def levels_of(items: Integers, lengths: Integers) -> tuple[Integers, ...]:
-    """Sets in order of length, one after the other, as a matrix for each length."""
-    starts = np.cumsum(lengths) - lengths
-    return tuple(
-        items[starts[lengths == length][:, None] + np.arange(length)]
-        for length in range(int(lengths.max(initial=0)) + 1)
-    )
 
 
 def _extended(keys: Integers, sets: Integers, items: Integers, size: int) -> Integers:

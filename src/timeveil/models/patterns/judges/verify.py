@@ -143,10 +143,12 @@ def _check_counts(evidence: Evidence, family: Family, findings: Findings) -> Non
 
 def _check_parts(family: Family, findings: Findings) -> Family | None:
     findings.check("every part of a pattern is published, with as many people or more")
-    if family.is_rooted:
+    if (family.parents[1:] >= 0).all():
         missing = sum(int((drop < 0).any(axis=1).sum()) for drop in family.drops)
-    else:
-        missing = _patterns_with_missing_parts(family)
+    else:  # the family cannot drop items then, so every set is looked up
+        every = {tuple(items) for level in family.levels for items in level.tolist()}
+        parts = ((items[:n] + items[n + 1 :] for n in range(len(items))) for items in every)
+        missing = sum(any(part not in every for part in shorter) for shorter in parts)
     if not findings.expect("missing-part", not missing, patterns=missing):
         return None
     rising = 0
@@ -154,12 +156,6 @@ def _check_parts(family: Family, findings: Findings) -> Family | None:
         rising += int((family.support[drop] < family.supports(length)[:, None]).any(axis=1).sum())
     findings.expect("support:more", not rising, patterns=rising)
     return family
-
-
-def _patterns_with_missing_parts(family: Family) -> int:
-    """Number of sets without one of those with an item less, however much is missing."""
-    every = {tuple(items) for level in family.levels for items in level.tolist()}
-    return sum(any(items[:n] + items[n + 1 :] not in every for n in range(len(items))) for items in every)
 
 
 def _check_closed(family: Family, findings: Findings) -> Family | None:

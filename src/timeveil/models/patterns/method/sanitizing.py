@@ -35,15 +35,7 @@ from timeveil.errors import InfeasibleError
 from timeveil.models.patterns.method.channels import Boxes, Channels, Groups, maximal_channels
 from timeveil.models.patterns.method.family import BLOCK_WORDS, Family, mine_family
 from timeveil.models.patterns.method.structure import Completed, completed
-from timeveil.models.patterns.method.transactions import (
-    Flags,
-    Ints,
-    Sets,
-    Transactions,
-    Words,
-    packed,
-    ranges,
-)
+from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
 UNIT_COST = 1 << 32
 """What a count of 1 costs to raise by 1; a count of n costs 1/n of it. Whole numbers keep ties exact."""
@@ -115,7 +107,11 @@ def raised(family: Family, virtual: Virtual) -> Family:
         return family
     first, children = family.children
     holders = packed(virtual.sets.flags(len(family.item_of)).T)[family.item_of]
-    digits = _digits(virtual.copies)
+    # Copies by their binary digits, so that rows are counted as bits; all copies alike take one digit.
+    unit = int(np.gcd.reduce(virtual.copies))
+    multiples = virtual.copies // unit
+    digits = range(int(multiples.max()).bit_length())
+    weighted = [(unit << digit, packed((multiples >> digit & 1 > 0)[None])[0]) for digit in digits]
     support = family.support.copy()
     # Virtual rows are people too: without them the total would contradict the counts that rise.
     support[0] += virtual.total
@@ -129,19 +125,12 @@ def raised(family: Family, virtual: Virtual) -> Family:
             block = below[start : start + step]
             common = bits[above[start : start + step]] & holders[family.rank[block]]
             added = np.zeros(len(block), np.int64)
-            for weight, rows in digits:
+            for weight, rows in weighted:
                 added += np.einsum("ij->i", np.bitwise_count(common & rows), dtype=np.int64) * weight
             reached = np.flatnonzero(added)
             support[block[reached]] += added[reached]
             pending.append((block[reached], common[reached]))
     return replace(family, support=support)
-
-
-def _digits(copies: Ints) -> list[tuple[int, Words]]:
-    """Numbers of copies by their binary digits: what a digit counts, and the rows that have it, as bits."""
-    unit = int(np.gcd.reduce(copies))  # all copies alike take one digit
-    flags = [copies // unit >> digit & 1 > 0 for digit in range(int(copies.max() // unit).bit_length())]
-    return [(unit << digit, packed(rows[None])[0]) for digit, rows in enumerate(flags)]
 
 
 def mergers(channels: Channels) -> Sets:

@@ -13,14 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeveil.domain.wording import Progress
-from timeveil.models.series.method.partition import (
-    Floats,
-    Labels,
-    Matrix,
-    balanced_cut,
-    gather_nearest,
-    total_width,
-)
+from timeveil.models.series.method.partition import Floats, Labels, balanced_cut, gather_nearest, total_width
 from timeveil.symbols import power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
@@ -48,7 +41,7 @@ class Series:
     scale: float
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Series:
+    def of(cls, matrix: Floats) -> Series:
         """Scale values so that no square overflows, and work out the shapes."""
         power = float(power_of_two(matrix.min(), matrix.max()))
         middle = float((matrix / power).mean())
