@@ -212,7 +212,7 @@ class SlotStep:
         top, last = self.mixture.at_highest(), len(self.guests) - 1
         holding = (at for at in range(last, -1, -1) if not top.isdisjoint(self.guests[at].values))
         packet = self.guests.pop(next(holding, last))
-        self.mixture.remove(packet.values)
+        self.mixture.add(packet.values, -1)
         self.present.difference_update(self._people(packet))
         self._put_off(packet)
 
@@ -323,6 +323,6 @@ def split(packets: list[Packet], l: int) -> list[list[Packet]]:
                 at = min(ahead, key=lambda i: inside.lack_with(packets[i].values, l))
             bucket.append(packets.pop(at))
             inside.add(bucket[-1].values)
-            outside.remove(bucket[-1].values)
+            outside.add(bucket[-1].values, -1)
         buckets.append(bucket)
     return buckets

@@ -145,8 +145,9 @@ class Placement:
         number, snapshot = slot.number, self.snapshots.pop(slot.number, None)
         origins = {origin for cell in slot.published.values() for origin in cell}
         if snapshot is not None:
+            persons = [people[record] for record in snapshot.records.tolist()] if people else []
             all_stay = origins == {number} and slot.counts == snapshot.counts
-            if all_stay and (not people or _are_distinct(snapshot.records.tolist(), people)):
+            if all_stay and len(set(persons)) == len(persons):
                 return snapshot
             self.unplaced[number] = snapshot.cells()
         chosen: Cells = {}
@@ -207,10 +208,6 @@ class Placement:
                 self.unplaced[origin][value].insert(0, record)
 
 
-def _are_distinct(records: list[int], people: People) -> bool:
-    return len({people[record] for record in records}) == len(records)
-
-
 def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
     """The bucket of each record of an l-eligible slot, records grouped by value: `counts` of each in turn.
 
@@ -235,7 +232,7 @@ class Tally:
     >>> tally = Tally([5, 6, 6])
     >>> tally.size, tally.highest, tally.at_highest(), tally.lack(l=3)
     (3, 2, {6}, 3)
-    >>> tally.remove([6])
+    >>> tally.add([6], -1)
     >>> tally.highest, sorted(tally.at_highest())
     (1, [5, 6])
     """
@@ -248,24 +245,17 @@ class Tally:
         self._having: list[set[int]] = [set()]
         self.add(values)
 
-    def add(self, values: Iterable[int]) -> None:
+    def add(self, values: Iterable[int], step: int = 1) -> None:
+        """Count one record of each value more, or with a step of -1 one less."""
         for value in values:
-            count = self.counts.get(value, 0) + 1
+            count = self.counts.get(value, 0) + step
             if count == len(self._having):
                 self._having.append(set())
-            self._having[count - 1].discard(value)
+            self._having[count - step].discard(value)
             self._having[count].add(value)
             self.counts[value] = count
+            self.size += step
             self.highest = max(self.highest, count)
-            self.size += 1
-
-    def remove(self, values: Iterable[int]) -> None:
-        for value in values:
-            count = self.counts[value] - 1
-            self._having[count + 1].discard(value)
-            self._having[count].add(value)
-            self.counts[value] = count
-            self.size -= 1
             while self.highest and not self._having[self.highest]:
                 self.highest -= 1
 
@@ -300,7 +290,7 @@ class Core:
         self.tally = Tally(value for value, cell in self.records.items() for _ in cell)
 
     def take(self, value: int) -> int:
-        self.tally.remove((value,))
+        self.tally.add((value,), -1)
         return self.records[value].pop()
 
     def put_back(self, value: int, record: int) -> None:

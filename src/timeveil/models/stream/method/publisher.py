@@ -103,7 +103,7 @@ def publish_stream(
     progress("done", 1.0)
     layout, store = Layout(settings, relation.roles, arrived.slots, relation.data.schema), RowStore()
     store.add(relation.table, stream.last or 0)
-    release = layout.release(finals, stream.values.names, store, (stream.first, stream.last))
+    release = layout.release(finals, stream.values.names, store)
     origin = np.full(relation.rows, GAP)
     origin[rows] = slots
     facts = {
@@ -133,9 +133,7 @@ def _facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -
     distance = slots_of_records(finals) - origin[joined(final.records for final in finals)]
     return {
         "rows": tally["read"],
-        "published": tally["published"],
-        "moved": tally["moved"],
-        "withheld": tally["withheld"],
+        **{name: tally[name] for name in ("published", "moved", "withheld")},
         "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
         "largest_distance": int(distance.max(initial=0)),
         "information_loss": settings.costs.amount(tally["loss"]),
@@ -234,13 +232,9 @@ class StreamPublisher:
         last = stream.last
         return {
             "rows_read": tally["read"],
-            "published": tally["published"],
-            "moved": tally["moved"],
-            "withheld": tally["withheld"],
+            **{name: tally[name] for name in ("published", "moved", "withheld")},
             "waiting": tally["read"] - tally["published"] - tally["withheld"],
-            "late": tally["late"],
-            "incomplete": tally["incomplete"],
-            "duplicates": tally["duplicates"],
+            **{name: tally[name] for name in ("late", "incomplete", "duplicates")},
             "values": len(stream.values.names),
             "slots_published": tally["slots"],
             "slots_in_window": 0 if last is None or stream.emitted is None else last - stream.emitted,
@@ -356,7 +350,7 @@ class StreamPublisher:
         for final in finals:
             if layout is None:
                 raise InternalError("a slot became final before any record came", hint="please report it")
-            release = layout.release([final], names, self._rows, (final.slot, final.slot))
+            release = layout.release([final], names, self._rows)
             # The tables are made now, because the rows will be forgotten.
             release = replace(release, parts=release.tables)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))

@@ -278,13 +278,11 @@ class PacketStream(Stream):
         self.waiting = Waiting(settings.options, self.chance)
 
     def end(self) -> list[Final]:
-        """The packets that wait are withheld."""
         self._give_up(self.waiting.packets)
         self.waiting.packets = []
         return []
 
     def _step(self, slot: int) -> list[Final]:
-        """All four steps of the packet method."""
         records, codes = (part.tolist() for part in self._arrived(slot))
         outcome = self.waiting.step(slot, records, codes, self.people)
         self.last = self.emitted = slot
@@ -307,7 +305,6 @@ class PacketStream(Stream):
         return tuple((record, packet.number) for packet in packets for record in packet.records)
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
-        """The records of the packets that wait."""
         for packet in self.waiting.packets:
             yield packet.origin, packet.records, WAITING
 

@@ -76,16 +76,10 @@ class Layout:
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
 
-    def release(
-        self,
-        finals: Sequence[Final],
-        names: Sequence[Any],
-        rows: RowStore,
-        span: tuple[int | None, int | None],
-    ) -> Release:
-        """Final slots as a release, whose tables are made when first read.
+    def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
+        """Final slots, one after another, as a release; tables are made when first read.
 
-        `names` are the sensitive values by code, and `span` has the first and the last slot.
+        `names` are the sensitive values by code.
         """
         records, codes = joined(final.records for final in finals), joined(final.codes for final in finals)
         slot = slots_of_records(finals)
@@ -94,7 +88,7 @@ class Layout:
         if bucket is not None:
             parts["sensitive"] = Deferred(lambda: self._sensitive(slot, bucket, codes, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
-        return Release(self.settings.promise, self._manifest(len(records), buckets, *span), parts)
+        return Release(self.settings.promise, self._manifest(len(records), buckets, finals), parts)
 
     def _data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
         columns, by = dict(zip(self.copied, rows.columns, strict=True)), list[str]()
@@ -128,8 +122,7 @@ class Layout:
     def entries(self, origin: Ints, finals: Sequence[Final], withheld: Ints) -> pa.Table:
         """The ledger's table: where each input row came from, and where it went.
 
-        `origin` is the slot of each row, `GAP` of an incomplete one; `withheld` has pairs of record and
-        packet.
+        `origin` is the slot of each row, or `GAP` if incomplete; `withheld` has pairs of record and packet.
         """
         published = joined(final.records for final in finals)
         incomplete, missing = origin == GAP, np.ones(len(origin), np.bool_)
@@ -168,7 +161,7 @@ class Layout:
         distinct, position = np.unique(slot, return_inverse=True)
         return self.slots.labels(distinct).take(pa.array(position))
 
-    def _manifest(self, rows: int, buckets: int, first: int | None, last: int | None) -> dict[str, Any]:
+    def _manifest(self, rows: int, buckets: int, finals: Sequence[Final]) -> dict[str, Any]:
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings
         name = None if rule is None else rule.name
         manifest: dict[str, Any] = {
@@ -188,10 +181,10 @@ class Layout:
             "parameters": {**settings.published(), "slot": name},
             "counts": {
                 "rows": rows,
-                "slots": 0 if first is None or last is None else last - first + 1,
+                "slots": len(finals),
                 "buckets": buckets,
-                "first_slot": None if first is None else self.slots.label(first),
-                "last_slot": None if last is None else self.slots.label(last),
+                "first_slot": self.slots.label(finals[0].slot) if finals else None,
+                "last_slot": self.slots.label(finals[-1].slot) if finals else None,
             },
         }
         if self.bucketed:
