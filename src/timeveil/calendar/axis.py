@@ -10,6 +10,7 @@ as segments and looked up for whole arrays at once.
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -209,12 +210,9 @@ def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
 
 
 def _change_after(zone: str, probe: int, new: int) -> int:
-    """The first second of the half day from `probe` that has the new offset, by bisection."""
-    low, high = probe, probe + _HALF_DAY
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _offset(zone, middle) == new else (middle, high)
-    return high
+    """The first second of the half day from `probe` that has the new offset."""
+    seconds = range(probe, probe + _HALF_DAY)
+    return probe + bisect_left(seconds, True, key=lambda second: _offset(zone, second) == new)
 
 
 def _offset(zone: str, second: int) -> int:

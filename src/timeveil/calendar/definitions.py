@@ -210,7 +210,6 @@ def _circular(cause: Exception) -> Exception:
 
 
 def _checked(name: str, table: Any) -> dict[str, Any]:
-    """A table whose keys are those of its kind."""
     if not isinstance(table, Mapping):
         raise bad_calendar(f"`granularity.{name}` is not a table", f"write [granularity.{name}] and its keys")
     kind = table.get("kind")
@@ -310,7 +309,6 @@ def _named(name: str, title: str, rule: Rule) -> Granularity:
 
 
 def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granularity:
-    """The granularity that a definition builds on."""
     if isinstance(name, Granularity):
         return name
     names = [*defined, *CATALOGUE]

@@ -159,7 +159,6 @@ def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
 
 
 def _cells(line: Line, other: str) -> Iterator[str]:
-    """The cells of a line in words, the best marked."""
     for column, cell in enumerate(line.cells):
         if isinstance(cell, str):
             text = shortened(cell, _LONGEST_CELL)

@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeveil.domain.parameter import Parameters
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
@@ -69,9 +68,12 @@ def explore(
     ['week', 'quarter', None]
     """
     ExploreParameters.from_call(locals())
-    declared = _declared(method)
-    model = declared.model
-    name, settings = _swept(declared.explored, options)
+    methods = {method_of(table): table for table in tables().values()}
+    if method not in methods:
+        known = ", ".join(known.__name__ for known in methods)
+        raise _bad("`method` cannot be explored", f"give one of {known}")
+    model = methods[method].model
+    name, settings = _swept(methods[method].explored, options)
     outsider = outsider_of(model, name, options, adversary)
     measures = [measure for of_model, measure in LOSSES if of_model == model]
     loss, risk = loss or measures[0], risk or default_risk(outsider)
@@ -158,16 +160,7 @@ def _all(
     )
 
 
-def _declared(method: Callable[..., Any]) -> type[Parameters]:
-    methods = {method_of(table): table for table in tables().values()}
-    if method not in methods:
-        names = ", ".join(known.__name__ for known in methods)
-        raise _bad("`method` cannot be explored", f"give one of {names}")
-    return methods[method]
-
-
 def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:
-    """The one parameter that has several settings."""
     many = [name for name in explored if is_many(options.get(name))]
     if len(many) == 1:
         return many[0], settings_of(many[0], options[many[0]])

@@ -144,23 +144,24 @@ def _is_table_entry(name: str, entry: Any) -> bool:
             # The name becomes that of a file.
             is_named = re.fullmatch("[a-z_]{1,40}", name) and re.fullmatch("[0-9a-f]{64}", digest)
             is_count = type(rows) is int and rows >= 0
-            return bool(is_named) and is_count and entry == table_entry(name, form, rows, digest)
+            return bool(is_named) and is_count and entry == _table_entry(name, form, rows, digest)
     return False
 
 
-def table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
-    """How a manifest describes the file of a table."""
+def _table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
     entry = {"file": f"{name}.{form}", "format": form, "rows": rows, "sha256": digest}
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
 
 
-def describe_table(manifest: dict[str, Any], name: str, schema: pa.Schema, entry: dict[str, Any]) -> None:
+def describe(
+    manifest: dict[str, Any], name: str, schema: pa.Schema, form: str, rows: int, digest: str
+) -> None:
     """State the file and the columns of a table; what a manifest already says about a column stays."""
     stated = {column["name"]: column for column in manifest.get(columns_key(name), ())}
     manifest[columns_key(name)] = [
         {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)} for field in schema
     ]
-    manifest["tables"][name] = entry
+    manifest["tables"][name] = _table_entry(name, form, rows, digest)
 
 
 def written_schema(schema: pa.Schema) -> pa.Schema:

@@ -37,19 +37,18 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    with _writer(file, schema, form) as writer:
+    # Parquet without statistics, dictionaries, Arrow schema or metadata.
+    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
+    writer: Any
+    if form == "csv":
+        writer = pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
+    else:
+        writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
+    with writer:
         for rows in blocks(_in_types(batches, schema), schema):
             count += rows.num_rows
             writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
     return count
-
-
-def _writer(file: Any, schema: pa.Schema, form: Format) -> Any:
-    """For CSV, or for Parquet without statistics, dictionaries, Arrow schema or metadata."""
-    if form == "csv":
-        return pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
-    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
-    return pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
 
 
 def have_same_rows(

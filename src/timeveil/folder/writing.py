@@ -15,16 +15,7 @@ from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PrivateFolder
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
-from timeveil.folder.manifest import (
-    MANIFEST,
-    README,
-    as_json,
-    damaged,
-    describe_table,
-    schema_of,
-    table_entry,
-    written_schema,
-)
+from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
 from timeveil.folder.opening import damage, digest, open_release
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
@@ -117,7 +108,7 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
             rows = write_table(release.batches(name), schema, file, form)
             # On the disk before its digest is stated.
             files.sync(file)
-        describe_table(manifest, name, schema, table_entry(name, form, rows, digest(path)))
+        describe(manifest, name, schema, form, rows, digest(path))
     files.write_file(folder / MANIFEST, as_json(manifest))
     files.write_file(folder / README, letter(words(manifest["model"]), release.guarantee, manifest).encode())
     sync_folder(folder)

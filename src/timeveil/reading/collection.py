@@ -137,7 +137,6 @@ def gather(relation: Relation) -> Baskets:
 
 
 def _check_series_roles(roles: Roles) -> None:
-    """Series are wide or long, and have no quasi-identifiers."""
     if roles.quasi:
         subject = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series"
         hint = "leave them out with {drop}, or make one release for each of their values"

@@ -68,7 +68,6 @@ class FaultyRows:
         return InputError(message, hint=hint, code=code, facts=facts)
 
     def refuse_nulls(self, column: str, hint: str) -> None:
-        """Refuse a column in which a row without a value was noted."""
         if self.counts["null"]:
             raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
 

@@ -74,7 +74,6 @@ class CsvFile:
             raise self._fault("delimiter")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, in order."""
         yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
         if self._is_empty:
             return

@@ -90,7 +90,6 @@ class TimeColumn:
         return pa.chunked_array(chunks, type=self.settled.type)
 
     def axis(self) -> TimeAxis:
-        """The time axis, after the last row."""
         counts = self._noted.counts
         without_offset = counts["date"] + counts["naive"]
         # Whole numbers are times only where all values are.
@@ -238,7 +237,6 @@ def parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
 
 
 def _parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
-    """Values and the mask of each kind; shapes are tried in turn."""
     texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
     values, bad = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
     kinds: dict[str, Any] = {}
@@ -259,7 +257,6 @@ def _parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
 
 
 def _cast(texts: pa.Array, kind: pa.DataType) -> Any:
-    """Texts of one shape as whole numbers."""
     # Arrow reads a point, three digits after it, and an offset without a blank; and no plus before a number.
     odd = r"^\+|[.,]\d{4}|,| [Z+-]"
     if pc.any(pc.match_substring_regex(texts, odd)).as_py():
