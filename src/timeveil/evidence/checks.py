@@ -81,6 +81,12 @@ class Findings:
         outcomes = [self.expect(name, holds, **numbers) for name, holds in facts.items()]
         return all(outcomes)
 
+    def expect_none(self, name: str, /, **numbers: Any) -> bool:
+        """Expect the first of the numbers, a count or a mask of what is wrong, to be 0."""
+        first, wrong = next(iter(numbers.items()))
+        count = int(np.count_nonzero(wrong)) if isinstance(wrong, np.ndarray) else int(wrong)
+        return self.expect(name, not count, **{**numbers, first: count})
+
     def open_ledger(self) -> None:
         """Note that the checks from here on need the ledger: a recipient cannot repeat them."""
         self.public = len(self.violations)

@@ -19,6 +19,8 @@ from timeveil.domain.stored import Stored
 from timeveil.errors import InputError, raising
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Sides: TypeAlias = tuple[Integers, Integers, int]
+"""Codes of a column of the original, the same of the release, and how many codes there are."""
 _ROOM = 2**62
 
 
@@ -156,13 +158,20 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
     return dense(folded, space)
 
 
-def fold_both(columns: Sequence[tuple[Integers, Integers, int]]) -> tuple[Integers, Integers, int]:
-    """Rows of two tables, given column by column with the number of codes, under one numbering."""
+def fold_both(columns: Sequence[Sides]) -> Sides:
+    """Rows of two tables, given column by column, under one numbering."""
     rows = len(columns[0][0])
     # Folded as one table, so that equal rows of either get one code.
     joint = [(np.concatenate([left, right]), size) for left, right, size in columns]
     codes, count = fold(joint, len(joint[0][0]))
     return codes[:rows], codes[rows:], count
+
+
+def differing(columns: Sequence[Sides]) -> tuple[int, int]:
+    """How many rows are only in the release, and only in the original."""
+    original, released, count = fold_both(columns)
+    difference = np.bincount(released, minlength=count) - np.bincount(original, minlength=count)
+    return int(np.clip(difference, 0, None).sum()), int(np.clip(-difference, 0, None).sum())
 
 
 def dense(codes: Integers, space: int) -> tuple[Integers, int]:

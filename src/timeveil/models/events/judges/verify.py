@@ -11,8 +11,6 @@ rows, one for one.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +21,19 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence.checks import Findings, check_row_order, check_shape
-from timeveil.evidence.codes import Coded, Integers, align, distinct, distinct_pairs, fold_both
+from timeveil.evidence.codes import (
+    Coded,
+    Integers,
+    Sides,
+    align,
+    differing,
+    distinct,
+    distinct_pairs,
+    fold_both,
+)
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
 
-Sides: TypeAlias = tuple[Integers, Integers, int]
-"""Codes of rows of the original, the same of the release, and how many codes there are."""
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
     "candidates:below": "the smallest group and the groups below k do not fit together",
@@ -208,11 +213,9 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     """The rows that the ledger retains, and the classes of these and of the released rows."""
     findings.check("every row that was not withheld is in a published group")
     complete, retained = evidence.people.complete, evidence.retained
-    incomplete = int((retained & ~complete).sum())
-    findings.expect("incomplete-rows", not incomplete, rows=incomplete)
+    findings.expect_none("incomplete-rows", rows=retained & ~complete)
     rows = np.flatnonzero(retained & (evidence.granule >= 0))
-    homeless = int((retained & complete).sum()) - len(rows)
-    findings.expect("no-class:granule", not homeless, rows=homeless)
+    findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
     columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
     columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
     return rows, fold_both(columns)
@@ -239,16 +242,13 @@ def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: 
 def _check_same_rows(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
     findings.check("the published rows are the original rows that were not withheld, one for one")
     original, released = (np.bincount(side, minlength=classes[2]) for side in classes[:2])
-    unpublished, unequal = int(original[released == 0].sum()), int((original != released).sum())
-    findings.expect("no-class:group", not unpublished, rows=unpublished)
-    findings.expect("class-rows", not unequal, groups=unequal)
+    findings.expect_none("no-class:group", rows=original[released == 0].sum())
+    findings.expect_none("class-rows", groups=original != released)
     columns = [classes]
     for name in evidence.columns("keep", "sensitive"):
         try:
             columns.append(_aligned(evidence, name, evidence.original_column(name), rows))
         except InputError:
             findings.expect("row-values:type", False, name=name)
-    left, right, count = fold_both(columns)
-    difference = np.bincount(left, minlength=count) - np.bincount(right, minlength=count)
-    surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
-    findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
+    surplus, missing = differing(columns)
+    findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -253,11 +252,7 @@ def _empty(plan: Plan) -> tuple[Release, Ledger]:
     entries = {"row": np.arange(relation.rows), "group": pa.nulls(relation.rows, pa.int32())}
     data = published_schema(relation, {}).empty_table()
     published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0)
-    candidate = _numbers(Tally(*[0] * len(fields(Tally)))) | {
-        "feasible": True,
-        "allowed": True,
-        "aliases": [],
-    }
+    candidate = {**dict.fromkeys(_STATED, 0), "feasible": True, "allowed": True, "aliases": []}
     candidates = {g.name: dict(candidate) for g in plan.allowed}
     sections = {"levels": {}, "frontier": [], "candidates": candidates}
     return _pair(plan, label, {}, published, sections, {"people": 0})

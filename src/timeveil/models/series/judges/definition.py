@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, align, fold_both
+from timeveil.evidence.codes import Coded, Integers, Sides, align, differing, fold_both
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, has_instants
 from timeveil.symbols import MOST_LEVELS
@@ -29,9 +29,6 @@ from timeveil.symbols import MOST_LEVELS
 _CLOSE = 1e-9
 """A z-normalised value this near to a border may be on either side of it."""
 _BLOCK = 1 << 16
-
-Sides = tuple[Integers, Integers, int]
-"""A column of the original, the same of the release, and their number of different values."""
 
 SENTENCES: Mapping[str, str] = {
     "changed-values:cell": "{cells:cell} in which more values of `{name}` differ than l = {l} needs",
@@ -127,20 +124,18 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
     series, original = evidence.series, evidence.private.original
     inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)
     columns = [evidence.noted(name) for name in ("group", "subgroup")]
-    dropped = int((~inside & (columns[0] != ABSENT)).sum())
-    findings.expect("incomplete-rows", not dropped, rows=dropped)
+    findings.expect_none("incomplete-rows", rows=~inside & (columns[0] != ABSENT))
     # All input rows of a series have one group and one subgroup, or neither.
     for numbers in columns:
         differs = numbers[inside] != numbers[series.row][series.of_row[inside]]
         np.logical_or.at(split, series.of_row[inside], differs)
     group, subgroup = (numbers[series.row] for numbers in columns)
     split |= (group == ABSENT) != (subgroup == ABSENT)
-    findings.expect("person-twice:groups", not split.any(), series=split.sum())
+    findings.expect_none("person-twice:groups", series=split)
     if original.roles.series and original.roles.respondent is not None:
         findings.check("nobody has two series")
         people = evidence.original_column(original.roles.respondent)
-        repeated = len(people.codes) - people.size
-        findings.expect("person-twice:series", not repeated, series=repeated)
+        findings.expect_none("person-twice:series", series=len(people.codes) - people.size)
     findings.check("the groups and subgroups of the ledger are the groups and cells of the release")
     published = subgroup != ABSENT
     numbers, number, rows = np.unique(subgroup[published], return_inverse=True, return_counts=True)
@@ -181,8 +176,8 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
         lower, upper = lower[begins], upper[begins]
         wide |= ~is_nearest_below(lower, least, digits) & (lower <= least)
         wide |= ~is_nearest_below(-upper, -most, digits) & (upper >= most)
-    findings.expect("outside-envelope", not outside.any(), series=outside.sum())
-    findings.expect("envelope-wide", not wide.any(), groups=wide.sum())
+    findings.expect_none("outside-envelope", series=outside)
+    findings.expect_none("envelope-wide", groups=wide)
 
 
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
@@ -194,7 +189,7 @@ def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findin
         symbols, levels = cells.symbols[assigned[block]], cells.levels[assigned[block]]
         below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
         wrong += int((below | above).any(axis=1).sum())
-    findings.expect("pattern-not-own", not wrong, series=wrong)
+    findings.expect_none("pattern-not-own", series=wrong)
 
 
 def normalised(matrix: Floats, center: str) -> Floats:
@@ -239,17 +234,10 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
             changed[name] = sides
         else:
             unchanged.append(sides)
-    surplus, missing = _differing(unchanged)
+    surplus, missing = differing(unchanged)
     same = findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
     if same and changed:
         _check_changed(release.manifest["guarantee"]["l"], cells, unchanged, changed, findings)
-
-
-def _differing(columns: list[Sides]) -> tuple[int, int]:
-    """How many rows are only in the release, and only in the original."""
-    before, after, count = fold_both(columns)
-    difference = np.bincount(after, minlength=count) - np.bincount(before, minlength=count)
-    return int(np.clip(difference, 0, None).sum()), int(np.clip(-difference, 0, None).sum())
 
 
 def _check_changed(
@@ -265,10 +253,10 @@ def _check_changed(
         cell[before], cell[after] = in_cell[0], in_cell[1]
         excess = np.clip(had - cells.rows[cell] // l, 0, None)
         new = np.clip(has - had, 0, None)
-        wrong = int((np.bincount(cell, new) > np.bincount(cell, excess)).sum())
-        findings.expect("changed-values:cell", not wrong, cells=wrong, name=name, l=l)
+        wrong = np.bincount(cell, new) > np.bincount(cell, excess)
+        findings.expect_none("changed-values:cell", cells=wrong, name=name, l=l)
         needed += int(excess.sum())
-    rows, _ = _differing([*unchanged, *changed.values()])
+    rows, _ = differing([*unchanged, *changed.values()])
     findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
 
 

@@ -110,13 +110,11 @@ def _check_envelopes(digits: int | None, runs: Published, findings: Findings) ->
     for bound in (runs.low, runs.high):
         size = np.abs(bound)
         sound &= np.where(size == 0, ~np.signbit(bound), (size >= _SMALLEST) & (size <= _LARGEST))
-    wrong = int(runs.rows[~sound.all(axis=1)].sum())
-    possible = findings.expect("envelope", not wrong, rows=wrong)
+    possible = findings.expect_none("envelope", rows=runs.rows[~sound.all(axis=1)].sum())
     if digits is not None and possible:
         findings.check(f"no bound has more than {digits} significant digits")
         long = too_long(runs.low, digits) | too_long(runs.high, digits)
-        rows = int(runs.rows[long.any(axis=1)].sum())
-        findings.expect("rounding", not rows, rows=rows, digits=digits)
+        findings.expect_none("rounding", rows=runs.rows[long.any(axis=1)].sum(), digits=digits)
     return possible
 
 
@@ -124,8 +122,8 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     k, p, manifest = evidence.k, evidence.p, evidence.release.manifest
     most, counts, rows = manifest["parameters"]["max_level"], manifest["counts"], len(cells.of_row)
     findings.check(f"no level is above {most}")
-    above = int(cells.rows[(cells.levels > most).any(axis=1)].sum())
-    findings.expect("pattern:level", not above, rows=above, most=most)
+    above = cells.rows[(cells.levels > most).any(axis=1)].sum()
+    findings.expect_none("pattern:level", rows=above, most=most)
     findings.check("row, group and cell counts are those of the manifest")
     findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
     groups = np.unique(runs.group, return_inverse=True)[1].ravel()
@@ -138,8 +136,8 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     findings.check(f"every envelope is shared by at least {k} rows")
     findings.check(f"every pattern of a group is shared by at least {p} of its rows")
     for code, shared, least in (("group-below-k", sizes, k), ("cell-below-p", cells.rows, p)):
-        below = int((shared < least).sum())
-        findings.expect(code, not below, below=below, least=least, smallest=int(shared.min(initial=least)))
+        smallest = int(shared.min(initial=least))
+        findings.expect_none(code, below=shared < least, least=least, smallest=smallest)
 
 
 def _check_groups(release: Release, runs: Published, findings: Findings) -> None:
@@ -152,16 +150,15 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     bounds[:, 0::2], bounds[:, 1::2] = runs.low[order], runs.high[order]
     first = np.repeat(begins, np.diff(np.append(begins, len(group))))
     differing = len(np.unique(group[(bounds != bounds[first]).any(axis=1)]))
-    findings.expect("envelope-differs", not differing, groups=differing)
+    findings.expect_none("envelope-differs", groups=differing)
     findings.check("groups are numbered from 1 in the order of their envelopes")
     numbered = np.array_equal(group[begins], np.arange(1, len(begins) + 1))
     findings.expect("group:numbers", numbered, groups=len(begins))
     envelopes = bounds[begins]
-    falling = int(_descents(envelopes).sum())
-    findings.expect("group:order", not falling, groups=falling)
+    findings.expect_none("group:order", groups=_descents(envelopes))
     tied = np.flatnonzero((envelopes[:-1] == envelopes[1:]).all(axis=1))
     turned = _turned(release, np.repeat(runs.group, runs.rows), tied) if len(tied) else 0
-    findings.expect("group:ties", not turned, groups=turned)
+    findings.expect_none("group:ties", groups=turned)
 
 
 def _begins(group: Integers) -> Integers:
@@ -210,4 +207,4 @@ def _check_values(release: Release, cells: Cells, findings: Findings) -> None:
         values = encode(column_of(release.parts["data"], name))
         cell, _, rows = distinct_pairs(cells.of_row, values.codes, max(values.size, 1))
         wrong = len(np.unique(cell[rows > cells.rows[cell] // l]))
-        findings.expect("values-below-l", not wrong, cells=wrong, name=name, l=l)
+        findings.expect_none("values-below-l", cells=wrong, name=name, l=l)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.civil import UNITS, is_zone
@@ -142,13 +141,6 @@ SENTENCES = {
     "value-missing": "{records:record} without a sensitive value",
     "value-too-frequent": "{groups:{group}} in which a value is held by more than 1 in {l} records",
 }
-
-
-def expect_none(findings: Findings, code: str, /, **numbers: Any) -> bool:
-    """Expect the first of the numbers, a count or a mask of what is wrong, to be 0."""
-    first, wrong = next(iter(numbers.items()))
-    count = int(np.count_nonzero(wrong)) if isinstance(wrong, np.ndarray) else wrong
-    return findings.expect(code, not count, **{**numbers, first: count})
 
 
 def reach(parameters: Mapping[str, Any]) -> int:

@@ -29,8 +29,10 @@ from timeveil.evidence.checks import Findings, check_row_order
 from timeveil.evidence.codes import (
     Coded,
     Integers,
+    Sides,
     align,
     column_of,
+    differing,
     distinct_pairs,
     encode,
     encode_values,
@@ -54,7 +56,6 @@ from timeveil.models.stream.judges.manifest import (
     check_shape,
     check_statements,
     check_tables,
-    expect_none,
     reach,
 )
 from timeveil.models.stream.slots import NOWHERE, SlotLine
@@ -109,10 +110,10 @@ def _check_slots(evidence: Evidence, findings: Findings) -> None:
     for table in evidence.release.parts:
         numbers = line.numbers(evidence.slot_runs(table))
         slots = numbers[numbers != NOWHERE]
-        if expect_none(findings, "slot", slots=numbers == NOWHERE, table=table):
+        if findings.expect_none("slot", slots=numbers == NOWHERE, table=table):
             findings.expect("slot-order", not (np.diff(numbers) <= 0).any(), table=table)
         if stated:
-            expect_none(findings, "slot:outside", slots=(slots < first) | (slots > last), table=table)
+            findings.expect_none("slot:outside", slots=(slots < first) | (slots > last), table=table)
         if table == "data" and not stated:
             findings.expect("slot:stated", not (len(slots) or counts["slots"]))
     # Empty slots count.
@@ -133,14 +134,14 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     _check_row_count(buckets.rows, counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
-    expect_none(findings, "tables-disagree:apart", buckets=in_data != buckets.listed)
+    findings.expect_none("tables-disagree:apart", buckets=in_data != buckets.listed)
     unequal = in_data & buckets.listed & (buckets.rows != buckets.size)
-    expect_none(findings, "tables-disagree:sizes", buckets=unequal)
+    findings.expect_none("tables-disagree:sizes", buckets=unequal)
     number = int(buckets.listed.sum())
     findings.expect("counts:buckets", number == counts["buckets"], buckets=number, stated=counts["buckets"])
     findings.check("buckets are numbered from 0 within each slot")
     slot, numbers = buckets.slot[buckets.listed], buckets.number[buckets.listed]
-    expect_none(findings, "bucket", buckets=numbers != np.arange(len(slot)) - np.searchsorted(slot, slot))
+    findings.expect_none("bucket", buckets=numbers != np.arange(len(slot)) - np.searchsorted(slot, slot))
     findings.check("every value of a bucket is listed once, with the number of records that have it")
     below = int((buckets.often < 1).sum())
     pairs = len(distinct_pairs(buckets.owner, buckets.value.codes, buckets.value.size)[0])
@@ -150,7 +151,7 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     size, rows = buckets.size[buckets.listed], buckets.rows[in_data]
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
-    expect_none(findings, "bucket-size", buckets=small, l=l, smallest=smallest)
+    findings.expect_none("bucket-size", buckets=small, l=l, smallest=smallest)
     _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
 
 
@@ -174,7 +175,7 @@ def _check_values(
     records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
     most = np.zeros(len(size), dtype=np.int64)
     np.maximum.at(most, pairs // max(value.size, 1), records)
-    expect_none(findings, "value-too-frequent", groups=most * l > size, group=group, l=l)
+    findings.expect_none("value-too-frequent", groups=most * l > size, group=group, l=l)
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
@@ -223,8 +224,8 @@ def _check_origins(evidence: Evidence, findings: Findings) -> None:
     findings.check("the ledger lists the slot of every complete record, and no other record is published")
     journeys, manifest = evidence.journeys, evidence.release.manifest
     counts, parameters = manifest["counts"], manifest["parameters"]
-    expect_none(findings, "origin", records=journeys.complete & (journeys.noted != journeys.origin))
-    expect_none(findings, "incomplete-rows", records=journeys.published & ~journeys.complete)
+    findings.expect_none("origin", records=journeys.complete & (journeys.noted != journeys.origin))
+    findings.expect_none("incomplete-rows", records=journeys.published & ~journeys.complete)
     findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
     origin, labels = journeys.origin[journeys.complete], [None, None]
     if len(origin):
@@ -237,18 +238,18 @@ def _check_moves(evidence: Evidence, findings: Findings) -> None:
     """Records moved forward and not too far; nobody is twice in a slot, and no value too often."""
     journeys, published, l = evidence.journeys, evidence.journeys.published, evidence.l
     findings.check("no record was published before its slot")
-    expect_none(findings, "moved-back", records=journeys.distance < 0)
+    findings.expect_none("moved-back", records=journeys.distance < 0)
     # A ledger is that of a whole table, in which no record comes late, whatever `late` says.
     furthest = reach(evidence.release.manifest["parameters"])
     findings.check(f"no record was published {furthest} or more slots after its own")
-    expect_none(findings, "moved-too-far", records=journeys.distance >= furthest, reach=furthest)
+    findings.expect_none("moved-too-far", records=journeys.distance >= furthest, reach=furthest)
     if evidence.private.original.roles.respondent is not None:
         findings.check("no person is twice in a published slot")
         pairs = np.stack([journeys.slot, journeys.person])[:, published]
-        expect_none(findings, "person-twice", records=pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
+        findings.expect_none("person-twice", records=pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
     findings.check(f"in no slot is a value held by more than 1 in {l} of the original records")
     over = ineligible_slots(journeys.slot[published], journeys.value.codes[published], l)
-    expect_none(findings, "not-eligible", slots=over, l=l)
+    findings.expect_none("not-eligible", slots=over, l=l)
 
 
 def _check_packets(evidence: Evidence, findings: Findings) -> None:
@@ -261,7 +262,7 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     if packet is None:
         findings.expect("packet:missing", False)
         return
-    expect_none(findings, "packet", records=complete != (packet != NO_PACKET))
+    findings.expect_none("packet", records=complete != (packet != NO_PACKET))
     rows = np.flatnonzero(complete & (packet != NO_PACKET))
     group, packets = number_of_each(packet[rows])
     size = np.bincount(group)
@@ -274,10 +275,10 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
         # Compare each record with one of its packet.
         example = np.zeros(packets, dtype=np.int64)
         example[group] = column[rows]
-        expect_none(findings, code, packets=len(np.unique(group[column[rows] != example[group]])))
+        findings.expect_none(code, packets=len(np.unique(group[column[rows] != example[group]])))
     findings.check("all records of a packet have different values")
     owner, _, _ = distinct_pairs(group, journeys.value.codes[rows], journeys.value.size)
-    expect_none(findings, "packet-values", packets=np.bincount(owner, minlength=packets) < size)
+    findings.expect_none("packet-values", packets=np.bincount(owner, minlength=packets) < size)
     room = "as many as its slot's commonest value allows"
     findings.check(f"every packet has {promise} records or more, or {room}")
     least = np.zeros(len(packet), dtype=np.int64)
@@ -285,7 +286,7 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)
     small = np.unique(group[size[group] < least[rows]])
     smallest = int(size[small].min(initial=promise))
-    expect_none(findings, "packet-size", packets=len(small), smallest=smallest)
+    findings.expect_none("packet-size", packets=len(small), smallest=smallest)
 
 
 def _check_rows(evidence: Evidence, findings: Findings) -> None:
@@ -294,7 +295,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
     findings.check("every slot has as many records as the ledger places there")
     slots = _numbers(slot, journeys.line.numbers(column_of(evidence.release.parts["data"], SLOT)))
-    expect_none(findings, "slot-records", slots=_differences(*slots) != 0)
+    findings.expect_none("slot-records", slots=_differences(*slots) != 0)
     findings.check("per value, the published and the withheld records are the original ones")
     if evidence.bucketed:
         values, often = evidence.buckets.value, evidence.buckets.often
@@ -302,7 +303,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         values, often = evidence.released_column(evidence.sensitive_column), None
     expected, released = align(original, values)
     unequal = _differences(expected.codes, released.codes, expected.size, often) != 0
-    expect_none(findings, "conservation", values=unequal)
+    findings.expect_none("conservation", values=unequal)
     findings.check("the published rows are the original records that were not withheld, one for one")
     columns = [slots]
     if evidence.bucketed:
@@ -312,9 +313,8 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         column = evidence.original_column(name)
         before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
         columns.append((before.codes, after.codes, before.size))
-    difference = _differences(*fold_both(columns))
-    surplus, missing = int(np.clip(-difference, 0, None).sum()), int(np.clip(difference, 0, None).sum())
-    findings.expect("row-values", not difference.any(), surplus=surplus, missing=missing)
+    surplus, missing = differing(columns)
+    findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
     if evidence.bucketed:
         findings.check("the values of every bucket are those of its records")
         buckets = evidence.buckets
@@ -324,7 +324,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
             (expected.codes, released.codes, expected.size),
         ]
         unequal = _differences(*fold_both(columns), buckets.often) != 0
-        expect_none(findings, "bucket-values", values=unequal)
+        findings.expect_none("bucket-values", values=unequal)
 
 
 def _differences(left: Integers, right: Integers, codes: int, weight: Integers | None = None) -> Integers:
@@ -333,6 +333,6 @@ def _differences(left: Integers, right: Integers, codes: int, weight: Integers |
     return np.bincount(left, minlength=codes) - right_counts
 
 
-def _numbers(left: Integers, right: Integers) -> tuple[Integers, Integers, int]:
+def _numbers(left: Integers, right: Integers) -> Sides:
     codes, count = number_of_each(np.concatenate([left, right]))
     return codes[: len(left)], codes[len(left) :], count
