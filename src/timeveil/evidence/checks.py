@@ -179,15 +179,10 @@ def manifest_of(model: str, guarantee: Shape, roles: Sequence[str], sections: Ma
         "model": one_of(model),
         "tool": TOOL_NAME,
         "guarantee": guarantee,
-        "columns": columns_of_roles(*roles),
+        "columns": [{"name": TEXT, "role": one_of(*roles), "type": TEXT}],
         **sections,
         "tables?": TABLE,  # added by `write`, checked by `open_release`
     }
-
-
-def columns_of_roles(*roles: str) -> Shape:
-    """How a manifest lists the columns of a table."""
-    return [{"name": TEXT, "role": one_of(*roles), "type": TEXT}]
 
 
 def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:

@@ -141,7 +141,6 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
 
 
 def _check_groups(release: Release, runs: Published, findings: Findings) -> None:
-    """Each group has one envelope, and groups are numbered from 1 in the order of their envelopes."""
     findings.check("all rows of a group show one envelope")
     order = np.argsort(runs.group, kind="stable")
     group = runs.group[order]

@@ -51,7 +51,7 @@ MANIFEST = checks.manifest_of(
     {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT},
     _ROLES,
     {
-        "sensitive_columns?": checks.columns_of_roles(*_ROLES),
+        "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
         "time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(TABLE)},
         "parameters": {
             "l": Kind("a number of 1 or more", lambda value: COUNT.fits(value) and value > 0),
@@ -256,7 +256,6 @@ def _is_cost(parameters: Mapping[str, Any]) -> bool:
 
 
 def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any], findings: Findings) -> None:
-    """The parameters of packets fit the promise and the other parameters."""
     missing = [name for name in PACKET_PARAMETERS if name not in parameters]
     if promise is None:
         findings.expect("guarantee:packets", len(missing) == len(PACKET_PARAMETERS))

@@ -101,7 +101,6 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
 
 
 def _check_slots(evidence: Evidence, findings: Findings) -> None:
-    """Slots of the stated granularity, from the first to the last stated, in order of time."""
     findings.check("every slot is one of the stated granularity, from the first to the last stated")
     findings.check("slots are in the order of time")
     counts, line = evidence.release.manifest["counts"], evidence.line
@@ -179,7 +178,6 @@ def _check_values(
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
-    """Check the release against the records that it was made from."""
     if not _check_ledger(evidence, findings):
         return
     try:
@@ -235,7 +233,6 @@ def _check_origins(evidence: Evidence, findings: Findings) -> None:
 
 
 def _check_moves(evidence: Evidence, findings: Findings) -> None:
-    """Records moved forward and not too far; nobody is twice in a slot, and no value too often."""
     journeys, published, l = evidence.journeys, evidence.journeys.published, evidence.l
     findings.check("no record was published before its slot")
     findings.expect_none("moved-back", records=journeys.distance < 0)
@@ -253,7 +250,6 @@ def _check_moves(evidence: Evidence, findings: Findings) -> None:
 
 
 def _check_packets(evidence: Evidence, findings: Findings) -> None:
-    """Every complete record is in a packet that is closed and large enough for its slot."""
     promise, journeys = evidence.true_slot, evidence.journeys
     if promise is None:
         return
@@ -290,7 +286,6 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
 
 
 def _check_rows(evidence: Evidence, findings: Findings) -> None:
-    """The published rows and values are those of the records that the ledger places there."""
     journeys, published = evidence.journeys, evidence.journeys.published
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
     findings.check("every slot has as many records as the ledger places there")
