@@ -33,7 +33,7 @@ def cases():
     )
 
 
-MODELS = {"time": (visits, events, "people_of"), "stream": (cases, stream.Evidence, "_journeys")}
+MODELS = {"time": (visits, events, "people_of"), "stream": (cases, vars(stream.Evidence)["journeys"], "func")}
 
 
 @pytest.fixture(params=MODELS)

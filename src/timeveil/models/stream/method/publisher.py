@@ -312,13 +312,15 @@ class StreamPublisher:
         roles, layout = self._settings.roles, self._layout
         person = [] if roles.respondent is None else [roles.respondent]
         columns = [*person, *roles.sensitive, *roles.quasi_columns, *roles.keep]
-        rows = decode_dictionaries(arrived.columns(columns))
+        rows = arrived.columns(columns)
         if layout is None:
-            return rows
+            return decode_dictionaries(rows)
         if len(arrived.slot) and arrived.slots != layout.slots:
             message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
             raise InputError(message, hint="use the same kind of times in every snapshot")
-        typed, hint = [], "use the same types in every snapshot"
+        if rows.schema.equals(layout.schema):
+            return rows
+        rows, typed, hint = decode_dictionaries(rows), [], "use the same types in every snapshot"
         for field, expected in zip(rows.schema, layout.schema, strict=True):
             kinds = f"{field.type} but was {expected.type} in earlier snapshots"
             error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)

@@ -75,6 +75,7 @@ class Layout:
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
+        self._ranked: tuple[pa.Array, Ints] = (pa.array([], value[2]), np.zeros(0, np.int64))
 
     def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
         """Final slots, one after another, as a release; tables are made when first read.
@@ -99,22 +100,26 @@ class Layout:
         else:
             table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=["slot", *by])
             slot, table = table["slot"].to_numpy(), table.drop_columns(["slot"])
-        columns = decode_dictionaries(table).columns
-        return _table([self._labels(slot), *columns], self.data_columns)
+        if any(map(pa.types.is_dictionary, table.schema.types)):  # a cast is a tenth of what a slot costs
+            table = decode_dictionaries(table)
+        return _table([self._labels(slot), *table.columns], self.data_columns)
 
     def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
-        values = pa.array(names, self.sensitive_columns[2][2])
-        order = pc.array_sort_indices(values).to_numpy()
+        if len(self._ranked[0]) < len(names):  # values are only ever added
+            values = pa.array(names, self.sensitive_columns[2][2])
+            order = pc.array_sort_indices(values)
+            self._ranked = values.take(order), order.to_numpy().argsort()
+        ordered, rank = self._ranked
         # One number per (slot, bucket, rank of the value): neither codes nor rows leave a trace in the order.
         first = int(slot[0]) if len(slot) else 0
-        buckets, ranks = int(bucket.max(initial=0)) + 1, len(names) + 1
-        key = ((slot - first) * buckets + bucket) * ranks + order.argsort()[codes]
+        buckets, ranks = int(bucket.max(initial=0)) + 1, len(ordered) + 1
+        key = ((slot - first) * buckets + bucket) * ranks + rank[codes]
         keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array(keys // ranks % buckets, pa.int32()),
-            values.take(pa.array(order[keys % ranks])),
+            ordered.take(pa.array(keys % ranks)),
             pa.array(counts, pa.int64()),
         ]
         return _table(columns, self.sensitive_columns)
@@ -158,6 +163,8 @@ class Layout:
         return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
 
     def _labels(self, slot: Ints) -> pa.Array:
+        if self.slots.granularity is None:
+            return pa.array(slot)
         distinct, position = np.unique(slot, return_inverse=True)
         return self.slots.labels(distinct).take(pa.array(position))
 
