@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 
 WINDOWS = 1_000
 QUERIES = 10_000
-_ADVERSARIES = {
-    "time": "Adversary",
-    "stream": "StreamAdversary",
-    "series": "SeriesAdversary",
-    "patterns": "PatternAdversary",
-}
 
 
 Case: TypeAlias = Release | Evidence
@@ -130,10 +124,10 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary 
     On patterns a `PatternAdversary` computes small groups from the counts, which gives a `PatternBreach`.
     """
     evidence, model = _gather_private(release, ledger)
-    judge, expected = part(model, "judges.attack"), _ADVERSARIES[model]
-    if adversary is not None and not isinstance(adversary, getattr(judge, expected)):
+    judge = part(model, "judges.attack")
+    if adversary is not None and not isinstance(adversary, judge.ADVERSARY):
         message = f"`{type(adversary).__name__}` cannot attack this release"
-        raise ParameterError(message, hint=f"give a `{expected}`")
+        raise ParameterError(message, hint=f"give a `{judge.ADVERSARY.__name__}`")
     breach: AnyBreach = judge.attack(evidence, adversary)
     return breach
 

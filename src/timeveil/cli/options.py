@@ -19,10 +19,10 @@ from timeveil.domain.parameter import Parameter, Parameters, parameter
 from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.columns import lists_hint
+from timeveil.models import parameters_of
 
 _SEVERAL = ("names", "list", "mapping")
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
-_CONTENTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
 DROP_REST = Parameter(
     "drop_rest", "flag", "Leave out every column that has no role.", default=False, example=True
 )
@@ -152,7 +152,7 @@ def refuse_foreign(options: Parameters, model: str) -> None:
     """Refuse an option about other models than that of the release: it would be ignored."""
     for name, declared in options.table().items():
         if declared.models and model not in declared.models and getattr(options, name) != declared.default:
-            contents = " or ".join(_CONTENTS[model] for model in declared.models)
+            contents = " or ".join(parameters_of(model).contents for model in declared.models)
             raise ParameterError(
                 f"`{declared.typed}` applies to releases of {contents} only",
                 hint=f"leave {declared.typed} out",

@@ -11,7 +11,7 @@ import timeveil as tv
 from timeveil.cli import options
 from timeveil.cli.options import Command
 from timeveil.cli.output import Output, refuse_file, write_file
-from timeveil.cli.publishing import SOURCE, VIOLATED
+from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.parameter import optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
@@ -27,7 +27,7 @@ _PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")
 
 @options.takes(
     [
-        options.source(SOURCE),
+        options.source(EventParameters.reads),
         *options.columns(("respondent", "time", "quasi", "cyclic"), ("respondent", "time")),
         *(options.argument(EventParameters.table()[name]) for name in _PROFILED),
     ]
@@ -173,7 +173,7 @@ class Hierarchy(Command):
     Example: timeveil hierarchy visits.csv --column age --intervals 5,10,20 --out age.csv
     """
 
-    source: str = parameter(SOURCE, metavar="IN", positional=True)
+    source: str = parameter(EventParameters.reads, metavar="IN", positional=True)
     column: str = parameter("Column to make coarser.", example="age", metavar="C")
     out: str = parameter("New hierarchy file.", example="age.csv", metavar="FILE")
     intervals: str | None = optional("For numbers: widths from fine to coarse.", "5,10,20", "N,N")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,47 +19,7 @@ if TYPE_CHECKING:
     from timeveil.service.status import Status, StreamStatus
 
 VIOLATED, BAD_INPUT = 1, 2
-SOURCE = "Table to read: CSV, TSV or Parquet, such as visits.csv."
-_SOURCES = {
-    "stream": "Table to read, such as cases.csv; or, with --state, an inbox folder of snapshot files.",
-    "patterns": "Table to read: CSV, TSV or Parquet, such as baskets.csv, or a series release folder.",
-}
 _EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true counts reveal.", default=False)
-DESCRIPTIONS = {
-    "generalize-time": """Publish events so that every (quasi-identifiers, time) value is shared by k people.
-
-    Finds the finest time granularity that keeps the promise, leaves out who the rows are about, checks the
-    result, and writes a complete folder or none.
-
-    Example: timeveil generalize-time visits.csv --out published --respondent patient --time taken_at
-    --quasi zip --sensitive result --drop-rest --k 5
-    """,
-    "publish-stream": """Publish small snapshots so that no sensitive value can be guessed better than 1 in l.
-
-    Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
-    every slot in order. With a folder for IN and --state it runs as a service: each file is a
-    snapshot, each final slot becomes a folder, and after an interruption it continues where it was.
-
-    Example: timeveil publish-stream cases.csv --out published --time day --sensitive disease --quasi age
-    --drop-rest --l 3 --window 7
-    """,
-    "anonymize-series": """Publish series so that k share every envelope, and p of them every pattern in it.
-
-    One row per series with --series, or one row per reading with --respondent, --time and --value. Checks
-    the result, and writes a complete folder or none.
-
-    Example: timeveil anonymize-series loads.csv --out published --respondent household --series h00..h23
-    --sensitive tariff --k 10 --p 5
-    """,
-    "sanitize-patterns": """Publish frequent patterns so that no group below k can be computed.
-
-    Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
-    of a series release. Checks the result, and writes a complete folder or none.
-
-    Example: timeveil sanitize-patterns baskets.csv --out published --respondent customer --item product
-    --k 10 --min-support 0.02
-    """,
-}
 
 
 def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
@@ -69,9 +30,9 @@ def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
         return perform(run_from_options(table, given), output)
 
     publish.__name__ = table.command.replace("-", "_")
-    publish.__doc__ = DESCRIPTIONS[table.command]
+    publish.__doc__ = inspect.getdoc(table)
     arguments = [
-        options.source(_SOURCES.get(table.model, SOURCE)),
+        options.source(table.reads),
         options.argument(files["out"]),
         *options.columns((*table.needs, *table.roles), table.needs),
         *map(options.argument, table.table().values()),

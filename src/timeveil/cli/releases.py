@@ -14,7 +14,7 @@ from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.parameter import optional, parameter
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.jobs.columns import listed
-from timeveil.models import part
+from timeveil.models import FOLDERS, parameters_of, part
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -38,12 +38,11 @@ class Verify(ReleaseCommand):
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
         from timeveil.folder.opening import judged
-        from timeveil.page.wording import SCOPES
 
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         evidence, verdict, sound = judged(Path(self.folder), ledger)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
-        model = model if (model, verdict.scope) in SCOPES else None
+        model = model if model in FOLDERS else None
         lines = _verdict_lines(verdict, self.folder, model, output.width)
         output.result("\n".join(lines), {"model": model, **verdict.as_dict()})
         if sound and not verdict:
@@ -59,9 +58,9 @@ class Verify(ReleaseCommand):
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
-    from timeveil.page.wording import SCOPES, wrapped
+    from timeveil.page.wording import wrapped
 
-    scope = SCOPES[model or "time", verdict.scope]
+    scope = parameters_of(model or "time").scopes[verdict.scope]
     head = f"{'holds' if verdict else 'violated'}: `{one_line(Path(folder).resolve().name)}`, {scope}"
     lines = wrapped(head, width)
     for violation in verdict.violations:

@@ -252,7 +252,7 @@ class Checked:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
 class Parameters(Checked):
-    """A table of parameters.
+    """A table of parameters; the docstring of a method's table is the help of its command.
 
     >>> class Walk(Parameters):
     ...     steps: int = parameter("Number of steps.", at_least=1, example=7)
@@ -281,6 +281,12 @@ class Parameters(Checked):
     """Roles that must be named."""
     roles: ClassVar[tuple[str, ...]] = ()
     """Further roles that may be named."""
+    contents: ClassVar[str]
+    """What a release of the model holds."""
+    scopes: ClassVar[Mapping[str, str]] = {}
+    """How a release is verified, in words, by the scope of the verdict."""
+    reads: ClassVar[str] = "Table to read: CSV, TSV or Parquet, such as visits.csv."
+    """What the command reads."""
     explored: ClassVar[tuple[str, ...]] = ()
     """Parameters that `explore` may try at several settings."""
     removed: ClassVar[Mapping[str, str]] = {}

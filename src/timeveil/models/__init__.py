@@ -18,10 +18,15 @@ def part(model: str, name: str) -> ModuleType:
     return import_module(f"timeveil.models.{FOLDERS[model]}.{name}")
 
 
+def parameters_of(model: str) -> type[Parameters]:
+    """The table of a model's parameters."""
+    table: type[Parameters] = part(model, "parameters").PARAMETERS
+    return table
+
+
 def tables() -> dict[str, type[Parameters]]:
     """The publishing commands, each with its table of parameters."""
-    declared = [part(model, "parameters").PARAMETERS for model in FOLDERS]
-    return {table.command: table for table in declared}
+    return {table.command: table for table in map(parameters_of, FOLDERS)}
 
 
 def method_of(table: type[Parameters]) -> Callable[..., Any]:

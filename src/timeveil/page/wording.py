@@ -15,18 +15,6 @@ WIDTH = 100
 """Columns of text where the width of the screen is unknown."""
 LONGEST_NAME = 200
 """Characters of a name that are shown in a sentence."""
-SCOPES = {
-    ("time", "recipient"): "as far as a recipient can see (people were not counted)",
-    ("time", "with ledger"): "by counting the people of every group, with the ledger",
-    ("stream", "recipient"): "as far as a recipient can see",
-    ("stream", "with ledger"): "by following every record, with the ledger",
-    ("series", "recipient"): "as far as a recipient can see",
-    ("series", "with ledger"): "by following every series, with the ledger",
-    ("patterns", "recipient"): "by computing every group that the counts give (how many are virtual is not "
-    "checked)",
-    ("patterns", "with ledger"): "by counting every pattern and computing every group, with the ledger",
-}
-"""How a release was verified, by its model and the scope of the verdict."""
 
 
 def people(number: int) -> str:

@@ -23,19 +23,18 @@ from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import open_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
 from timeveil.judging import QUERIES, gather, is_well_formed
-from timeveil.models import part, words
+from timeveil.models import FOLDERS, parameters_of, part, words
 from timeveil.page import templates
 from timeveil.page.markdown import Figure, Markdown, Table, markdown
 from timeveil.page.report import Explanation, Report
 from timeveil.page.svg import Picture
-from timeveil.page.wording import SCOPES, capital, counted, name, visible
+from timeveil.page.wording import capital, counted, name, visible
 
 __all__ = ["Explanation", "Report", "explain", "report"]
 
 LARGEST_PICTURE = 120_000
 """Characters of a picture; a larger one is not put into a report."""
 _MOST_COLUMNS, _MOST_NAMES = 40, 6
-_SUBJECTS = {"time": "timestamped rows", "stream": "a stream", "series": "series", "patterns": "patterns"}
 _EARLIER = {
     "adoption": "Whether a series may move to any cell with its own pattern; set by earlier versions.",
     "exact": "Whether groups are formed as in the paper; set by earlier versions.",
@@ -116,7 +115,8 @@ def report(
     verified = verification(release, private)
     evidence = verified.evidence
     if verified.verdict and evidence is not None:
-        title, template = f"a release of {_SUBJECTS[verified.model]}", f"{words(verified.model)}/report.md.j2"
+        title = f"a release of {parameters_of(verified.model).contents}"
+        template = f"{words(verified.model)}/report.md.j2"
         context = _context(verified, evidence, progress)
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
@@ -246,7 +246,9 @@ class VerificationSummary:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The verdict in a few sentences."""
-        scope = SCOPES.get((self.model, self.verdict.scope), self.verdict.scope)
+        scope = self.verdict.scope
+        if self.model in FOLDERS:
+            scope = parameters_of(self.model).scopes[scope]
         if self.verdict:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence

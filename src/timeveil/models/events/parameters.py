@@ -1,4 +1,4 @@
-"""The parameters of `generalize_time`, one line each."""
+"""The parameters of `generalize_time` (Mascetti et al. 2006), one line each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 
 
 class EventParameters(Parameters):
-    """How an event table is published (Mascetti et al. 2006)."""
+    """Publish events so that every (quasi-identifiers, time) value is shared by k people.
+
+    Finds the finest time granularity that keeps the promise, leaves out who the rows are about, checks the
+    result, and writes a complete folder or none.
+
+    Example: timeveil generalize-time visits.csv --out published --respondent patient --time taken_at
+    --quasi zip --sensitive result --drop-rest --k 5
+    """
 
     model = "time"
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
+    contents = "timestamped rows"
+    scopes = {  # noqa: RUF012 a class variable of its base
+        "recipient": "as far as a recipient can see (people were not counted)",
+        "with ledger": "by counting the people of every group, with the ledger",
+    }
     explored = ("k", "suppress")
 
     k: int = parameter(

@@ -1,4 +1,4 @@
-"""The parameters of `sanitize_patterns`, one line each."""
+"""The parameters of `sanitize_patterns` (Revathi; channels after Atzori et al. 2008), one line each."""
 
 from __future__ import annotations
 
@@ -28,11 +28,24 @@ def below_k(people: int, k: int) -> tuple[str, str]:
 
 
 class PatternParameters(Parameters):
-    """How mined patterns are published (Revathi; channels after Atzori et al. 2008)."""
+    """Publish frequent patterns so that no group below k can be computed.
+
+    Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
+    of a series release. Checks the result, and writes a complete folder or none.
+
+    Example: timeveil sanitize-patterns baskets.csv --out published --respondent customer --item product
+    --k 10 --min-support 0.02
+    """
 
     model = "patterns"
     command = "sanitize-patterns"
     roles = ("series", "respondent", "item", "time", "value", "drop")
+    contents = "patterns"
+    reads = "Table to read: CSV, TSV or Parquet, such as baskets.csv, or a series release folder."
+    scopes = {  # noqa: RUF012 a class variable of its base
+        "recipient": "by computing every group that the counts give (how many are virtual is not checked)",
+        "with ledger": "by counting every pattern and computing every group, with the ledger",
+    }
     explored = ("k", "min_support")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)

@@ -1,4 +1,4 @@
-"""The parameters of `anonymize_series`, one line each."""
+"""The parameters of `anonymize_series` (Shou et al. 2013), one line each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,23 @@ MOST_DIGITS = 15
 
 
 class SeriesParameters(Parameters):
-    """How series are published (Shou et al. 2013)."""
+    """Publish series so that k share every envelope, and p of them every pattern in it.
+
+    One row per series with --series, or one row per reading with --respondent, --time and --value. Checks
+    the result, and writes a complete folder or none.
+
+    Example: timeveil anonymize-series loads.csv --out published --respondent household --series h00..h23
+    --sensitive tariff --k 10 --p 5
+    """
 
     model = "series"
     command = "anonymize-series"
     roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
+    contents = "series"
+    scopes = {  # noqa: RUF012 a class variable of its base
+        "recipient": "as far as a recipient can see",
+        "with ledger": "by following every series, with the ledger",
+    }
     explored = ("k", "p", "l", "shape_weight")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {

@@ -1,4 +1,4 @@
-"""The parameters of `publish_stream` and `StreamPublisher`, and of a stream in service, one line each."""
+"""The parameters of streams (Wang et al. 2010), at once, by `push` or in service, one line each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,26 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
 
 
 class StreamParameters(Parameters):
-    """How a stream is published (Wang et al. 2010)."""
+    """Publish small snapshots so that no sensitive value can be guessed better than 1 in l.
+
+    Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
+    every slot in order. With a folder for IN and --state it runs as a service: each file is a
+    snapshot, each final slot becomes a folder, and after an interruption it continues where it was.
+
+    Example: timeveil publish-stream cases.csv --out published --time day --sensitive disease --quasi age
+    --drop-rest --l 3 --window 7
+    """
 
     model = "stream"
     command = "publish-stream"
     needs = ("time", "sensitive")
     roles = ("quasi", "keep", "respondent", "drop")
+    contents = "a stream"
+    reads = "Table to read, such as cases.csv; or, with --state, an inbox folder of snapshot files."
+    scopes = {  # noqa: RUF012 a class variable of its base
+        "recipient": "as far as a recipient can see",
+        "with ledger": "by following every record, with the ledger",
+    }
     explored = ("l", "window", "protect_slot")
     secret = ("seed",)
     repeating: ClassVar = {

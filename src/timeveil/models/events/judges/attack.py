@@ -98,6 +98,9 @@ class Adversary:
     as_dict = as_dict
 
 
+ADVERSARY = Adversary
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Breach(Exposure):
     """An attack on the release, and `before` the same attack on the original.

@@ -58,6 +58,9 @@ class PatternAdversary:
     as_dict = as_dict
 
 
+ADVERSARY = PatternAdversary
+
+
 @dataclass(frozen=True, slots=True)
 class SmallGroup:
     """`people` have all items of `present` and none of `absent`; it follows from `counts` by their signs.

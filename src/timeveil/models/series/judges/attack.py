@@ -119,6 +119,9 @@ class SeriesAdversary:
     as_dict = as_dict
 
 
+ADVERSARY = SeriesAdversary
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SeriesBreach(Exposure):
     """An attack on a series release, and `before` the same attack on the original.

@@ -57,6 +57,9 @@ class StreamAdversary:
     as_dict = as_dict
 
 
+ADVERSARY = StreamAdversary
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamBreach(Exposure):
     """An attack on a stream release, and `before` the same on the original without the respondent.
