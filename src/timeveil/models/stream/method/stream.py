@@ -9,6 +9,7 @@ remaining ones. Records are numbers: which row a record is and what its value is
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -74,7 +75,7 @@ class Values:
         return np.array([self._codes[value] for value in dictionary], np.int64)
 
 
-class Stream:
+class Stream(ABC):
     """The one mutable object of a run.
 
     `first` and `last` are the first slot and the latest that arrived, `emitted` the latest that is final.
@@ -137,17 +138,17 @@ class Stream:
         records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         return records, codes
 
+    @abstractmethod
     def _step(self, slot: int) -> list[Final]:
         """The arrival of one slot, and the slot that it makes final."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> list[Final]:
         """No slot arrives any more: the slots that are left become final."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records that a state must hold: slot, numbers, and whether they have arrived."""
-        raise NotImplementedError
 
     def _moved(self, distance: int, count: int) -> None:
         """Add records that are published `distance` slots late to the tally."""
