@@ -17,7 +17,7 @@ import numpy as np
 from timeveil.domain.judgement import as_dict
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.evidence.risk import Risk
+from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
 from timeveil.models.patterns.evidence.counting import Bits
@@ -90,7 +90,7 @@ class SmallGroup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PatternBreach:
+class PatternBreach(Exposure):
     """An attack on a pattern release, `before` the same on the counts of the original.
 
     `channels_before` and `channels_after` are the numbers of groups of more than nobody and fewer than k
@@ -123,16 +123,6 @@ class PatternBreach:
     broken: bool = False
 
     @property
-    def worst(self) -> float:
-        """The highest chance of naming a member of a small group that anyone is exposed to."""
-        return self.after.worst
-
-    @property
-    def mean(self) -> float:
-        """The chance of naming a member of a small group, averaged over people."""
-        return self.after.mean
-
-    @property
     def exposed_before(self) -> float:
         """Share of people who are in a small group that the original counts reveal."""
         return 1.0 - self.before.out_of_reach if self.people else 0.0
@@ -151,10 +141,6 @@ class PatternBreach:
     def exposed(self) -> dict[str, float]:
         """Share of people in small groups, before and after."""
         return {"before": self.exposed_before, "after": self.exposed_after}
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people named with a chance above `threshold`."""
-        return self.after.share_above(threshold)
 
     as_dict = as_dict
 
