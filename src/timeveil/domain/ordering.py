@@ -79,7 +79,7 @@ def _ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
     is_float = pa.types.is_float64(kind) or pa.types.is_float32(kind)
     if not is_float and (not pa.types.is_integer(kind) or pa.types.is_uint64(kind)):
         return _dictionary_ranks(column)
-    values = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+    values = (pc.fill_null(column, 0) if column.null_count else column).to_numpy(zero_copy_only=False)
     if is_float:  # the bits of floats sort like whole numbers, once those of negative ones are turned
         bits = values.astype(np.float64).view(np.int64)
         values = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)

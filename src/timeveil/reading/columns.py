@@ -89,13 +89,17 @@ def refuse_unsupported(
 
 def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
     """Refuse text that is not UTF-8 and codes without a value; files and libraries can call anything text."""
-    message = f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value"
-    hint = "write it again with the program that made it"
-    error = InputError(message, hint=hint, code="bad-encoding", facts={"column": name})
     # Of primitive types, Arrow would only complain about a time of day in a date64.
-    if not pa.types.is_primitive(column.type):
-        with raising(error, on=pa.ArrowException):
-            column.validate(full=True)
+    if pa.types.is_primitive(column.type):
+        return
+
+    def error(_: Exception) -> InputError:
+        message = f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value"
+        hint = "write it again with the program that made it"
+        return InputError(message, hint=hint, code="bad-encoding", facts={"column": name})
+
+    with raising(error, on=pa.ArrowException):
+        column.validate(full=True)
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -136,7 +140,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _days(column)
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
-    return column.cast(_WIDER.get(kind, kind))
+    return column.cast(_WIDER[kind]) if kind in _WIDER else column
 
 
 def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -146,7 +150,7 @@ def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return column.cast(pa.dictionary(kind.index_type, _VIEWS.get(kind.value_type, kind.value_type)))
-    return column.cast(_VIEWS.get(kind, kind))
+    return column.cast(_VIEWS[kind]) if kind in _VIEWS else column
 
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -14,6 +14,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -66,7 +67,7 @@ def read(
         hint = 'set {nulls="error"} or {nulls="withhold"}'
         raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
     source = open_source(table)
-    resolved = fit(roles, source.names, needs)
+    resolved = fit(roles, tuple(source.names), tuple(needs))
     reader = TypedReader(
         roles, zone=zone, unit=unit, slot_numbers=slot_numbers, refuses_nulls=nulls == "error"
     )
@@ -207,7 +208,8 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
     return pc.if_else(pc.is_valid(times), derive(name, civil(axis, instants(axis, present))), None)
 
 
-def fit(roles: Roles, names: Sequence[str], needs: Sequence[str] = ("respondent", "time")) -> Roles:
+@lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
+def fit(roles: Roles, names: tuple[str, ...], needs: tuple[str, ...] = ("respondent", "time")) -> Roles:
     """Roles that fit a table with these columns: derived ones by their name, dropped ones listed."""
     _refuse_missing_roles(roles, needs)
     _refuse_missing_columns(roles, names)

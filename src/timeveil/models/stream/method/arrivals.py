@@ -79,7 +79,7 @@ class Slots:
         return pa.array(self.granularity.label(numbers), pa.string())
 
     def label(self, slot: int) -> Any:
-        return self.labels([slot])[0].as_py()
+        return slot if self.granularity is None else self.labels([slot])[0].as_py()
 
 
 @cache

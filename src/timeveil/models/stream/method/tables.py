@@ -94,7 +94,7 @@ class Layout:
     def _data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
         columns, by = dict(zip(self.copied, rows.columns, strict=True)), list[str]()
         if bucket is not None:
-            columns["bucket"], by = pa.array(bucket, pa.int32()), ["bucket"]
+            columns["bucket"], by = pa.array(bucket.astype(np.int32)), ["bucket"]
         if len(slot) and slot[0] == slot[-1]:  # one slot: it need not be sorted by
             table = canonical(pa.table(columns), by=by)
         else:
@@ -118,7 +118,7 @@ class Layout:
         keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
-            pa.array(keys // ranks % buckets, pa.int32()),
+            pa.array((keys // ranks % buckets).astype(np.int32)),
             ordered.take(pa.array(keys % ranks)),
             pa.array(counts, pa.int64()),
         ]
