@@ -389,7 +389,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "no such pattern": (wide, f"{BAD_WIDE} {SOME} --publish-pattern q1,s", 2, "`s`", ""),
     "disjoint": (wide, f"{BAD_WIDE} {SOME} --publish-values q1,q2 --publish-pattern q3,q4", 2, "", ""),
     "folder exists": (taken, f"{BAD_WIDE} {SOME}", 2, "`out` exists", "another name"),
-    "ledger in the release": (wide, f"{BAD_WIDE} {SOME} --ledger out/l", 2, "identifies people", "outside"),
+    "ledger in the release": (wide, f"{BAD_WIDE} {SOME} --ledger out/l", 2, "which is published", "outside"),
     "no such format": (
         wide,
         f"{BAD_WIDE} {SOME} --format xlsx",
@@ -605,7 +605,7 @@ def test_a_picture(cli: Cli) -> None:
     assert stat.S_IMODE(Path("mine.svg").stat().st_mode) == 0o600
     for line, message in (
         ("plot out --out mine.svg", "exists already"),
-        ("plot out --out out/p.svg", "in the release folder"),
+        ("plot out --out out/p.svg", "which is published"),
         ("plot out --group 999 --out p.svg", "there is no group 999"),
         ("plot nowhere --out p.svg", "nowhere"),
     ):

@@ -166,7 +166,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "infeasible by the day": (csv, f"{RUN} --k 2 --granularity day", 3, "8 of 8 rows", "k"),
     "folder exists": (taken, f"{RUN} --k 2", 2, "`out` exists already", "another name"),
     "no folder to write into": (csv, f"{RUN} --k 2 --out no/out", 2, "no folder `no`", "make that folder"),
-    "ledger in the release": (csv, f"{RUN} --k 2 --ledger out/ledger", 2, "identifies people", "outside"),
+    "ledger in the release": (csv, f"{RUN} --k 2 --ledger out/ledger", 2, "which is published", "outside"),
     "ledger exists": (csv, f"{RUN} --k 2 --ledger in.csv", 2, "`in.csv` exists already", "another name"),
     "no such format": (csv, f"{RUN} --k 2 --format xlsx", 2, "`format` must be one of", "--format"),
     "no such engine": (csv, f"{RUN} --k 2 --engine spark", 2, "`engine` must be one of", "duckdb"),

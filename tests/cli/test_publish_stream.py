@@ -146,7 +146,7 @@ REFUSED = {
     "follow a file": ("--l 2 --window 3 --follow", "`follow` applies to an inbox folder"),
     "close a file": ("--l 2 --window 3 --close", "`close` applies to an inbox folder"),
     "streams of a file": ("--l 2 --window 3 --stream-by site", "`stream_by` applies to an inbox folder"),
-    "ledger inside": ("--l 2 --window 3 --ledger out/ledger", "identifies people"),
+    "ledger inside": ("--l 2 --window 3 --ledger out/ledger", "which is published"),
 }
 
 

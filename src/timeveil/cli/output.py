@@ -15,7 +15,7 @@ import shutil
 import stat
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TextIO
 
 import timeveil as tv
 from timeveil.domain.wording import Progress
-from timeveil.errors import EngineError, ParameterError, PrivateArtifactError, TimeveilError
+from timeveil.errors import EngineError, TimeveilError
 
 INTERRUPTED = 130
 SIGNALLED = 128
@@ -167,41 +167,24 @@ def _as_json(data: Any) -> str:
     return "".join(m if m.isprintable() or m == "\n" else json.dumps(m)[1:-1] for m in text)
 
 
-def refuse_file(
-    path: str | None, folders: Sequence[str] = (), what: str = "picture", *, private: bool = False
-) -> None:
-    """Refuse a file before any work is done: one that exists, one inside of a release it is about, and a
-    private one inside of any release.
-    """
+def refuse_file(path: str | None, what: str = "the picture", *, private: bool = False) -> None:
+    """Refuse a file before any work is done: one that exists, and one inside of what is published."""
+    from timeveil.folder.boundary import refuse_inside
     from timeveil.reading.files import refuse_taken
 
-    if path is None:
-        return
-    target = Path(path).resolve()
-    for folder in folders:
-        if target.is_relative_to(Path(folder).resolve()):
-            raise ParameterError(
-                f"the {what} would be in the release folder `{folder}`, which holds the release and nothing "
-                "else",
-                hint="write it to a file outside the folder",
-            )
-    releases = [parent.name for parent in target.parents if (parent / "release.json").exists()]
-    if private and releases:
-        raise PrivateArtifactError(
-            f"the {what} would be in the release folder `{releases[0]}`, and it shows what a release hides",
-            hint="write it outside every folder that is published",
-        )
-    refuse_taken(Path(path))
+    if path is not None:
+        refuse_inside(Path(path), what, private=private)
+        refuse_taken(Path(path))
 
 
 def write_file(path: str, content: str, *, private: bool = False) -> None:
     """Write text to a new file; a private one only its owner may read."""
     from timeveil.domain.stored import hold_beside
-    from timeveil.reading.files import refuse_taken, translate_os_errors
+    from timeveil.reading.files import translate_os_errors
 
     raise_if_interrupted()
     target = Path(path)
-    refuse_taken(target)
+    refuse_file(path, private=private)
     with translate_os_errors(target.name):
         hidden, handle = hold_beside(target, 0o600 if private else 0o666)
         try:

@@ -115,7 +115,7 @@ def explore(output: Output, **given: Any) -> int:
     from timeveil.explore.exploration import exploration_lines, exploration_picture
     from timeveil.jobs.publish import arguments, source_of
 
-    refuse_file(given["picture"])
+    refuse_file(given["picture"], private=True)
     judging = {name: given[name] for name in ExploreParameters.table()}
     run = run_to_explore(given["source"], given)
     if given["knows"] is not None:
@@ -127,7 +127,7 @@ def explore(output: Output, **given: Any) -> int:
             method_of(run.table), source_of(run), run.roles, progress=progress, **judging, **arguments(run)
         )
     if given["picture"] is not None:
-        write_file(given["picture"], exploration_picture(exploration).svg())
+        write_file(given["picture"], exploration_picture(exploration).svg(), private=True)
     lines = exploration_lines(exploration, given["source"], output.width)
     output.result("\n".join(lines), exploration.as_dict())
     met = exploration.feasible and (exploration.best is not None or not exploration.limited)
@@ -188,7 +188,7 @@ class Hierarchy(Command):
                 "give either --intervals or --prefixes",
                 hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
             )
-        refuse_file(out)
+        refuse_file(out, "the hierarchy", private=True)
         rule = hierarchy_from(f"intervals:{self.intervals}" if prefixes is None else f"prefixes:{prefixes}")
         values = _distinct_values(self.source, column)
         write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)

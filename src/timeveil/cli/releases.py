@@ -141,7 +141,7 @@ class Attack(LedgerCommand):
     picture: str | None = optional("Draw how many candidates are left, as SVG.", "attack.svg", "FILE")
 
     def run(self, output: Output) -> None:
-        refuse_file(self.picture, [self.folder])
+        refuse_file(self.picture, private=True)
         release = tv.open_release(self.folder)
         model = str(release.manifest["model"])
         refuse_foreign(self, model)
@@ -160,7 +160,7 @@ class Attack(LedgerCommand):
             pictures = part(model, "words.pictures")
             unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
             draw = pictures.attack_picture if plain is None else pictures.method_picture
-            write_file(self.picture, draw(breach, *(unit if plain is None else [plain])).svg())
+            write_file(self.picture, draw(breach, *(unit if plain is None else [plain])).svg(), private=True)
         summary = part(model, "words").attack_summary(breach, release, *([] if plain is None else [plain]))
         risk = {name: numbers["after"][name] for name in ("worst", "mean")}
         output.result(
@@ -261,7 +261,7 @@ class Compare(Command):
         from timeveil.compare.comparison import comparison_lines, comparison_picture
 
         folders, ledgers = self.folders, self.ledger or []
-        refuse_file(self.out, folders, private=bool(ledgers))
+        refuse_file(self.out, private=bool(ledgers))
         paths = [Path(folder).resolve() for folder in folders]
         for index, folder in enumerate(folders):
             if paths[index] in paths[:index]:
@@ -325,7 +325,7 @@ class Plot(ReleaseCommand):
 
     def run(self, output: Output) -> None:
         private = self.ledger is not None
-        refuse_file(self.out, [self.folder], private=private)
+        refuse_file(self.out, private=private)
         release = tv.open_release(self.folder)
         model = release.manifest["model"]
         if model not in ("series", "patterns"):
@@ -366,7 +366,7 @@ class Report(ReleaseCommand):
 
     def run(self, output: Output) -> int:
         out, private = self.out, self.ledger is not None
-        refuse_file(out, [self.folder], "report", private=private)
+        refuse_file(out, "the report", private=private)
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         with output.progress() as progress:
             filed = tv.report(self.folder, ledger, progress=progress)

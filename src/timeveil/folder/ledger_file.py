@@ -26,7 +26,7 @@ from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.stored import hold_beside
 from timeveil.errors import BundleError, PrivateArtifactError, raising
-from timeveil.folder.manifest import MANIFEST
+from timeveil.folder.boundary import refuse_inside
 from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import decoded_fields
@@ -77,17 +77,12 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
             file.close()
 
 
-def refuse_public(path: Path, *, is_folder: bool = False) -> None:
-    """Refuse a path for a ledger that is a folder, in a release folder, or taken."""
+def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = None) -> None:
+    """Refuse a path for a ledger that is a folder, inside of what is published, or taken."""
     if is_folder or path.is_dir():
         hint = "name a file for it, outside the release folder, such as visits.ledger.parquet"
         raise PrivateArtifactError(f"`{path.name}` is a folder, and a ledger identifies people", hint=hint)
-    # As written and as resolved: a link may lead into a release folder.
-    for parent in (*path.absolute().parents, *path.resolve().parents):
-        if (parent / MANIFEST).exists():
-            would_be = f"`{path.name}` would be in the release folder `{parent.name}`"
-            hint = "write it outside the folder that is published"
-            raise PrivateArtifactError(f"{would_be}; a ledger identifies people", hint=hint)
+    refuse_inside(path, "the ledger", out=out)
     refuse_taken(path)
 
 

@@ -21,12 +21,12 @@ from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
+from timeveil.folder.boundary import SLOTS
 from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way, read_manifest, schema_of
 from timeveil.folder.tables import Table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
 
-SLOTS = "slots"
 _LONGEST_NAME = 150
 FILES = "every file exists, tables have their stated hash, and there is no other file"
 NOT_ITS_LEDGER = Violation(

@@ -16,7 +16,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, InputError, ParameterError, PrivateArtifactError
+from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_release
 from timeveil.folder.ledger_file import refuse_public
 from timeveil.folder.writing import write, write_pair
@@ -113,13 +113,7 @@ def refuse_paths(run: Run) -> None:
     if run.ledger is None:
         return
     refuse_unnameable(Path(run.ledger))
-    if Path(run.ledger).resolve().is_relative_to(Path(run.out).resolve()):
-        raise PrivateArtifactError(
-            "the ledger would be inside the release folder; a ledger identifies people",
-            hint="write it outside the folder that is published",
-        )
-    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"))
-    refuse_taken(Path(run.ledger))
+    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"), out=Path(run.out))
 
 
 def _refuse_neighbour(run: Run, release: Release) -> None:

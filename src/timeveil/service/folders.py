@@ -26,7 +26,8 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
-from timeveil.folder.opening import SLOTS, digest, folder_name, stream_folder
+from timeveil.folder.boundary import SLOTS
+from timeveil.folder.opening import digest, folder_name, stream_folder
 from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading.columns import decoded

@@ -20,11 +20,11 @@ from timeveil.errors import (
     InputError,
     InternalError,
     ParameterError,
-    PrivateArtifactError,
     RolesError,
     TimeveilError,
     raising,
 )
+from timeveil.folder.boundary import refuse_inside
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service.folders import Arrival, Sink, arrivals_in, packed, quarantine, release_of, snapshots_of
 from timeveil.service.parameters import Parameters
@@ -336,9 +336,7 @@ class Service:
 def _refuse_public(inbox: Path, out: Path, state: Path) -> None:
     """The published folder holds nothing private; the private files are elsewhere."""
     for noun, path in {"the state file": state, "the inbox": inbox}.items():
-        if path.resolve().is_relative_to(out.resolve()):
-            message = f"{noun} would be inside the folder that is published, and it holds records of people"
-            raise PrivateArtifactError(message, hint="keep it outside the {out} folder")
+        refuse_inside(path, noun, out=out)
     if not state.absolute().parent.is_dir():
         message = f"the folder for `{state.name}` does not exist"
         raise BundleError(message, hint="create it first", code="folder-missing")
