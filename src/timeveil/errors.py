@@ -39,7 +39,7 @@ ErrorCode = (
     | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "role-missing"]
     | Literal["same-people", "series-gap", "slot-differs", "state-damaged", "state-locked", "state-mismatch"]
     | Literal["stream-closed", "too-few-people", "too-large", "too-many-patterns", "unit-missing"]
-    | Literal["unknown-granularity", "unsupported-input", "zone-missing"]
+    | Literal["unknown-granularity", "unsupported-input", "value-clash", "zone-missing"]
 )
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 

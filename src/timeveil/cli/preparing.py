@@ -22,7 +22,7 @@ from timeveil.jobs.request import calendar_file, explorable, explored, run_to_ex
 from timeveil.models import method_of
 from timeveil.models.events.parameters import EventParameters
 
-_PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls")
+_PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls", "fold_spellings")
 
 
 @options.takes(
@@ -48,7 +48,7 @@ def profile(output: Output, **given: Any) -> int:
     definitions = None if calendar is None else from_toml(calendar_file(Path(calendar)))
     columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
     roles = plain_roles({**columns, "drop": REST})
-    reading = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls")}
+    reading = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
     with output.progress() as progress:
         progress("reading", 0.0)
         relation = tv.read(given["source"], roles, **reading)

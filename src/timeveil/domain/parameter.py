@@ -33,6 +33,7 @@ F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()
 """The default of a parameter that has none."""
 OFF = "off"
+STATED_IF_SET = ("accept_risk", "fold_spellings")
 _KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}
 _KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
@@ -199,6 +200,12 @@ def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any
     return parameter(meaning, default=None, example=example, metavar=metavar, **more)
 
 
+def fold_spellings() -> Any:
+    """The line that every method has."""
+    meaning = "Fold spellings of a person, sensitive value or item that look alike; refused if not set."
+    return parameter(meaning, default=False)
+
+
 def rule(*names: str) -> Callable[[F], F]:
     """Mark a method of a table that says what is wrong between several parameters, or nothing."""
 
@@ -303,6 +310,10 @@ class Parameters(Checked):
     def from_call(cls, arguments: Mapping[str, Any]) -> Self:
         """The parameters among the arguments of a call: `StreamParameters.from_call(locals())`."""
         return cls(**{name: arguments[name] for name in cls.table() if name in arguments})
+
+    def stated_if_set(self) -> dict[str, Any]:
+        """Parameters that a manifest states only where they change what is published."""
+        return {name: getattr(self, name) for name in STATED_IF_SET if getattr(self, name, None)}
 
     @classmethod
     def refuse_unknown(cls, names: Iterable[str]) -> None:

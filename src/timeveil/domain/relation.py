@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
@@ -35,7 +35,8 @@ class Relation:
     """A table of events with the roles of its columns; made by `read`, never by hand.
 
     `data` has the role columns only, in the order of `roles.columns`, then derived quasi-identifiers. It is
-    an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order.
+    an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order. `folded` counts
+    the cells of each column that were read in another spelling.
     """
 
     roles: Roles
@@ -43,6 +44,7 @@ class Relation:
     axis: TimeAxis | None = None
     dropped: tuple[str, ...] = ()
     source: str | None = field(default=None, compare=False)
+    folded: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def respondent(self) -> str:
@@ -68,6 +70,11 @@ class Relation:
     def table(self) -> pa.Table:
         """All rows in memory."""
         return self.data.read() if isinstance(self.data, Stored) else self.data
+
+    @property
+    def exceptions(self) -> dict[str, Any]:
+        """What the facts of a run state of the reading, only where there is something to state."""
+        return {"folded": dict(self.folded)} if self.folded else {}
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Some columns, a batch at a time, in input order."""

@@ -163,6 +163,8 @@ def or_null(kind: Kind) -> Kind:
     return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
 
 
+IF_SET: Mapping[str, Shape] = {"accept_risk?": [TEXT], "fold_spellings?": one_of(True)}
+"""Parameters that a manifest states only where they are set."""
 CLOCK: Mapping[str, Shape] = {
     "column": TEXT,
     "kind": one_of("civil", "zoned", "relative"),

@@ -263,7 +263,8 @@ def explorable() -> dict[str, Parameter]:
     lines: dict[str, Parameter] = {}
     for table in tables().values():
         for name, declared in table.table().items():
-            if (declared.name != "slot" and declared.kind not in _KINDS) or name in table.secret:
+            typed = declared.kind in _KINDS or name == "slot" or declared.default is False
+            if not typed or name in table.secret:
                 continue
             same = lines.setdefault(name, replace(declared, default=None))
             if same.choices != declared.choices:  # each model has its own methods

@@ -19,7 +19,6 @@ list of its items. People are counted, so nobody has an item twice, and nobody h
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -34,6 +33,7 @@ from timeveil.domain.wording import counted, listed
 from timeveil.errors import ErrorCode, InputError, RolesError
 from timeveil.reading.columns import FaultyRows, decoded, is_list, plain
 from timeveil.reading.encoding import Flags, Floats, encode, numbers, refuse_unusable
+from timeveil.reading.spellings import normal_form
 from timeveil.reading.table import read
 
 Fill = Literal["forward", "linear", "drop"]
@@ -79,16 +79,31 @@ class Baskets:
     basket_of_row: Ints
 
 
-def read_series(table: Any, roles: Roles, *, zone: str | None = None, unit: str | None = None) -> Relation:
+def read_series(
+    table: Any,
+    roles: Roles,
+    *,
+    zone: str | None = None,
+    unit: str | None = None,
+    fold_spellings: bool = False,
+) -> Relation:
     """Read a table of series; a relation that was read already is returned as it is."""
     _check_series_roles(table.roles if isinstance(table, Relation) else roles)
     if isinstance(table, Relation):
         return table
-    needs = ("respondent", "time", "value")
-    return read(table, roles, zone=zone, unit=unit, nulls="withhold", needs=needs, slot_numbers=True)
+    return read(
+        table,
+        roles,
+        zone=zone,
+        unit=unit,
+        nulls="withhold",
+        needs=("respondent", "time", "value"),
+        slot_numbers=True,
+        fold_spellings=fold_spellings,
+    )
 
 
-def read_baskets(table: Any, roles: Roles) -> Relation:
+def read_baskets(table: Any, roles: Roles, *, fold_spellings: bool = False) -> Relation:
     """Read a table of transactions; a relation that was read already is returned as it is."""
     used = table.roles if isinstance(table, Relation) else roles
     others = ("time", "value", "series", "quasi", "sensitive", "keep")
@@ -98,7 +113,8 @@ def read_baskets(table: Any, roles: Roles) -> Relation:
         raise RolesError(message, hint=hint)
     if isinstance(table, Relation):
         return table
-    return read(table, roles, nulls="withhold", needs=("item",))  # nulls are refused by `gather`
+    # Nulls are refused by `gather`.
+    return read(table, roles, nulls="withhold", needs=("item",), fold_spellings=fold_spellings)
 
 
 def collect(relation: Relation, fill: Fill | None = None) -> Collection:
@@ -275,14 +291,9 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     """Transactions from pairs of an owner and an item, in any order."""
     code, values = _encoded(plain(column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
-    looks = [unicodedata.normalize("NFC", name).strip() for name in names]
-    if nameless := column.null_count or looks.count(""):
+    if nameless := column.null_count or sum(not normal_form(name) for name in names):
         fault = f"has {counted(nameless, 'item')} without a name"
         raise _bad_column(item, nameless, fault, "name them, or remove them before reading", "nulls")
-    if similar := len(looks) - len(set(looks)):
-        alike = "they differ only in surrounding blanks or in composed letters"
-        fault = f"has {counted(similar, 'item')} whose name looks like another's: {alike}"
-        raise _bad_column(item, similar, fault, "write every item in one way before reading", "item-clash")
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)

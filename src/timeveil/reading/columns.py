@@ -1,16 +1,8 @@
-"""Columns on their way in: plain types, rows with a fault, and one spelling for every person.
-
-One person spelt in two ways would count as two people, and k of them would be fewer than k. Two texts name
-the same person if they differ only in blanks, in invisible characters, or in how letters are composed (NFKC).
-Letters of another case and leading zeros may well belong to someone else. Most columns contain plain letters
-only, which their bytes show at once; of the others, only values that have a plainer spelling are kept, and
-searched for among all.
-"""
+"""Columns on their way in: plain types, and rows with a fault."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,14 +22,6 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
 _DAY_MS = 86_400_000
-
-# Letters that NFKC leaves as they are, whatever is next to them: Latin, Cyrillic, Han, Hangul.
-_LETTERS = (
-    r"[!-~\x{C0}-\x{131}\x{134}-\x{13E}\x{141}-\x{148}\x{14A}-\x{17E}\x{400}-\x{481}"
-    r"\x{4E00}-\x{9FFF}\x{AC00}-\x{D7A3}]"
-)
-_PLAIN_TEXT = f"^{_LETTERS}+( {_LETTERS}+)*$"
-_BLANK, _LAST_ASCII = ord(" "), ord("~")
 
 
 class FaultyRows:
@@ -162,18 +146,6 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
 
 
-def without_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Empty and blank text becomes null: a missing name must not count as a person."""
-    kind = column.type
-    if not is_text(kind):
-        return column
-    if pa.types.is_dictionary(kind):
-        blank = [without_blanks(pa.chunked_array([chunk.dictionary])).null_count for chunk in column.chunks]
-        return without_blanks(decoded(column)) if any(blank) else column
-    blank = pc.equal(pc.utf8_trim_whitespace(column), pa.scalar("", kind))
-    return pc.if_else(blank, pa.scalar(None, kind), column) if pc.any(blank).as_py() else column
-
-
 def _innermost_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values themselves; a foreign library's own type is left as it is."""
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name in _PLAIN_EXTENSIONS:
@@ -214,56 +186,6 @@ def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
-class Spellings:
-    """Takes the cells of a column with `push`; `refuse` then refuses cells that name a person twice."""
-
-    def __init__(self) -> None:
-        self._odd: list[pa.Array] = []
-
-    def push(self, column: pa.ChunkedArray) -> None:
-        """Note the values that have a plainer spelling."""
-        for texts in _texts(column):
-            if not _is_plain_ascii(texts):
-                candidates = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT)))
-                is_odd = pc.not_equal(plain_spelling(candidates), candidates)
-                self._odd.append(candidates.filter(is_odd).unique())
-
-    def refuse(self, name: str, columns: Iterable[pa.ChunkedArray]) -> None:
-        """Refuse the column, whose cells are passed once more, if two of its values are spellings of one."""
-        odd = pa.concat_arrays([pa.array([], pa.large_string()), *self._odd]).unique()
-        if not len(odd):
-            return
-        keys = plain_spelling(odd).unique()
-        cells = (texts for column in columns for texts in _texts(column))
-        matches = [texts.filter(pc.is_in(texts, value_set=keys)).unique() for texts in cells]
-        plainly_spelt = pa.concat_arrays(matches).unique() if matches else keys[:0]
-        # Each key is one person; every spelling beyond one per key is one too many.
-        extra = len(odd) + len(plainly_spelt) - len(keys)
-        if extra:
-            ways = f"column `{name}` spells people in more than one way, {counted(extra, 'time')}"
-            differ = "spellings differ only in blanks, invisible characters or composed letters"
-            message = f"{ways}: {differ}, and each would count as a person"
-            hint, facts = "write every person in one way before reading", {"column": name, "count": extra}
-            raise InputError(message, hint=hint, code="person-twice", facts=facts)
-
-
-def plain_spelling(texts: pa.Array) -> pa.Array:
-    """Texts with single blanks, none at the ends, without invisible characters, and with composed letters.
-
-    >>> odd = pa.array(["\\u00a0Anna \\t B\\u200b", "Jose\\u0301", "Ａ1"], pa.large_string())
-    >>> plain_spelling(odd).to_pylist()
-    ['Anna B', 'José', 'A1']
-    """
-    trimmed = pc.utf8_trim_whitespace(texts)
-    odd = pc.invert(pc.match_substring_regex(trimmed, _PLAIN_TEXT))
-    # Blanks first, since tabs and line breaks are invisible characters too; and once more after NFKC,
-    # which turns some letters into blanks.
-    folded = pc.replace_substring_regex(trimmed.filter(odd), r"[\pZ\t\n\v\f\r]+", " ")
-    folded = pc.replace_substring_regex(folded, r"[\p{Cc}\p{Cf}]", "")
-    folded = pc.replace_substring_regex(pc.utf8_normalize(folded, form="NFKC"), r"\pZ+", " ")
-    return pc.replace_with_mask(trimmed, odd, pc.utf8_trim_whitespace(folded))
-
-
 def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
     """The bytes of all texts, and where each text begins and ends in them."""
     _, offsets, letters = texts.buffers()
@@ -272,23 +194,3 @@ def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
     width = np.int64 if texts.type in (pa.large_string(), pa.large_binary()) else np.int32
     ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
     return np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]], ends - ends[0]
-
-
-def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:
-    """The values of each chunk, if they are text; those of a dictionary once each."""
-    if is_text(column.type):
-        for chunk in column.chunks:
-            values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-            yield values.cast(pa.large_string())
-
-
-def _is_plain_ascii(texts: pa.Array) -> bool:
-    """Whether the bytes are ASCII letters, digits and signs, with single blanks between them only."""
-    marks, ends = text_bytes(texts)
-    lowest, highest = marks.min(initial=_LAST_ASCII), marks.max(initial=_LAST_ASCII)
-    if lowest != _BLANK or highest > _LAST_ASCII:
-        return bool(lowest > _BLANK and highest <= _LAST_ASCII)
-    # Two blanks that touch belong to one cell, or the first ends and the second begins a cell: both are odd.
-    blank, filled = marks == _BLANK, ends[1:] > ends[:-1]
-    first, last = ends[:-1][filled], ends[1:][filled] - 1
-    return not (blank[first].any() or blank[last].any() or (blank[1:] & blank[:-1]).any())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -29,9 +29,10 @@ from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_fi
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.reading import columns
-from timeveil.reading.columns import FaultyRows, Spellings, decoded_fields, without_nan
+from timeveil.reading.columns import FaultyRows, decoded_fields, without_nan
 from timeveil.reading.files import temporary_file_error
 from timeveil.reading.sources import Source, open_source
+from timeveil.reading.spellings import Spellings, without_nameless
 from timeveil.reading.times import TimeColumn
 
 Nulls = Literal["error", "withhold"]
@@ -47,6 +48,7 @@ def read(
     stored: bool = False,
     needs: Sequence[str] = ("respondent", "time"),
     slot_numbers: bool = False,
+    fold_spellings: bool = False,
 ) -> Relation:
     """Read a table.
 
@@ -54,7 +56,8 @@ def read(
     numbers in the time column count. With `nulls="withhold"` rows without a time or a respondent are read,
     and a method withholds them. `stored=True` keeps the rows in a private file, so that the table may be
     larger than memory. `needs` lists the roles that must have a column; with `slot_numbers=True` whole
-    numbers in the time column need no unit: they are the slots themselves.
+    numbers in the time column need no unit: they are the slots themselves. With `fold_spellings` people,
+    sensitive values and items are read in their normal form; without it, two spellings of one are refused.
 
     >>> visits = pa.table({"patient": [1, 2], "day": ["2024-01-31", "2024-02-01"], "zip": ["01", "02"]})
     >>> relation = read(visits, Roles(respondent="patient", time="day", quasi=["zip"]))
@@ -68,39 +71,41 @@ def read(
         raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
     source = open_source(table)
     resolved = fit(roles, tuple(source.names), tuple(needs))
-    reader = TypedReader(
-        roles, zone=zone, unit=unit, slot_numbers=slot_numbers, refuses_nulls=nulls == "error"
-    )
+    time = None if roles.time is None else TimeColumn(roles.time, zone, unit, slot_numbers=slot_numbers)
+    reader = TypedReader(roles, time, refuses_nulls=nulls == "error", fold=fold_spellings)
     data: pa.Table | Stored
     if stored:
         data, axis = _store(source, reader)
     else:
         pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
-        axis = reader.close([pushed])
+        axis = reader.close(lambda: [pushed])
         data = reader.complete(pushed, axis)
-    return Relation(resolved, data, axis, tuple(resolved.drop), source.name)
+    return Relation(resolved, data, axis, tuple(resolved.drop), source.name, reader.folded)
 
 
 class TypedReader:
     """Takes rows in order with `push`; `close` returns the time axis, or raises what is wrong."""
 
-    def __init__(
-        self, roles: Roles, *, zone: str | None, unit: str | None, slot_numbers: bool, refuses_nulls: bool
-    ) -> None:
-        self._roles = roles
+    def __init__(self, roles: Roles, time: TimeColumn | None, *, refuses_nulls: bool, fold: bool) -> None:
+        self._roles, self._time, self._refuses_nulls = roles, time, refuses_nulls
         self.columns = roles.columns
-        self._refuses_nulls = refuses_nulls
-        time = roles.time
-        self._time = None if time is None else TimeColumn(time, zone, unit, slot_numbers=slot_numbers)
         self._derived = [quasi for quasi in roles.quasi if isinstance(quasi, Derived)]
-        self._nulls = {name: FaultyRows() for name in (time, roles.respondent) if name is not None}
-        self._spellings = Spellings()
+        self._nulls = {name: FaultyRows() for name in (roles.time, roles.respondent) if name is not None}
+        named = {roles.respondent: "respondent", roles.item: "item"} | dict.fromkeys(
+            roles.sensitive, "sensitive"
+        )
+        self._spellings = {name: Spellings(name, role, fold=fold) for name, role in named.items() if name}
         self._rows = 0
 
     @property
     def settled(self) -> TimeAxis | None:
         """The time axis, if the column's type alone decides it."""
         return None if self._time is None else self._time.settled
+
+    @property
+    def folded(self) -> dict[str, int]:
+        """How many cells of each column were written in their normal form."""
+        return {name: spellings.folded for name, spellings in self._spellings.items() if spellings.folded}
 
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as possible before the last row."""
@@ -111,8 +116,6 @@ class TypedReader:
         typed = pa.table([self._typed(name, rows.column(name)) for name in self.columns], list(self.columns))
         for name, nulls in self._nulls.items():
             nulls.add_nulls(typed[name], self._rows)
-        if roles.respondent is not None:
-            self._spellings.push(typed[roles.respondent])
         self._rows += rows.num_rows
         return typed
 
@@ -121,11 +124,13 @@ class TypedReader:
             return self._time.push(column, self._rows)
         column = columns.plain(column)
         if name == self._roles.respondent:
-            return columns.without_blanks(without_nan(column))
-        return without_nan(column) if name in self._roles.quasi else column
+            column = without_nameless(column)
+        if name in self._spellings:
+            column = self._spellings[name].push(column)
+        return without_nan(column) if name in (self._roles.respondent, *self._roles.quasi) else column
 
-    def close(self, pushed: Iterable[pa.Table]) -> TimeAxis | None:
-        """The time axis; `pushed` gives the typed rows once more, and is consumed only if needed."""
+    def close(self, pushed: Callable[[], Iterable[pa.Table]]) -> TimeAxis | None:
+        """The time axis; `pushed` gives the typed rows once more, and is called only if needed."""
         axis = None if self._time is None else self._time.axis()
         if axis is not None and axis.kind == "relative" and self._derived:
             message = "relative time has no weekday, hour of the day or month of the year"
@@ -133,9 +138,8 @@ class TypedReader:
         if self._refuses_nulls:
             for name, nulls in self._nulls.items():
                 nulls.refuse_nulls(name, 'fill them in, or withhold those rows with {nulls="withhold"}')
-        person = self._roles.respondent
-        if person is not None:
-            self._spellings.refuse(person, (rows.column(person) for rows in pushed))
+        for name, spellings in self._spellings.items():
+            spellings.refuse(rows.column(name) for rows in pushed())
         return axis
 
     def complete(self, pushed: pa.Table, axis: TimeAxis | None) -> pa.Table:
@@ -163,7 +167,7 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
         try:
             pieces = _cut(source.batches(reader.columns))
             _write(draft, (reader.complete(reader.push(rows), reader.settled) for rows in pieces))
-            axis = reader.close(_stored_rows(draft))
+            axis = reader.close(lambda: _stored_rows(draft))
             # The type of the time was known from the first row: the draft is final as it is.
             if reader.settled is not None or axis is None:
                 draft.rename(final)

@@ -81,7 +81,8 @@ def facts_of(evidence: Evidence, run: Run | None = None) -> Any:
 
 def sentences_of(facts: Any) -> tuple[list[str], list[str]]:
     """What was done, in sentences, and warnings."""
-    return templates.marked(f"{words(facts.manifest['model'])}/run.j2", f=facts)
+    sentences, warnings = templates.marked(f"{words(facts.manifest['model'])}/run.j2", f=facts)
+    return sentences + templates.sentences("page/exceptions.j2", f=facts), warnings
 
 
 def limits_of(facts: Any) -> list[templates.Limit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
 
 
 class EventParameters(Parameters):
@@ -66,6 +66,7 @@ class EventParameters(Parameters):
     unit: str | None = parameter(
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
+    fold_spellings: bool = fold_spellings()
     definitions: Any = parameter(
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
 from timeveil.domain.wording import counted
 
 MOST_SYMBOLS = 52
@@ -90,6 +90,7 @@ class PatternParameters(Parameters):
     unit: str | None = parameter(
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
+    fold_spellings: bool = fold_spellings()
     beside: Any = parameter(
         "Series release of the same people, if there is one; refused without {force}.",
         default=None, example="published-series", metavar="DIR", private=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from timeveil.domain.parameter import Parameters, Problem, numbers_nest, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, fold_spellings, numbers_nest, parameter, rule
 
 WEIGHING = ("adaptive", "representative")
 """Methods that use `shape_weight` and `effort`."""
@@ -86,6 +86,7 @@ class SeriesParameters(Parameters):
     unit: str | None = parameter(
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
+    fold_spellings: bool = fold_spellings()
 
     numbers_nest = numbers_nest
 

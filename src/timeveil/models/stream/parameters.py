@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
 from timeveil.errors import ParameterError, raising
 
 MOST_SLOTS = 10_000
@@ -116,6 +116,7 @@ class StreamParameters(Parameters):
     unit: str | None = parameter(
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
+    fold_spellings: bool = fold_spellings()
 
     @property
     def reach(self) -> int:

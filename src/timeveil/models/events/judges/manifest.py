@@ -45,6 +45,7 @@ MANIFEST = checks.manifest_of(
             "gaps": one_of("error", "skip", "suppress", "next"),
             "nulls": one_of("error", "withhold"),
             "granularities": checks.NAMES_OR_NULL,
+            **checks.IF_SET,
         },
         "frontier": [TEXT],
         "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),

@@ -61,6 +61,7 @@ def generalize_time(
     unit: str | None = None,
     definitions: Iterable[Granularity] | Mapping[str, Any] | None = None,
     memory_limit: str | None = None,
+    fold_spellings: bool = False,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
@@ -84,7 +85,8 @@ def generalize_time(
     relation = table
     if not isinstance(table, Relation):
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
-        relation = read(table, roles, zone=parameters.zone, unit=parameters.unit, nulls=nulls, stored=stored)
+        options = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
+        relation = read(table, roles, stored=stored, **options)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
@@ -287,6 +289,7 @@ def _pair(
             "k": promise.k,
             **{name: getattr(parameters, name) for name in ("choose", "suppress", "gaps", "nulls")},
             "granularities": plan.limited_to,
+            **parameters.stated_if_set(),
         },
         **sections,
         "counts": {
@@ -298,7 +301,7 @@ def _pair(
         },
         **({} if nodes is None else {"nodes": nodes}),
     }
-    facts = {**facts, "dropped": list(relation.dropped)}
+    facts = {**facts, "dropped": list(relation.dropped), **relation.exceptions}
     ledger = Ledger("time", published.entries, relation, mappings=levels, facts=facts)
     return Release(promise, manifest, {"data": published.data}), ledger
 

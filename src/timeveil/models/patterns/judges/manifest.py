@@ -8,6 +8,7 @@ from timeveil.domain.release import Release
 from timeveil.evidence.checks import (
     COUNT,
     FLAG,
+    IF_SET,
     NAMES_OR_NULL,
     Findings,
     Shape,
@@ -43,6 +44,7 @@ MANIFEST = manifest_of(
             "max_len": or_null(from_to(1, 1_000_000)),
             "fill": one_of("forward", "linear", "drop", None),
             **_SHARED,
+            **IF_SET,
         },
         "counts": dict.fromkeys(("patterns", "transactions", "virtual"), COUNT),
     },

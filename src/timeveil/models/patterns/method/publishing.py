@@ -62,6 +62,7 @@ def sanitize_patterns(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    fold_spellings: bool = False,
     beside: Release | None = None,
     force: bool = False,
     progress: Progress = silent,
@@ -138,6 +139,7 @@ def mine(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    fold_spellings: bool = False,
 ) -> pa.Table:
     """Mine frequent, closed or maximal patterns with exact supports. They promise nothing: keep them private.
 
@@ -279,6 +281,7 @@ def _manifest(
             "max_len": parameters.max_len,
             "fill": parameters.fill if series else None,
             **described,
+            **parameters.stated_if_set(),
         },
         "counts": counts,
     }
@@ -327,4 +330,5 @@ def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str
         "without_items": source.without_items,
         "source_p": source.shared,
         "dropped": list(source.relation.dropped),
+        **source.relation.exceptions,
     }

@@ -211,7 +211,7 @@ def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
 def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
     _refuse_option(values, "instants", "transactions have no instants")
     _refuse_option(values, "fill", "transactions have no readings")
-    relation = read_baskets(source, roles)
+    relation = read_baskets(source, roles, fold_spellings=values["fold_spellings"])
     baskets = gather(relation)
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
     _refuse_written_lists(rows, str(roles.item))
@@ -239,7 +239,8 @@ def _refuse_written_lists(rows: Transactions, column: str) -> None:
 
 
 def _of_series(source: Any, roles: Roles, values: Values) -> Source:
-    relation = read_series(source, roles, zone=values["zone"], unit=values["unit"])
+    options = {name: values[name] for name in ("zone", "unit", "fold_spellings")}
+    relation = read_series(source, roles, **options)
     extra = [*relation.roles.sensitive, *relation.roles.keep]
     if extra:
         raise RolesError(

@@ -6,7 +6,17 @@ import pyarrow as pa
 
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import COUNT, FLAG, NAMES_OR_NULL, TEXT, Findings, from_to, one_of, or_null
+from timeveil.evidence.checks import (
+    COUNT,
+    FLAG,
+    IF_SET,
+    NAMES_OR_NULL,
+    TEXT,
+    Findings,
+    from_to,
+    one_of,
+    or_null,
+)
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN
@@ -47,6 +57,7 @@ MANIFEST = checks.manifest_of(
             "publish_values": NAMES_OR_NULL,
             "publish_pattern": NAMES_OR_NULL,
             **dict.fromkeys(("adoption?", "exact?"), or_null(FLAG)),  # of version 0.1
+            **IF_SET,
         },
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
     },

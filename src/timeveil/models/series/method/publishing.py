@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.ordering import row_keys
+from timeveil.domain.parameter import STATED_IF_SET
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
@@ -69,6 +70,7 @@ def anonymize_series(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    fold_spellings: bool = False,
     seed: int | None = None,
     progress: Progress = silent,
     **removed: Any,
@@ -98,7 +100,7 @@ def anonymize_series(
             code="role-missing",
         )
     progress("reading", 0.0)
-    relation = read_series(table, roles, zone=zone, unit=unit)
+    relation = read_series(table, roles, zone=zone, unit=unit, fold_spellings=parameters.fold_spellings)
     collection = collect(relation, parameters.fill)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)
@@ -253,6 +255,7 @@ def assemble(
         "left_out": collection.dropped,
         "perturbed": perturbed,
         "dropped": list(relation.dropped),
+        **relation.exceptions,
         **partition.facts,
     }
     ledger = Ledger("series", _entries(collection, order, group, subgroup), relation, facts=facts)
@@ -352,13 +355,13 @@ def _published_parameters(
     """What the manifest states of the parameters; null where the method does not use one."""
     stated: dict[str, Any] = {"k": parameters.k, "p": parameters.p, "l": parameters.l}
     for name, line in SeriesParameters.table().items():
-        if name not in ("zone", "unit"):
+        if name not in ("zone", "unit", *STATED_IF_SET):
             applies = not line.methods or parameters.method in line.methods
             stated[name] = getattr(parameters, name) if applies else None
     for name, instants in (("publish_values", values), ("publish_pattern", pattern)):
         # Named in the order of time, whatever order they were asked for in.
         stated[name] = None if stated.pop(name) is None else list(instants)
-    return stated
+    return stated | parameters.stated_if_set()
 
 
 def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:

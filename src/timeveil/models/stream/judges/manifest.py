@@ -68,6 +68,7 @@ MANIFEST = checks.manifest_of(
             "protect_slot?": COUNT,
             "spread?": _REACH,
             "fillers?": _REACH,
+            **checks.IF_SET,
         },
         "counts": {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT, "buckets?": COUNT},
     },

@@ -7,7 +7,7 @@ are; else a granularity says which slot a time is in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -123,8 +123,8 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
 
 def read_records(source: Any, roles: Roles, options: StreamParameters) -> Relation:
     """A table of records, as a stream needs it."""
-    zone, unit, nulls, needs = options.zone, options.unit, options.nulls, ("time", "sensitive")
-    return read(source, roles, zone=zone, unit=unit, nulls=nulls, needs=needs, slot_numbers=True)
+    stated = {name: getattr(options, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
+    return read(source, roles, needs=("time", "sensitive"), slot_numbers=True, **stated)
 
 
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
@@ -148,7 +148,7 @@ def _relation(table: Any, settings: Settings) -> Relation:
     if numbers is column:
         return relation
     data = relation.table.set_column(relation.table.column_names.index(name), name, numbers)
-    return Relation(relation.roles, data, relation.axis, relation.dropped, relation.source)
+    return replace(relation, data=data)
 
 
 def _refuse_times(name: str, column: pa.ChunkedArray) -> None:

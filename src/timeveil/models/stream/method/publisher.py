@@ -38,6 +38,7 @@ from timeveil.models.stream.method.stream import Arrivals, Final, PacketStream, 
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.encoding import encode_people
+from timeveil.reading.spellings import Spellings
 
 
 def publish_stream(
@@ -59,6 +60,7 @@ def publish_stream(
     nulls: Literal["error", "withhold"] = "error",
     zone: str | None = None,
     unit: str | None = None,
+    fold_spellings: bool = False,
     protect_slot: int | None = None,
     spread: int = 1,
     fillers: int = 0,
@@ -108,6 +110,7 @@ def publish_stream(
     origin[rows] = slots
     facts = {
         **_facts(stream, codes, origin, finals),
+        **relation.exceptions,
         "parameters": release.manifest["parameters"],
         "time": release.manifest["time"],
     }
@@ -186,6 +189,7 @@ class StreamPublisher:
         nulls: Literal["error", "withhold"] = "error",
         zone: str | None = None,
         unit: str | None = None,
+        fold_spellings: bool = False,
         protect_slot: int | None = None,
         spread: int = 1,
         fillers: int = 0,
@@ -234,7 +238,7 @@ class StreamPublisher:
             "rows_read": tally["read"],
             **{name: tally[name] for name in ("published", "moved", "withheld")},
             "waiting": tally["read"] - tally["published"] - tally["withheld"],
-            **{name: tally[name] for name in ("late", "incomplete", "duplicates")},
+            **{name: tally[name] for name in ("late", "incomplete", "duplicates", "folded")},
             "values": len(stream.values.names),
             "slots_published": tally["slots"],
             "slots_in_window": 0 if last is None or stream.emitted is None else last - stream.emitted,
@@ -265,6 +269,7 @@ class StreamPublisher:
         if self._held_back is not None:
             rows = pa.concat_tables([self._held_back[0], rows])
             true_slot = np.concatenate([self._held_back[1], true_slot])
+        self._refuse_spellings(rows)
         # Late records go to the earliest slot that is open.
         slot = true_slot if last is None else np.maximum(true_slot, last + 1)
         refuse_wide_gap(np.sort(slot), last)
@@ -276,6 +281,7 @@ class StreamPublisher:
             self._layout = Layout(self._settings, self._settings.roles, arrived.slots, rows.schema)
         tally, late = self._stream.tally, int(np.count_nonzero(true_slot != slot))
         tally["read"] += arrived.relation.rows
+        tally["folded"] += sum(arrived.relation.folded.values())
         tally["incomplete"] += arrived.incomplete
         tally["withheld"] += arrived.incomplete
         # Records that were held back counted as late when they first came.
@@ -340,6 +346,18 @@ class StreamPublisher:
             message = f"{late} records belong to slots that have already arrived, the first in row {first}"
             hint = f"push whole slots in order, or {otherwise}"
             raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
+
+    def _refuse_spellings(self, rows: pa.Table) -> None:
+        """Refuse other spellings of values that came before, and of people who may still be published."""
+        known = {self._settings.sensitive: ("sensitive", self._stream.values.names)}
+        if self._settings.roles.respondent is not None:
+            known[self._settings.roles.respondent] = ("respondent", [*self._stream.people.values()])
+        for name, (role, earlier) in known.items():
+            column = rows.column(name)
+            spellings = Spellings(name, role, fold=self._settings.options.fold_spellings)
+            cells = pa.chunked_array([*column.chunks, pa.array(earlier, column.type)])
+            spellings.note(cells)
+            spellings.refuse([cells])
 
     def _refuse_closed(self) -> None:
         if self._closed:

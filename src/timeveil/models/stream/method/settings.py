@@ -24,14 +24,15 @@ from typing import Any
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.guarantee import LDiversity
+from timeveil.domain.parameter import STATED_IF_SET
 from timeveil.domain.roles import Derived, Roles
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
 RESERVED = ("slot", "bucket", "count")
 """Columns that a release has besides those of the input."""
-PRIVATE = ("withhold_cost", "seed", "zone", "unit")
-"""Parameters that a manifest does not repeat: secrets, and what its section on time says."""
+PRIVATE = ("withhold_cost", "seed", "zone", "unit", *STATED_IF_SET)
+"""Parameters that not every manifest repeats: secrets, what its section on time says, and exceptions."""
 OF_PACKETS = ("protect_slot", "spread", "fillers")
 
 MoveCost = str | Sequence[float] | Callable[[int], float]
