@@ -1,7 +1,7 @@
 """Write the option tables of docs/reference/cli.md: `python docs/options.py`.
 
-The tables of commands that publish, profile and explore are made from the tables of parameters; a test keeps
-the page as this writes it. A table is between `<!-- options NAME -->` and `<!-- end -->`.
+The tables of commands that publish, profile, explore and attack are made from the tables of parameters; a
+test keeps the page as this writes it. A table is between `<!-- options NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from timeveil.cli import options
+from timeveil.cli.releases import AttackOptions, adversary_options
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.run import Columns, Files
 from timeveil.errors import spell
@@ -37,6 +38,8 @@ def table_of(command: str) -> str:
 
 def _declared(command: str) -> list[Parameter]:
     columns, files = Columns.table(), Files.table()
+    if command == "attack":
+        return [*AttackOptions.table().values(), *adversary_options().values()]
     if command == "explore":
         return [*explorable().values(), *(columns[name] for name in columns if name != "cyclic")]
     table = tables()[command]
@@ -62,6 +65,10 @@ def _row(declared: Parameter) -> str:
         notes.append("repeatable")
     if not declared.required and declared.kind != "flag" and declared.default not in (None, ()):
         notes.append(f"default `{declared.default}`")
+    if declared.kind == "flag":
+        return f"| {names} | {'; '.join(notes)} |"
+    if declared.positional:
+        return f"| `{declared.metavar}` | {'; '.join(notes)} |"
     example = " ".join(options.option_words(declared, declared.example))
     return f"| {names} | {'; '.join(notes)}: `{example}` |"
 

@@ -25,22 +25,26 @@ from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.sweep import explore
 from timeveil.folder import open_ledger, open_release, verify, write
 from timeveil.judging import answer, attack, measure
-from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.attack import Breach
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.judges.profile import Profile, profile
 from timeveil.models.events.method import Hierarchy, generalize_time
-from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
+from timeveil.models.events.parameters import Adversary
+from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.method import sanitize_patterns
-from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
+from timeveil.models.patterns.parameters import PatternAdversary
+from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.method import anonymize_series
-from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+from timeveil.models.series.parameters import SeriesAdversary
+from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publish_stream
+from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.reading import read
 from timeveil.report import Report, report
 

@@ -8,38 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
+from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.checks import faults
 from timeveil.evidence.published import Evidence, require, require_matching_ledger
-from timeveil.models import FOLDERS, part
+from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from timeveil.domain.judgement import Estimate, Verdict
     from timeveil.evidence.published import WindowCount
-    from timeveil.models.events.judges.attack import Adversary, Breach
-    from timeveil.models.events.judges.measure import Loss
-    from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach
-    from timeveil.models.patterns.judges.measure import PatternLoss
+    from timeveil.models import AnyBreach, AnyLoss
     from timeveil.models.patterns.judges.query import PatternQuery, TopPatterns
-    from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach
-    from timeveil.models.series.judges.measure import SeriesLoss
     from timeveil.models.series.judges.query import SeriesQuery
-    from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
-    from timeveil.models.stream.judges.measure import StreamLoss
-
-    AnyAdversary: TypeAlias = Adversary | StreamAdversary | SeriesAdversary | PatternAdversary
-    AnyBreach: TypeAlias = Breach | StreamBreach | SeriesBreach | PatternBreach
 
 WINDOWS = 1_000
 QUERIES = 10_000
-
-
+B = TypeVar("B")
 Case: TypeAlias = Release | Evidence
 
 
@@ -82,7 +72,7 @@ def measure(
     seed: int = 0,
     against: Release | None = None,
     progress: Progress = silent,
-) -> Loss | StreamLoss | SeriesLoss | PatternLoss:
+) -> AnyLoss:
     """Compare a release with the original rows that its ledger holds.
 
     A release of timestamped rows answers `windows` random window counts, drawn with `seed`; a stream that
@@ -97,25 +87,15 @@ def measure(
     if against is not None and "against" not in declared:
         raise ParameterError("`against` applies to releases of patterns only", hint="leave {against} out")
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
-    loss: Loss | StreamLoss | SeriesLoss | PatternLoss = judge(
-        evidence, **{name: option for name, option in options.items() if name in declared}
-    )
+    loss: AnyLoss = judge(evidence, **{name: option for name, option in options.items() if name in declared})
     return loss
 
 
 @overload
-def attack(release: Case, ledger: Ledger | None, adversary: Adversary) -> Breach: ...
+def attack(release: Case, ledger: Ledger | None, adversary: AnyAdversary[B]) -> B: ...
 @overload
-def attack(release: Case, ledger: Ledger | None, adversary: StreamAdversary) -> StreamBreach: ...
-@overload
-def attack(release: Case, ledger: Ledger | None, adversary: SeriesAdversary) -> SeriesBreach: ...
-@overload
-def attack(release: Case, ledger: Ledger | None, adversary: PatternAdversary) -> PatternBreach: ...
-@overload
-def attack(
-    release: Case, ledger: Ledger | None = None, adversary: AnyAdversary | None = None
-) -> AnyBreach: ...
-def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary | None = None) -> AnyBreach:
+def attack(release: Case, ledger: Ledger | None = None, adversary: None = None) -> AnyBreach: ...
+def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary[Any] | None = None) -> object:
     """Try what an adversary can find out about everyone; the ledger shows who is who.
 
     On timestamped rows an `Adversary` looks for people, which gives a `Breach`. On a stream a
@@ -124,12 +104,17 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary 
     On patterns a `PatternAdversary` computes small groups from the counts, which gives a `PatternBreach`.
     """
     evidence, model = _gather_private(release, ledger)
-    judge = part(model, "judges.attack")
-    if adversary is not None and not isinstance(adversary, judge.ADVERSARY):
-        message = f"`{type(adversary).__name__}` cannot attack this release"
-        raise ParameterError(message, hint=f"give a `{judge.ADVERSARY.__name__}`")
-    breach: AnyBreach = judge.attack(evidence, adversary)
+    refuse_foreign(model, adversary)
+    breach: object = part(model, "judges.attack").attack(evidence, adversary)
     return breach
+
+
+def refuse_foreign(model: str, adversary: object) -> None:
+    """Refuse the adversary of another model."""
+    kind = adversary_of(model)
+    if adversary is not None and not isinstance(adversary, kind):
+        message = f"`{type(adversary).__name__}` cannot attack a release of {parameters_of(model).contents}"
+        raise ParameterError(message, hint=f"give a `{kind.__name__}`")
 
 
 @overload

@@ -32,7 +32,7 @@ def test_a_hint_shows_options(cli: Cli, options: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("attack out --ledger ledger --visits 0", "--visits 1"),
+        ("attack out --ledger ledger --visits 0", "--visits 2"),
         ("profile offsets.csv --respondent who --time after --k 2", "--unit minute"),
         ("profile visits.csv --respondent who --time day --unit minute --k 2", "remove --unit"),
     ],

@@ -16,8 +16,8 @@ from tests.oracles import judges as oracle
 from timeveil.domain.release import Release
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, attack, measure, verify
-from timeveil.models.events.judges.attack import Adversary
 from timeveil.models.events.judges.profile import profile
+from timeveil.models.events.parameters import Adversary
 
 FEW = settings(max_examples=60, deadline=None)
 AXES = st.sampled_from([oracle.DATES, oracle.CIVIL, oracle.ZONED, oracle.DAYS])

@@ -16,8 +16,9 @@ from tests.oracles import judges_series as oracle
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.judging import attack, verify
-from timeveil.models.series.judges.attack import SeriesAdversary
+from timeveil.models.series.judges.attack import known_instants
 from timeveil.models.series.method import anonymize_series
+from timeveil.models.series.parameters import SeriesAdversary
 
 FEW = settings(max_examples=15, deadline=None)
 SOME = settings(max_examples=100, deadline=None)
@@ -279,7 +280,7 @@ def test_attacks_on_own_patterns_find_what_the_twin_finds(found, data):
     breach = attack(release, ledger, adversary)
     rng = np.random.default_rng(adversary.seed)
     order = _people_as_read(case)
-    known = adversary.known(case.instants, len(order), rng)
+    known = known_instants(adversary, case.instants, len(order), rng)
     placed = {p for p, g in zip(_people_of_rows(case), ledger.table["group"].to_pylist(), strict=True) if g}
     rows, told, one, alone = [], [], [], []
     for place, n in enumerate(order):

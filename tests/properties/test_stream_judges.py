@@ -17,8 +17,8 @@ from tests.oracles import judges_stream as oracle
 from timeveil.domain.release import Release
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, attack, measure, verify
-from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.judges.query import share_of_bucket
+from timeveil.models.stream.parameters import StreamAdversary
 
 FEW = settings(max_examples=40, deadline=None)
 SLOTS = st.sampled_from(

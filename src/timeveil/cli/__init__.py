@@ -16,7 +16,7 @@ from timeveil.cli.output import to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
 from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
-from timeveil.cli.releases import Attack, Compare, Measure, Plot, Report, Verify
+from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
 from timeveil.domain.version import TOOL
 from timeveil.models import tables
 
@@ -50,7 +50,8 @@ def _timeveil(
 
 
 _PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
-_OTHERS = (Verify, Measure, Attack, Query, Compare, Plot, Report, SavedJob, Granularities, Hierarchy)
-for function in (*_PUBLISHING, *map(command, _OTHERS), demo):
+_RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
+_OTHERS = (*map(command, (SavedJob, Granularities, Hierarchy)), demo)
+for function in (*_PUBLISHING, *_RELEASES, *_OTHERS):
     name, first = function.__name__.replace("_", "-"), str(function.__doc__).split("\n", 1)[0]
     app.command(name=name, short_help=first)(function)

@@ -138,20 +138,27 @@ def metavar(declared: Parameter, *, ranges: bool = False) -> str:
 
 
 def help_text(declared: Parameter) -> str:
-    """What it means, with an example to type.
+    """What it means, with an example to type if it takes a value.
 
     >>> help_text(Parameter("max_len", "whole", "Largest number of items.", example=4))
     'Largest number of items: --max-len 4'
     """
     meaning = spell((declared.off or declared.meaning).rstrip("."), "command")
+    if declared.kind == "flag":
+        return f"{meaning}."
     several = "; repeatable" if declared.kind in _SEVERAL else ""
     return f"{meaning}{several}: {' '.join(option_words(declared, declared.example))}"
 
 
-def refuse_foreign(options: Parameters, model: str) -> None:
+def is_given(declared: Parameter, typed: Any) -> bool:
+    """Whether an option that need not be given was."""
+    return bool(typed) if declared.kind == "flag" else typed is not None
+
+
+def refuse_foreign(lines: Mapping[str, Parameter], typed: Mapping[str, Any], model: str) -> None:
     """Refuse an option about other models than that of the release: it would be ignored."""
-    for name, declared in options.table().items():
-        if declared.models and model not in declared.models and getattr(options, name) != declared.default:
+    for name, declared in lines.items():
+        if declared.models and model not in declared.models and is_given(declared, typed[name]):
             contents = " or ".join(parameters_of(model).contents for model in declared.models)
             raise ParameterError(
                 f"`{declared.typed}` applies to releases of {contents} only",

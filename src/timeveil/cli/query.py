@@ -13,8 +13,8 @@ import timeveil as tv
 from timeveil.cli.options import ReleaseCommand, refuse_foreign
 from timeveil.cli.output import Output
 from timeveil.domain.parameter import optional
+from timeveil.domain.roles import columns_named
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.jobs.columns import listed
 
 OPEN = ".."
 Range = tuple[float | None, float | None]
@@ -75,7 +75,7 @@ class Query(ReleaseCommand):
     def run(self, output: Output) -> None:
         release = tv.open_release(self.folder)
         model = str(release.manifest["model"])
-        refuse_foreign(self, model)
+        refuse_foreign(type(self).table(), vars(self), model)
         if model == "series":
             text, data = _of_series(release, self)
         elif model == "patterns":
@@ -182,7 +182,7 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
     ranges: dict[str, Range] = {}
     for text in options.ranges or ():
         names, span = _parts(text, "--range", "h08=0.2:0.5")
-        ranges |= dict.fromkeys(listed([names], instants), span)
+        ranges |= dict.fromkeys(columns_named([names], instants), span)
     shape = _shape(options, instants)
     if not ranges and shape is None:
         raise ParameterError(

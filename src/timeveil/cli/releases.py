@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, refuse_foreign
+from timeveil.cli.options import (
+    Command,
+    LedgerCommand,
+    ReleaseCommand,
+    argument,
+    is_given,
+    refuse_foreign,
+    takes,
+)
 from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
-from timeveil.domain.parameter import optional, parameter
-from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.jobs.columns import listed
-from timeveil.models import FOLDERS, parameters_of, part
-
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+from timeveil.domain.parameter import Parameter, optional, parameter
+from timeveil.errors import BundleError, ParameterError
+from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
 class Verify(ReleaseCommand):
@@ -91,47 +96,14 @@ class Measure(LedgerCommand):
         output.result("\n".join(lines), {"model": model, **loss.as_dict()})
 
 
-class Attack(LedgerCommand):
-    """Look for every person as an outsider would, in the original and in the release.
+class AttackOptions(LedgerCommand):
+    """Options of `attack` beside what the adversary knows."""
 
-    The outsider knows the quasi-identifiers and some visits of a person; on a stream, the slot of a record;
-    on series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
-
-    Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
-    published --ledger loads.ledger --values 3 --pattern
-    """
-
-    visits: int | None = optional(
-        "On timestamped rows: number of known visits of a person; default 1.", 2, models=("time",)
-    )
-    tolerance: str | None = optional(
-        "How far off known times may be, in seconds or with s, m, h, d; on series, how far off known values "
-        "may be; default 0.",
-        "30m",
-        "X",
-        models=("time", "series"),
-    )
-    knows: str | None = optional(
-        "On a stream: which slot of a record the outsider knows; default published-slot.",
-        "true-slot",
-        "published-slot|true-slot|several-slots",
-        models=("stream",),
-    )
     beside_plain: bool = parameter(
         "On a stream made with --protect-slot, with --knows true-slot: compare with the original as the "
         "paper's method would publish it.",
         default=False,
         models=("stream",),
-    )
-    values: str | None = optional(
-        "On series: number of values that the outsider knows, or their instants; all, the default, if exact, "
-        "give away the shape as well.",
-        "3",
-        "N|all|none|C,C,...",
-        models=("series",),
-    )
-    pattern: bool = parameter(
-        "On series: the outsider also knows the shape.", default=False, models=("series",)
     )
     explain: bool = parameter(
         "On patterns: also list small groups that the true counts reveal.",
@@ -140,82 +112,73 @@ class Attack(LedgerCommand):
     )
     picture: str | None = optional("Draw how many candidates are left, as SVG.", "attack.svg", "FILE")
 
-    def run(self, output: Output) -> None:
-        refuse_file(self.picture, private=True)
-        release = tv.open_release(self.folder)
-        model = str(release.manifest["model"])
-        refuse_foreign(self, model)
-        if model == "patterns" and self.picture is not None:
-            raise ParameterError(
-                "there is no picture of an attack on patterns",
-                hint="leave --picture out; `timeveil plot` draws the release itself",
-            )
-        ledger = output.ledger(self.ledger)
-        breach: Any = tv.attack(release, ledger, _adversary(self, release))
-        plain = _plain_breach(release, ledger, breach) if self.beside_plain else None
-        numbers = breach.as_dict() | ({} if plain is None else {"plain": plain.as_dict()})
-        if self.explain:
-            numbers["examples"] = [group.as_dict() for group in breach.examples]
-        if self.picture is not None:
-            pictures = part(model, "words.pictures")
-            unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
-            draw = pictures.attack_picture if plain is None else pictures.method_picture
-            write_file(self.picture, draw(breach, *(unit if plain is None else [plain])).svg(), private=True)
-        summary = part(model, "words").attack_summary(breach, release, *([] if plain is None else [plain]))
-        risk = {name: numbers["after"][name] for name in ("worst", "mean")}
-        output.result(
-            "\n".join(summary.lines(output.width, examples=self.explain)), {"model": model, **risk, **numbers}
+
+def adversary_options() -> dict[str, Parameter]:
+    """What adversaries may know, as options; a name that several models use is one option, typed as text."""
+    lines = [(model, line) for model in FOLDERS for line in adversary_of(model).table().values()]
+    options = {}
+    for name in dict.fromkeys(line.name for _, line in lines):
+        models, named = zip(*((model, line) for model, line in lines if line.name == name), strict=True)
+        meanings: dict[str, list[str]] = {}
+        for model, line in zip(models, named, strict=True):
+            usual = line.default is not None and line.kind != "flag"
+            text = (line.off or line.meaning).rstrip(".") + usual * f"; {line.default} if not set"
+            meanings.setdefault(text[0].lower() + text[1:], []).append(parameters_of(model).contents)
+        meaning = "; on ".join(f"{' and '.join(contents)}: {text}" for text, contents in meanings.items())
+        options[name] = replace(
+            named[0],
+            meaning=f"On {meaning}.",
+            off="",
+            kind=named[0].kind if len({line.kind for line in named}) == 1 else "text",
+            default=named[0].default if named[0].kind == "flag" else None,
+            models=models,
         )
+    return options
 
 
-def _adversary(options: Attack, release: tv.Release) -> Any:
-    """The outsider that the options describe."""
-    match release.manifest["model"]:
-        case "time":
-            visits = 1 if options.visits is None else options.visits
-            return tv.Adversary(visits=visits, tolerance=_time_tolerance(options.tolerance, release))
-        case "stream":
-            knows: Any = "published-slot" if options.knows is None else options.knows
-            return tv.StreamAdversary(knows)
-        case "series":
-            return _series_adversary(options, release.manifest["series"]["instants"])
-        case _:
-            return tv.PatternAdversary()
+@takes(map(argument, (*AttackOptions.table().values(), *adversary_options().values())))
+def attack(output: Output, **typed: Any) -> None:
+    """Look for every person as an outsider would, in the original and in the release.
+
+    The outsider knows the quasi-identifiers and some visits of a person; on a stream, the slot of a record;
+    on series, some values, the shape, or both. On patterns the outsider adds and subtracts the counts.
+
+    Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
+    published --ledger loads.ledger --values 3 --pattern
+    """
+    options = AttackOptions(**{name: typed[name] for name in AttackOptions.table()})
+    refuse_file(options.picture, private=True)
+    release = tv.open_release(options.folder)
+    model = str(release.manifest["model"])
+    refuse_foreign({**AttackOptions.table(), **adversary_options()}, typed, model)
+    pictures = part(model, "words.pictures")
+    if options.picture is not None and not hasattr(pictures, "attack_picture"):
+        raise ParameterError(
+            f"there is no picture of an attack on {parameters_of(model).contents}",
+            hint="leave --picture out; `timeveil plot` draws the release itself",
+        )
+    ledger = output.ledger(options.ledger)
+    breach: Any = tv.attack(release, ledger, _adversary(release, typed))
+    plain = _plain_breach(release, ledger, breach) if options.beside_plain else None
+    numbers = breach.as_dict() | ({} if plain is None else {"plain": plain.as_dict()})
+    if options.explain:
+        numbers["examples"] = [group.as_dict() for group in breach.examples]
+    if options.picture is not None:
+        unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
+        draw = pictures.attack_picture if plain is None else pictures.method_picture
+        write_file(options.picture, draw(breach, *(unit if plain is None else [plain])).svg(), private=True)
+    summary = part(model, "words").attack_summary(breach, release, *([] if plain is None else [plain]))
+    risk = {name: numbers["after"][name] for name in ("worst", "mean")}
+    text = "\n".join(summary.lines(output.width, examples=options.explain))
+    output.result(text, {"model": model, **risk, **numbers})
 
 
-def _time_tolerance(typed: str | None, release: tv.Release) -> int:
-    """Seconds, or numbers of the release's own unit on relative time."""
-    text = "0" if typed is None else typed
-    relative = release.manifest["time"]["kind"] == "relative"
-    has_unit = text[-1:] in _SECONDS and not relative
-    number, seconds = (text[:-1], _SECONDS[text[-1]]) if has_unit else (text, 1)
-    error = ParameterError(
-        "the tolerance is not a length of time",
-        hint=f"give a number of {release.manifest['time']['unit']}s, as the release has relative time"
-        if relative
-        else "give seconds, or a number with s, m, h or d, such as 30m",
-    )
-    with raising(error, on=(ValueError, OverflowError)):
-        return int(float(number) * seconds)
-
-
-def _series_adversary(options: Attack, instants: list[str]) -> tv.SeriesAdversary:
-    error = ParameterError(
-        "the tolerance is not a number", hint="give it in the units of the values, such as --tolerance 0.5"
-    )
-    with raising(error, on=ValueError):
-        tolerance = float("0" if options.tolerance is None else options.tolerance)
-    values: Any = "all" if options.values is None else options.values
-    if values == "none":
-        values = None
-        if options.tolerance is not None:
-            raise ParameterError(
-                "`--tolerance` is how far off known values may be, and with `--values none` there are none",
-                hint="leave `--tolerance` out",
-            )
-    elif values != "all":
-        values = int(values) if values.isdecimal() else listed([values], instants)
-    return tv.SeriesAdversary(values=values, tolerance=tolerance, pattern=options.pattern)
+def _adversary(release: tv.Release, typed: Mapping[str, Any]) -> Any:
+    """The adversary that the options describe; a flag that was given is not at its default."""
+    kind = adversary_of(str(release.manifest["model"]))
+    lines = [line for line in kind.table().values() if is_given(line, typed[line.name])]
+    known = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
+    return kind.typed(known, release.manifest)
 
 
 def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreach) -> tv.StreamBreach:
@@ -333,7 +296,7 @@ class Plot(ReleaseCommand):
                 "only a release of series or of patterns can be drawn",
                 hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
             )
-        refuse_foreign(self, model)
+        refuse_foreign(type(self).table(), vars(self), model)
         pictures = part(model, "words.pictures")
         if model == "series":
             ledger = None if self.ledger is None else output.ledger(self.ledger)

@@ -23,10 +23,9 @@ from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type
 from timeveil.evidence.published import require
-from timeveil.explore.measures import KNOWN, judge, outsider_of, promised
+from timeveil.explore.sweep import judge
 from timeveil.judging import attack, verify
-from timeveil.models.series.judges.attack import SeriesAdversary
-from timeveil.models.stream.judges.attack import StreamAdversary
+from timeveil.models import part
 
 _NO_SIZE = ("withheld", "rows_read", "suppressed", "first_slot", "last_slot")
 """Counts of a manifest that do not show how much was published."""
@@ -142,7 +141,6 @@ def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[s
 def _summaries(
     names: Sequence[str], releases: Sequence[Release], ledgers: Sequence[Ledger | None], progress: Progress
 ) -> list[_Summary]:
-    true_slot = all(_true_slot(release) is not None for release in releases)
     summaries: list[_Summary] = []
     for name, release, ledger in zip(names, releases, ledgers, strict=True):
 
@@ -150,7 +148,7 @@ def _summaries(
             progress(f"{step} {name}", (len(summaries) + share) / len(names))
 
         try:
-            summaries.append(_summary(release, ledger, doing, true_slot=true_slot))
+            summaries.append(_summary(release, ledger, doing))
         except InputError as error:
             if error.code != "ledger-mismatch":
                 raise
@@ -159,16 +157,14 @@ def _summaries(
     return summaries
 
 
-def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_slot: bool) -> _Summary:
-    """What anyone who has the release knows; with its ledger, also what `measure` and `attack` find.
-
-    `true_slot` adds an attack by someone who knows the true slot of a record.
-    """
+def _summary(release: Release, ledger: Ledger | None, doing: Progress) -> _Summary:
+    """What anyone who has the release knows; with its ledger, also what `measure` and `attack` find."""
     manifest, guarantee = release.manifest, release.guarantee
     model, counts = str(manifest["model"]), manifest["counts"]
-    outsider = outsider_of(model)
-    losses = _withheld(model, counts)
-    risks = {"promised": promised(release, outsider)}
+    tradeoff = part(model, "judges.tradeoff")
+    outsider = tradeoff.outsider()
+    losses = tradeoff.stated(counts)
+    risks = {"promised": tradeoff.promised(guarantee, outsider)}
     if (slot := _true_slot(release)) is not None:
         risks["promised_true_slot"] = 1 / slot
     if isinstance(guarantee, KPAnonymity):
@@ -177,13 +173,9 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
         measured, chances, _ = judge(release, ledger, outsider, doing)
         losses |= measured
         risks |= {chance: chances[chance] for chance in ("worst", "mean")}
-        if true_slot:
-            by_slot = attack(release, ledger, StreamAdversary("true-slot"))
-            risks |= {"worst_true_slot": by_slot.worst, "mean_true_slot": by_slot.mean}
-        if model == "series":
-            few = min(KNOWN, len(manifest["series"]["instants"]))
-            by_values = attack(release, ledger, SeriesAdversary(values=few))
-            risks |= {"worst_values": by_values.worst, "mean_values": by_values.mean}
+        for name, further in tradeoff.further_outsiders(release).items():
+            breach = attack(release, ledger, further)
+            risks |= {f"worst_{name}": breach.worst, f"mean_{name}": breach.mean}
     sizes = {name: count for name, count in counts.items() if name not in _NO_SIZE}
     numbers = {"size": sizes, "loss": losses, "risk": risks}
     promise = guarantee.as_dict()
@@ -191,21 +183,12 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress, *, true_s
         promise.pop("name"),
         *(f"{name}={value}" for name, value in promise.items() if value is not None),
     ]
-    return _Summary(model, " ".join(words), _parameters(manifest), numbers, _basis(manifest))
+    return _Summary(model, " ".join(words), _parameters(manifest), numbers, tradeoff.basis(manifest))
 
 
 def _true_slot(release: Release) -> int | None:
     """What a release promises about outsiders who know the true slot of a record: 1 in N."""
     return release.guarantee.true_slot if isinstance(release.guarantee, LDiversity) else None
-
-
-def _withheld(model: str, counts: Mapping[str, Any]) -> dict[str, float]:
-    """The share that the folder states was withheld; a stream does not state it."""
-    if model == "time":
-        return {"withheld": counts["withheld"] / max(counts["rows_read"], 1)}
-    if model == "series":
-        return {"withheld": counts["suppressed"] / max(counts["rows"] + counts["suppressed"], 1)}
-    return {}
 
 
 def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -235,18 +218,6 @@ def _setting(value: Any) -> str:
     return str(value)
 
 
-def _basis(manifest: Mapping[str, Any]) -> str:
-    """What losses and chances are about: with another basis, they answer other questions."""
-    match manifest["model"]:
-        case "series":
-            return repr([manifest["series"][name] for name in ("instants", "values", "pattern")])
-        case "patterns":
-            parts = [manifest["patterns"][name] for name in ("kind", "instants", "symbols")]
-            return repr([*parts, *(manifest["parameters"][name] for name in ("min_support", "max_len"))])
-    roles = [(column["name"], column["role"]) for column in manifest["columns"]]
-    return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])
-
-
 def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
     yield Line("promise", "model", tuple(summary.model for summary in summaries))
     yield Line("promise", "guarantee", tuple(summary.guarantee for summary in summaries))
@@ -257,12 +228,12 @@ def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
                 yield Line("parameter", name, chosen)
     # Numbers that all have, in the order of the first.
     parts: tuple[Part, ...] = ("size", "loss", "risk")
-    for part in parts:
-        numbers = [summary.numbers[part] for summary in summaries]
+    for kind in parts:
+        numbers = [summary.numbers[kind] for summary in summaries]
         for name in numbers[0]:
             if all(name in named for named in numbers):
                 cells = tuple(named[name] for named in numbers)
-                yield Line(part, name, cells, share=part != "size", ranked=ranked and part != "size")
+                yield Line(kind, name, cells, share=kind != "size", ranked=ranked and kind != "size")
 
 
 def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:

@@ -186,8 +186,8 @@ def parameter(
     and no repr. Of `more`, `at_least`, `at_most`, `above` and `below` are the range of a number. `option` is
     how it is typed where that is not `--its-name`, or it is `positional`; `metavar` is what help writes for
     its value, `read` how such text becomes a value where the kind does not say it. `opened` marks a path,
-    which Python opens with that expression. `methods` or `models` are those that use it, if not all do. `off`
-    is what an option does that switches it off.
+    which Python opens with that expression. `kind` is needed where the type does not tell it. `methods` or
+    `models` are those that use it, if not all do. `off` is what an option does that switches it off.
     """
     bounds = {name: more.pop(name) for name in Range._fields if name in more}
     example = example if example is not None or default is REQUIRED else default
@@ -336,13 +336,15 @@ def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any])
         if typing.get_origin(annotation) in (typing.Union, UnionType)
         else (annotation,)
     )
-    (kind_hint,) = [a for a in alternatives if a is not NoneType] if len(alternatives) <= 2 else [Any]
+    kinds = [kind for kind in alternatives if kind is not NoneType]
+    kind_hint = kinds[0] if len(kinds) == 1 else Any
     origin = typing.get_origin(kind_hint) or kind_hint
     choices = typing.get_args(kind_hint) if origin is Literal else ()
     optional = NoneType in alternatives
     kind = "pair" if typing.get_args(kind_hint) == (str, str) else _KINDS.get(origin, "any")
     default = REQUIRED if default is MISSING else default
-    return Parameter(name, kind, default=default, choices=choices, optional=optional, **declared)
+    facts = {"kind": kind, "default": default, "choices": choices, "optional": optional, **declared}
+    return Parameter(name, **facts)
 
 
 def literal(value: Any, *, toml: bool = False) -> str:

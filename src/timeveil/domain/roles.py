@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 from timeveil.errors import RolesError
 
 REST: Literal["rest"] = "rest"
+TO = ".."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +79,46 @@ def _names(role: str, columns: Iterable[str | Derived] | str | None) -> tuple[st
     if isinstance(columns, str | Derived):
         raise RolesError(f"`{role}` takes a list of columns, not one name", hint=f"write {role}=[...]")
     return tuple(columns or ())
+
+
+def columns_named(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that texts name, in their order; a range takes all between its ends in the table.
+
+    A text that is a column's name is that column, whatever characters are in it.
+
+    >>> columns_named(["q01..q03", "s"], ["id", "q01", "q02", "q03", "s"])
+    ('q01', 'q02', 'q03', 's')
+    >>> columns_named(["a,b"], ["a,b", "a", "b"])
+    ('a,b',)
+    """
+    columns: list[str] = []
+    for text in texts:
+        for name in [text] if text in names else text.split(","):
+            columns += [name] if name in names else _range(name.strip(), names)
+    return tuple(columns)
+
+
+def _range(text: str, names: Sequence[str]) -> Sequence[str]:
+    first, dots, last = text.partition(TO)
+    if not dots or text in names:
+        for mark in ("-", ":"):  # two columns joined by a dash or colon are meant as a range
+            first, _, last = text.partition(mark)
+            if first in names and last in names:
+                raise _no_column(text, [first, last], f"a range is written with two dots: {first}{TO}{last}")
+        return [text]
+    for end in (first, last):
+        if end not in names:
+            near = get_close_matches(end, names, 1)
+            form = "a range is written FIRST..LAST, such as q01..q10"
+            raise _no_column(end, near, f"did you mean `{near[0]}`?" if near else form)
+    low, high = names.index(first), names.index(last)
+    if high < low:
+        raise RolesError(
+            f"`{last}` comes before `{first}` in the table", hint=f"write the range as {last}..{first}"
+        )
+    return names[low : high + 1]
+
+
+def _no_column(name: str, near: Sequence[str], hint: str) -> RolesError:
+    facts = {"missing": [name], "near": list(near)}
+    return RolesError(f"the table has no column `{name}`", hint=hint, code="column-missing", facts=facts)

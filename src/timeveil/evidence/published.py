@@ -246,3 +246,9 @@ def unreadable(hint: str, of: str = "time") -> ParameterError:
     """The error for a bound that is not a time or slot of the release."""
     message = f"a bound of the window is not a {of} of this release"
     return ParameterError(message, hint=hint, code="bad-time")
+
+
+def same_columns(manifest: Mapping[str, Any]) -> str:
+    """What losses and chances about rows are about: with another basis, they answer other questions."""
+    roles = [(column["name"], column["role"]) for column in manifest["columns"]]
+    return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])

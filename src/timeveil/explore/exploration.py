@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
-from timeveil.explore.measures import LOSSES
+from timeveil.models import part
 from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
 from timeveil.page.svg import Picture
 from timeveil.page.templates import sentences
@@ -209,7 +209,7 @@ def _sentences(exploration: Exploration) -> list[str]:
         within=[_value(setting) for setting in exploration.within],
         limits=limits,
         bounds=" and ".join(f"a {measure} of at most {share(limit)}" for measure, limit in limits),
-        loss=LOSSES[exploration.model, exploration.loss],
+        loss=part(exploration.model, "judges.tradeoff").LOSSES[exploration.loss],
     )
 
 

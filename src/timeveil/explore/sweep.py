@@ -16,18 +16,20 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, raising
 from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.explore.measures import LOSSES, RISKS, AnyAdversary, default_risk, judge, outsider_of
-from timeveil.judging import verify
-from timeveil.models import method_of, tables
+from timeveil.judging import attack, measure, refuse_foreign, verify
+from timeveil.models import method_of, part, tables
 from timeveil.reading.sources import open_source
 
+RISKS = ("worst", "mean", "promised")  # the ways to state a risk
+QUERIES = 1_000  # random questions of each kind asked of a series release, fewer than `measure` asks
 TO = ".."
 MOST = 100  # more settings than this are a mistake
 _ALL = 8  # a range of fewer whole numbers than this is tried entirely
@@ -45,7 +47,7 @@ def explore(
     *,
     loss: str | None = None,
     risk: str | None = None,
-    adversary: AnyAdversary | None = None,
+    adversary: AnyAdversary[Any] | None = None,
     max_loss: float | None = None,
     max_risk: float | None = None,
     workers: int | None = None,
@@ -74,15 +76,17 @@ def explore(
         raise _bad("`method` cannot be explored", f"give one of {known}")
     model = methods[method].model
     name, settings = _swept(methods[method].explored, options)
-    outsider = outsider_of(model, name, options, adversary)
-    measures = [measure for of_model, measure in LOSSES if of_model == model]
-    loss, risk = loss or measures[0], risk or default_risk(outsider)
-    for what, chosen, names in (("loss", loss, measures), ("risk", risk, RISKS)):
+    refuse_foreign(model, adversary)
+    tradeoff = part(model, "judges.tradeoff")
+    outsider: AnyAdversary[Any] = adversary or tradeoff.outsider(name, options)
+    losses = list(tradeoff.LOSSES)
+    loss, risk = loss or losses[0], risk or tradeoff.usual_risk(outsider)
+    for what, chosen, names in (("loss", loss, losses), ("risk", risk, RISKS)):
         if chosen not in names:
             raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
     threads = min(workers or _cores(), len(settings))
     data = _loaded(table, roles, options)
-    fixed = {"seed": 0, **options} if model == "stream" else options
+    fixed = {"seed": 0, **options} if "seed" in methods[method].table() else options
 
     def attempt(value: float, doing: Progress) -> Setting:
         """Publish in memory, verify and judge; only the numbers are kept."""
@@ -103,6 +107,21 @@ def explore(
 
     results = _all(attempt, name, settings, threads, progress)
     return Exploration(model, name, results, loss, risk, outsider.as_dict(), max_loss, max_risk)
+
+
+def judge(
+    release: Release, ledger: Ledger, adversary: AnyAdversary[Any], doing: Callable[[str, float], None]
+) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
+    """Measure and attack one release: its losses, risks and other facts by name; `doing` reports progress."""
+    tradeoff = part(release.guarantee.model, "judges.tradeoff")
+    doing("measuring", 0.0)
+    loss = measure(release, ledger, queries=QUERIES)
+    doing("attacking", 0.5)
+    breach = attack(release, ledger, adversary)
+    doing("judged", 1.0)
+    losses, facts = tradeoff.measured(release, loss)
+    promised = tradeoff.promised(release.guarantee, adversary)
+    return losses, {"worst": breach.worst, "mean": breach.mean, "promised": promised}, facts
 
 
 class _Stopped(Exception):  # noqa: N818

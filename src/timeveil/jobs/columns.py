@@ -7,15 +7,13 @@ long, a row per reading; patterns also come from transactions or from a series r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from timeveil.domain.parameter import Parameters
-from timeveil.domain.roles import Derived, Roles
-from timeveil.errors import ParameterError, RolesError, TimeveilError
+from timeveil.domain.roles import Derived, Roles, columns_named
+from timeveil.errors import ParameterError, TimeveilError
 
-TO = ".."
 Instants = Callable[[Sequence[str]], tuple[str, ...]]
 """How lists of instants are read."""
 
@@ -36,15 +34,15 @@ def roles_from(
                 hint="leave columns out for a release folder",
             )
         instants = instants_of(Path(source))
-        return None, lambda texts: listed(texts, instants)
+        return None, lambda texts: columns_named(texts, instants)
     if "series" not in table.roles:
         return plain_roles(columns), tuple
     _refuse_mixed(table, columns)
     if "item" in columns:
         return plain_roles(columns), tuple
     names = open_source(source).names if "series" in columns else ()
-    series = listed(columns.get("series", ()), names)
-    return plain_roles({**columns, "series": series}), lambda texts: listed(texts, series)
+    series = columns_named(columns.get("series", ()), names)
+    return plain_roles({**columns, "series": series}), lambda texts: columns_named(texts, series)
 
 
 def plain_roles(columns: Mapping[str, Any]) -> Roles:
@@ -99,49 +97,6 @@ def instants_of(folder: Path) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError, TimeveilError):
         return []
     return instants if isinstance(instants, list) else []
-
-
-def listed(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that texts name, in their order; a range takes all between its ends in the table.
-
-    A text that is a column's name is that column, whatever characters are in it.
-
-    >>> listed(["q01..q03", "s"], ["id", "q01", "q02", "q03", "s"])
-    ('q01', 'q02', 'q03', 's')
-    >>> listed(["a,b"], ["a,b", "a", "b"])
-    ('a,b',)
-    """
-    columns: list[str] = []
-    for text in texts:
-        for name in [text] if text in names else text.split(","):
-            columns += [name] if name in names else _range(name.strip(), names)
-    return tuple(columns)
-
-
-def _range(text: str, names: Sequence[str]) -> Sequence[str]:
-    first, dots, last = text.partition(TO)
-    if not dots or text in names:
-        for mark in ("-", ":"):  # two columns joined by a dash or colon are meant as a range
-            first, _, last = text.partition(mark)
-            if first in names and last in names:
-                raise _no_column(text, [first, last], f"a range is written with two dots: {first}{TO}{last}")
-        return [text]
-    for end in (first, last):
-        if end not in names:
-            near = get_close_matches(end, names, 1)
-            form = "a range is written FIRST..LAST, such as q01..q10"
-            raise _no_column(end, near, f"did you mean `{near[0]}`?" if near else form)
-    low, high = names.index(first), names.index(last)
-    if high < low:
-        raise RolesError(
-            f"`{last}` comes before `{first}` in the table", hint=f"write the range as {last}..{first}"
-        )
-    return names[low : high + 1]
-
-
-def _no_column(name: str, near: Sequence[str], hint: str) -> RolesError:
-    facts = {"missing": [name], "near": list(near)}
-    return RolesError(f"the table has no column `{name}`", hint=hint, code="column-missing", facts=facts)
 
 
 def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilError:

@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.parameter import Parameters
+
+if TYPE_CHECKING:
+    from timeveil.models.events.judges.attack import Breach
+    from timeveil.models.events.judges.measure import Loss
+    from timeveil.models.patterns.judges.attack import PatternBreach
+    from timeveil.models.patterns.judges.measure import PatternLoss
+    from timeveil.models.series.judges.attack import SeriesBreach
+    from timeveil.models.series.judges.measure import SeriesLoss
+    from timeveil.models.stream.judges.attack import StreamBreach
+    from timeveil.models.stream.judges.measure import StreamLoss
+
+    AnyLoss: TypeAlias = Loss | StreamLoss | SeriesLoss | PatternLoss
+    AnyBreach: TypeAlias = Breach | StreamBreach | SeriesBreach | PatternBreach
 
 FOLDERS = {"time": "events", "stream": "stream", "series": "series", "patterns": "patterns"}
 """Name of a model in a release's manifest, and its folder."""
@@ -22,6 +36,12 @@ def parameters_of(model: str) -> type[Parameters]:
     """The table of a model's parameters."""
     table: type[Parameters] = part(model, "parameters").PARAMETERS
     return table
+
+
+def adversary_of(model: str) -> type[AnyAdversary[Any]]:
+    """The kind of adversary that attacks a model's releases."""
+    kind: type[AnyAdversary[Any]] = part(model, "parameters").ADVERSARY
+    return kind
 
 
 def tables() -> dict[str, type[Parameters]]:

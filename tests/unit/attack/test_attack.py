@@ -14,7 +14,7 @@ from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.risk import Risk
 from timeveil.judging import attack
 from timeveil.models.events.judges import attack as judge
-from timeveil.models.events.judges.attack import Adversary
+from timeveil.models.events.parameters import Adversary
 
 
 def rows(*visits):

@@ -14,10 +14,11 @@ from tests.oracles.evidence import family_of
 
 import timeveil as tv
 from timeveil.judging import attack
-from timeveil.models.patterns.judges.attack import PatternAdversary, SmallGroup
+from timeveil.models.patterns.judges.attack import SmallGroup
 from timeveil.models.patterns.judges.solving import bound_attack
+from timeveil.models.patterns.parameters import PatternAdversary
 from timeveil.models.patterns.words import attack_summary, derivation
-from timeveil.models.stream.judges.attack import StreamAdversary
+from timeveil.models.stream.parameters import StreamAdversary
 
 A = [frozenset(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]
 
@@ -227,7 +228,7 @@ def test_the_bound_attack_stops_in_time_and_is_left_out_of_large_releases():
 
 def test_an_adversary_of_another_kind_is_refused():
     release, ledger = example_a()
-    with pytest.raises(tv.ParameterError, match="`StreamAdversary` cannot attack this release"):
+    with pytest.raises(tv.ParameterError, match="`StreamAdversary` cannot attack a release of"):
         attack(release, ledger, StreamAdversary())
     with pytest.raises(tv.ParameterError, match="`seconds`"):
         PatternAdversary(seconds=0)

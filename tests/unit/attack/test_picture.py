@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from timeveil.evidence.risk import Risk
-from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.attack import Breach
+from timeveil.models.events.parameters import Adversary
 from timeveil.models.events.words.pictures import attack_picture
 
 SVG = "{http://www.w3.org/2000/svg}"

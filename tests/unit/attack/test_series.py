@@ -14,8 +14,9 @@ from tests.oracles import judges_series as oracle
 import timeveil as tv
 from timeveil.errors import ParameterError
 from timeveil.judging import attack
-from timeveil.models.events.judges.attack import Adversary
-from timeveil.models.series.judges.attack import Boxes, SeriesAdversary
+from timeveil.models.events.parameters import Adversary
+from timeveil.models.series.judges.attack import Boxes
+from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.models.series.words import attack_summary
 from timeveil.models.series.words.pictures import attack_picture
 
@@ -54,7 +55,7 @@ def test_instants_must_be_there(pair):
 
 
 def test_another_models_adversary_is_refused(pair):
-    with pytest.raises(ParameterError, match="`Adversary` cannot attack this release"):
+    with pytest.raises(ParameterError, match="`Adversary` cannot attack a release of"):
         attack(*pair, Adversary())
 
 

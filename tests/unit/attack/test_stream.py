@@ -13,8 +13,9 @@ from tests.oracles import judges_stream as oracle
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.evidence.risk import Posterior
 from timeveil.judging import attack
-from timeveil.models.events.judges.attack import Adversary
-from timeveil.models.stream.judges.attack import StreamAdversary, within
+from timeveil.models.events.parameters import Adversary
+from timeveil.models.stream.judges.attack import within
+from timeveil.models.stream.parameters import StreamAdversary
 
 
 def record(person, step, ill, zip_code="1"):

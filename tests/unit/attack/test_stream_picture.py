@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from timeveil.evidence.risk import Posterior
-from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach
+from timeveil.models.stream.judges.attack import StreamBreach
+from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.words.pictures import attack_picture
 
 SVG = "{http://www.w3.org/2000/svg}"

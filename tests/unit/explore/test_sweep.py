@@ -12,7 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import baskets, clinic_visits, daily_cases, load_curves
-from timeveil.explore.measures import LOSSES, promised
+from timeveil.models import part
 
 
 def bought() -> pa.Table:
@@ -95,7 +95,7 @@ def test_threads_change_nothing(name: str) -> None:
     for one in alone.feasible:
         assert one.loss == one.losses[alone.loss]
         assert one.risk == one.risks[alone.risk]
-        assert set(one.losses) == {loss for of_model, loss in LOSSES if of_model == model}
+        assert set(one.losses) == set(part(model, "judges.tradeoff").LOSSES)
 
 
 def test_the_numbers_are_those_of_the_judges() -> None:
@@ -128,7 +128,7 @@ def test_series_promise_one_in_p_whatever_is_known(adversary: tv.SeriesAdversary
     """Values narrow the pattern down, so that k is no promise even to who knows values only."""
     table = load_curves(people=60, instants=6, seed=1)
     release, _ = tv.anonymize_series(table, LOADS, k=6, p=3, effort=0)
-    assert promised(release, adversary) == 1 / 3
+    assert part("series", "judges.tradeoff").promised(release.guarantee, adversary) == 1 / 3
 
 
 def test_an_adversary_can_be_named() -> None:
@@ -200,7 +200,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "choose": ({"k": [2, 3], "choose": "moon"}, "", "unknown-granularity"),
     "adversary": (
         {"k": [2, 3], "adversary": tv.StreamAdversary()},
-        "belongs to another model",
+        "cannot attack a release of",
         "bad-parameter",
     ),
 }

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from timeveil import weekday
 from timeveil.domain.parameter import Parameters
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import Roles, columns_named
 from timeveil.domain.run import Run
-from timeveil.jobs.columns import listed
 from timeveil.jobs.request import read_job
 from timeveil.models import tables
 from timeveil.models.events.parameters import EventParameters
@@ -71,7 +70,7 @@ def test_any_series_survives_the_shell_and_python(source: str, columns: list[str
     words = shlex.split(run.command())
     typed = [words[index + 1] for index, word in enumerate(words) if word == "--series" and index > 2]
     if what != "--series":
-        assert listed(typed, columns) == tuple(series)
+        assert columns_named(typed, columns) == tuple(series)
     assert {source, *columns} <= literals(run)
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from timeveil.datasets import load_curves
 from timeveil.domain.judgement import Verdict, Violation
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import Roles, columns_named
 from timeveil.errors import RolesError
-from timeveil.jobs.columns import listed
 from timeveil.models.series.method import anonymize_series
 from timeveil.report import Explanation, explain
 
@@ -148,9 +147,9 @@ def test_the_verdict_is_told() -> None:
 
 def test_ranges_of_columns() -> None:
     known = ["id", "a", "b", "c", "x,y", "p..q"]
-    assert listed(["a..c", "x,y", "p..q"], known) == ("a", "b", "c", "x,y", "p..q")
-    assert listed(["a, c"], known) == ("a", "c")
-    assert listed(["nothing"], known) == ("nothing",)
+    assert columns_named(["a..c", "x,y", "p..q"], known) == ("a", "b", "c", "x,y", "p..q")
+    assert columns_named(["a, c"], known) == ("a", "c")
+    assert columns_named(["nothing"], known) == ("nothing",)
     for wrong in ("a..d", "c..a", "..a", "a.."):
         with pytest.raises(RolesError):
-            listed([wrong], known)
+            columns_named([wrong], known)

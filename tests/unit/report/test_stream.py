@@ -13,9 +13,8 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.judging import attack
 from timeveil.models.stream import words
-from timeveil.models.stream.judges.attack import StreamAdversary
 from timeveil.models.stream.method import publish_stream
-from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.parameters import StreamAdversary, StreamParameters
 from timeveil.models.stream.words import attack_summary
 from timeveil.report import Explanation, explain
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from timeveil.domain.roles import Roles
 from timeveil.evidence.risk import Risk
-from timeveil.models.events.judges.attack import Adversary, Breach
+from timeveil.models.events.judges.attack import Breach
 from timeveil.models.events.judges.profile import profile
+from timeveil.models.events.parameters import Adversary
 from timeveil.models.events.words import candidate_ranges, profile_lines
 from timeveil.page.wording import aligned, share
 from timeveil.reading import read

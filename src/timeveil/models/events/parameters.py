@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
+from timeveil.domain.adversary import AnyAdversary
+from timeveil.domain.parameter import Checked, Parameters, Problem, fold_spellings, parameter, rule
+from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError, raising
+
+if TYPE_CHECKING:
+    from timeveil.models.events.judges.attack import Breach  # noqa: F401 what an attack gives
+
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 class EventParameters(Parameters):
@@ -90,4 +101,67 @@ class EventParameters(Parameters):
         )
 
 
-PARAMETERS = EventParameters
+@dataclass(frozen=True, slots=True)
+class Adversary(AnyAdversary["Breach"]):
+    """Knows a person's quasi-identifiers and `visits` of their times, each to within `tolerance`.
+
+    `tolerance` is a number of seconds or a `timedelta`; on relative time, a number of the release's unit.
+    `sample` attacks that many people, drawn with `seed`; None attacks everyone.
+
+    >>> Adversary(visits=2, tolerance=3600).as_dict()
+    {'visits': 2, 'tolerance': 3600, 'seed': 0, 'sample': None}
+    """
+
+    visits: int = parameter("Number of known visits of a person.", default=1, at_least=1, example=2)
+    tolerance: int | dt.timedelta = parameter(
+        "How far off known times may be, in seconds.",
+        kind="whole", default=0, at_least=0, example=1_800, metavar="N|30m|2h|1d"
+    )
+    seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
+    sample: int | None = parameter(
+        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tolerance, dt.timedelta):
+            object.__setattr__(self, "tolerance", self.tolerance // dt.timedelta(seconds=1))
+        Checked.__post_init__(self)
+
+    @classmethod
+    def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:
+        """With a tolerance in seconds, or on relative time in numbers of the release's unit."""
+        text, time = str(options.get("tolerance", "0")), manifest["time"]
+        relative = time["kind"] == "relative"
+        has_unit = text[-1:] in _SECONDS and not relative
+        number, seconds = (text[:-1], _SECONDS[text[-1]]) if has_unit else (text, 1)
+        error = ParameterError(
+            "the tolerance is not a length of time",
+            hint=f"give a number of {time['unit']}s, as the release has relative time"
+            if relative
+            else "give seconds, or a number with s, m, h or d, such as 30m",
+        )
+        with raising(error, on=(ValueError, OverflowError)):
+            tolerance = int(float(number) * seconds)
+        return cls(**{**options, "tolerance": tolerance})
+
+    @property
+    def seconds(self) -> int:
+        """The tolerance as a number; it was made one when the adversary was."""
+        return cast("int", self.tolerance)
+
+    def within(self, unit: str = "second") -> str:
+        """The tolerance in words, after a blank; nothing if times are known exactly.
+
+        `unit` is that of the tolerance: seconds, or on relative time the release's unit.
+
+        >>> Adversary(tolerance=1800).within(), Adversary(tolerance=1).within("week"), Adversary().within()
+        (' to within 30 minutes', ' to within 1 week', '')
+        """
+        if not self.tolerance:
+            return ""
+        sizes = _SIZES if unit == "second" else ((1, unit),)
+        size, name = next(entry for entry in sizes if self.seconds % entry[0] == 0)
+        return f" to within {counted(self.seconds // size, name)}"
+
+
+PARAMETERS, ADVERSARY = EventParameters, Adversary

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
 from timeveil.domain.wording import counted
+
+if TYPE_CHECKING:
+    from timeveil.models.patterns.judges.attack import PatternBreach  # noqa: F401 what an attack gives
 
 MOST_SYMBOLS = 52
 """Symbols are written a to z and A to Z."""
@@ -108,4 +113,27 @@ class PatternParameters(Parameters):
         return None if self.min_support >= self.k else below_k(int(self.min_support), self.k)
 
 
-PARAMETERS = PatternParameters
+@dataclass(frozen=True, slots=True)
+class PatternAdversary(AnyAdversary["PatternBreach"]):
+    """Has the published counts, and adds and subtracts them in every way there is.
+
+    With `bounds`, also asks of small releases what the least and the most is that any data with these counts
+    can have of a group, and solves the counts of series as a system of equations: more than the promise is
+    about. Each takes `seconds` at most.
+
+    >>> PatternAdversary(bounds=False).as_dict()
+    {'bounds': False, 'seconds': 5}
+    """
+
+    words: ClassVar = "has the counts, and adds and subtracts them"
+
+    bounds: bool = parameter(
+        "Whether to look for the least and the most people that a group can have.",
+        default=True, off="Do not look for the least and the most people that a group can have."
+    )
+    seconds: float = parameter(
+        "Longest time for that, in seconds.", default=5, above=0, example=60, metavar="SECONDS"
+    )
+
+
+PARAMETERS, ADVERSARY = PatternParameters, PatternAdversary

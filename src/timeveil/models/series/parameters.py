@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from timeveil.domain.parameter import Parameters, Problem, fold_spellings, numbers_nest, parameter, rule
+from timeveil.domain.adversary import AnyAdversary
+from timeveil.domain.parameter import (
+    Checked,
+    Parameter,
+    Parameters,
+    Problem,
+    Range,
+    fold_spellings,
+    numbers_nest,
+    parameter,
+    rule,
+)
+from timeveil.domain.roles import columns_named
+from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError, raising
+
+if TYPE_CHECKING:
+    from timeveil.models.series.judges.attack import SeriesBreach  # noqa: F401 what an attack gives
 
 WEIGHING = ("adaptive", "representative")
 """Methods that use `shape_weight` and `effort`."""
@@ -14,6 +33,7 @@ MOST_SYMBOLS = 52
 """Symbols are written a to z and A to Z."""
 MOST_DIGITS = 15
 """Decimals of up to 15 digits are all different floats; longer ones are not."""
+_INSTANTS = Parameter("values", "whole", "Number of known instants.", range=Range(1), example=1)
 
 
 class SeriesParameters(Parameters):
@@ -102,4 +122,83 @@ class SeriesParameters(Parameters):
         )
 
 
-PARAMETERS = SeriesParameters
+@dataclass(frozen=True, slots=True)
+class SeriesAdversary(AnyAdversary["SeriesBreach"]):
+    """Knows values of a person's series, each to within `tolerance`, or its pattern, or both.
+
+    `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the
+    same for everyone; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published:
+    the symbol of every instant at any level. Anyone who knows all values exactly is taken to know it. Without
+    it values are compared with envelopes alone, although knowing many of them could rule patterns out: then
+    the result is what envelopes hide, and only 1 in p is promised. `sample` attacks that many people; None
+    attacks everyone, or as many as some seconds allow.
+
+    >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
+    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None}
+    """
+
+    values: int | Sequence[str] | Literal["all"] | None = parameter(
+        "Number of known values, or their instants; all of them, if exact, give away the shape as well.",
+        default="all", example=3, metavar="N|all|none|C,C,..."
+    )
+    tolerance: float = parameter("How far off known values may be.", default=0, at_least=0, example=0.5)
+    pattern: bool = parameter("The outsider also knows the shape.", default=False)
+    seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
+    sample: int | None = parameter(
+        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, Sequence) and not isinstance(self.values, str):
+            object.__setattr__(self, "values", tuple(self.values))
+        elif self.values not in ("all", None):
+            object.__setattr__(self, "values", _INSTANTS.check(self.values))
+        Checked.__post_init__(self)
+
+    @rule("values", "pattern")
+    def something_is_known(self) -> Problem:
+        """An adversary who knows nothing finds nobody."""
+        if self.pattern or self.values:
+            return None
+        return "the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}"
+
+    @classmethod
+    def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:
+        """With values by number, by name, or none."""
+        known = dict(options)
+        hint = "give it in the units of the values, such as --tolerance 0.5"
+        error = ParameterError("the tolerance is not a number", hint=hint)
+        with raising(error, on=ValueError):
+            known["tolerance"] = float(options.get("tolerance", 0))
+        values = options.get("values", "all")
+        if values == "none":
+            known["values"] = None
+            if "tolerance" in options:
+                raise ParameterError(
+                    "`--tolerance` is how far off known values may be; with `--values none` there are none",
+                    hint="leave `--tolerance` out",
+                )
+        elif values != "all":
+            instants = manifest["series"]["instants"]
+            known["values"] = int(values) if values.isdecimal() else columns_named([values], instants)
+        return cls(**known)
+
+    @property
+    def words(self) -> str:
+        """What is known, in words.
+
+        >>> SeriesAdversary(values=3, tolerance=0.5).words, SeriesAdversary(None, pattern=True).words
+        ('the values of 3 instants to within 0.5', 'the pattern')
+        """
+        parts = []
+        if self.values is not None and self.values != ():
+            number = self.values if isinstance(self.values, int) else len(self.values)
+            instants = "all instants" if self.values == "all" else counted(number, "instant")
+            within = f" to within {self.tolerance:g}" if self.tolerance else ""
+            parts.append(f"the values of {instants}{within}")
+        if self.pattern:
+            parts.append("the pattern")
+        return " and ".join(parts)
+
+
+PARAMETERS, ADVERSARY = SeriesParameters, SeriesAdversary

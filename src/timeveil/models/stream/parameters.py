@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
 from timeveil.errors import ParameterError, raising
+
+if TYPE_CHECKING:
+    from timeveil.models.stream.judges.attack import StreamBreach  # noqa: F401 what an attack gives
+
+Knowledge = Literal["published-slot", "true-slot", "several-slots"]
+KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
 
 MOST_SLOTS = 10_000
 """No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
@@ -221,4 +229,21 @@ class ServiceParameters(Parameters):
         return None
 
 
-PARAMETERS = StreamParameters
+@dataclass(frozen=True, slots=True)
+class StreamAdversary(AnyAdversary["StreamBreach"]):
+    """Knows a person's quasi-identifiers, and when.
+
+    `published-slot`: the slot that the person's record was published in. `true-slot`: the slot that it
+    belongs to, and so whether it was moved or is missing. `several-slots`: every slot that the same person
+    was published in.
+
+    >>> StreamAdversary("true-slot").as_dict()
+    {'knows': 'true-slot'}
+    """
+
+    knows: Knowledge = parameter(
+        "Which slot of a record the outsider knows.", default="published-slot", example="true-slot"
+    )
+
+
+PARAMETERS, ADVERSARY = StreamParameters, StreamAdversary

@@ -17,88 +17,26 @@ is out of reach, with a chance of 0.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
-from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.relation import TimeAxis
-from timeveil.domain.wording import counted
 from timeveil.evidence.codes import Integers, distinct, fold
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
+from timeveil.models.events.parameters import Adversary
 
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
 _LOOKUPS_AT_ONCE = 2_000_000
-_PARAMETERS = (
-    Parameter("visits", "whole", "number of known visits", range=Range(1), example=1),
-    Parameter("tolerance", "whole", "how far off known times may be, in seconds", range=Range(0), example=0),
-    Parameter("seed", "whole", "seed of random choices", range=Range(0), example=0),
-    Parameter("sample", "whole", "number of people to attack", range=Range(1), example=100, optional=True),
-)
-_SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-
-
-@dataclass(frozen=True, slots=True)
-class Adversary:
-    """Knows a person's quasi-identifiers and `visits` of their times, each to within `tolerance`.
-
-    `tolerance` is a number of seconds or a `timedelta`; on relative time, a number of the release's unit.
-    `sample` attacks that many people, drawn with `seed`; None attacks everyone.
-
-    >>> Adversary(visits=2, tolerance=3600).as_dict()
-    {'visits': 2, 'tolerance': 3600, 'seed': 0, 'sample': None}
-    """
-
-    visits: int = 1
-    tolerance: int | dt.timedelta = 0
-    seed: int = 0
-    sample: int | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.tolerance, dt.timedelta):
-            object.__setattr__(self, "tolerance", self.tolerance // dt.timedelta(seconds=1))
-        for declared in _PARAMETERS:
-            object.__setattr__(self, declared.name, declared.check(getattr(self, declared.name)))
-
-    @property
-    def seconds(self) -> int:
-        """The tolerance as a number; it was made one when the adversary was."""
-        return cast("int", self.tolerance)
-
-    def reach(self, axis: TimeAxis) -> int:
-        """The tolerance in instants of an axis."""
-        if axis.kind != "relative" or not self.tolerance:
-            return self.seconds
-        return int(instants(axis, pa.array([self.seconds], pa.int64()))[0])
-
-    def within(self, unit: str = "second") -> str:
-        """The tolerance in words, after a blank; nothing if times are known exactly.
-
-        `unit` is that of the tolerance: seconds, or on relative time the release's unit.
-
-        >>> Adversary(tolerance=1800).within(), Adversary(tolerance=1).within("week"), Adversary().within()
-        (' to within 30 minutes', ' to within 1 week', '')
-        """
-        if not self.tolerance:
-            return ""
-        sizes = _SIZES if unit == "second" else ((1, unit),)
-        size, name = next(entry for entry in sizes if self.seconds % entry[0] == 0)
-        return f" to within {counted(self.seconds // size, name)}"
-
-    as_dict = as_dict
-
-
-ADVERSARY = Adversary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +113,7 @@ class _Scene:
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
         published, people, granules = evidence.published, evidence.people, evidence.granules
-        complete, tolerance = np.flatnonzero(people.complete), adversary.reach(people.axis)
+        complete, tolerance = np.flatnonzero(people.complete), _reach(adversary, people.axis)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
         moments, when = np.unique(people.moment[complete], return_inverse=True)
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
@@ -335,3 +273,10 @@ def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integ
     change = np.bincount(opening[adds], minlength=len(first) + 1).astype(np.int64)
     change -= np.bincount(closing[adds], minlength=len(first) + 1)
     return np.cumsum(change)[: len(first)]
+
+
+def _reach(adversary: Adversary, axis: TimeAxis) -> int:
+    """The tolerance in instants of an axis."""
+    if axis.kind != "relative" or not adversary.tolerance:
+        return adversary.seconds
+    return int(instants(axis, pa.array([adversary.seconds], pa.int64()))[0])

@@ -22,9 +22,9 @@ from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
-from timeveil.models.events.judges.attack import Adversary, Breach, attack
+from timeveil.models.events.judges.attack import Breach, attack
 from timeveil.models.events.judges.profile import Profile
-from timeveil.models.events.parameters import EventParameters
+from timeveil.models.events.parameters import Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
 from timeveil.page.charts import candidate_shares, range_names

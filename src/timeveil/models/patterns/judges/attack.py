@@ -8,14 +8,12 @@ computing every cell of every maximal box; a group that is not maximal is a sum 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
@@ -23,6 +21,7 @@ from timeveil.models.patterns.evidence.boxes import Channels, channels_of
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
 from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
+from timeveil.models.patterns.parameters import PatternAdversary
 
 __all__ = ["BoundAttack", "PatternAdversary", "PatternBreach", "SmallGroup", "SolveAttack", "attack"]
 
@@ -31,34 +30,6 @@ SHORTENED = 200
 """Groups that are shortened to choose examples from."""
 MOST_BITS = 1 << 37
 """Bits to read when members of groups are looked up: some seconds' work."""
-
-
-@dataclass(frozen=True, slots=True)
-class PatternAdversary:
-    """Has the published counts, and adds and subtracts them in every way there is.
-
-    With `bounds`, also asks of small releases what the least and the most is that any data with these counts
-    can have of a group, and solves the counts of series as a system of equations: more than the promise is
-    about. Each takes `seconds` at most.
-
-    >>> PatternAdversary(bounds=False).as_dict()
-    {'bounds': False, 'seconds': 5.0}
-    """
-
-    words: ClassVar = "has the counts, and adds and subtracts them"
-
-    bounds: bool = True
-    seconds: float = 5.0
-
-    def __post_init__(self) -> None:
-        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
-        if not number or not math.isfinite(self.seconds) or self.seconds <= 0:
-            raise ParameterError("`seconds` must be a number above 0", hint="use {seconds=5}")
-
-    as_dict = as_dict
-
-
-ADVERSARY = PatternAdversary
 
 
 @dataclass(frozen=True, slots=True)

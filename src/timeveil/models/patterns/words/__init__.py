@@ -18,9 +18,9 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress
 from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
-from timeveil.models.patterns.judges.attack import PatternAdversary, PatternBreach, SmallGroup, attack
+from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, attack
 from timeveil.models.patterns.judges.measure import PatternLoss
-from timeveil.models.patterns.parameters import PatternParameters
+from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
 from timeveil.models.patterns.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import ReleaseFacts

@@ -17,21 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.judgement import as_dict
-from timeveil.domain.parameter import Parameter, Range
-from timeveil.domain.wording import counted
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Exposure, Posterior, Risk
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
+from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
@@ -42,84 +40,6 @@ _PAIRS_AT_ONCE = 100_000
 _DENSE_SIDES = 4
 Pairs = Iterator[tuple[Integers, Integers]]
 Counts = Callable[[Integers], Integers]  # how many rows fit each of some people
-_PARAMETERS = (
-    Parameter("tolerance", "number", "how far off known values may be", range=Range(0), example=0.5),
-    Parameter("seed", "whole", "seed of random choices", range=Range(0), example=0),
-    Parameter("sample", "whole", "number of people to attack", range=Range(1), example=100, optional=True),
-)
-_INSTANTS = Parameter("values", "whole", "number of instants known", range=Range(1), example=1)
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesAdversary:
-    """Knows values of a person's series, each to within `tolerance`, or its pattern, or both.
-
-    `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the
-    same for everyone; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published:
-    the symbol of every instant at any level. Anyone who knows all values exactly is taken to know it. Without
-    it values are compared with envelopes alone, although knowing many of them could rule patterns out: then
-    the result is what envelopes hide, and only 1 in p is promised. `sample` attacks that many people; None
-    attacks everyone, or as many as some seconds allow.
-
-    >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
-    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None}
-    """
-
-    values: int | Sequence[str] | Literal["all"] | None = "all"
-    tolerance: float = 0.0
-    pattern: bool = False
-    seed: int = 0
-    sample: int | None = None
-
-    def __post_init__(self) -> None:
-        for declared in _PARAMETERS:
-            object.__setattr__(self, declared.name, declared.check(getattr(self, declared.name)))
-        if isinstance(self.values, Real):
-            object.__setattr__(self, "values", _INSTANTS.check(self.values))
-        elif isinstance(self.values, str) and self.values != "all":
-            raise bad('`values` must be a number, a list of instants, "all" or None', "use {values=[...]}")
-        elif isinstance(self.values, Sequence) and self.values != "all":
-            object.__setattr__(self, "values", tuple(self.values))
-        if not self.pattern and (self.values is None or self.values == ()):
-            raise bad("the adversary knows neither values nor a pattern", "use {values=1} or {pattern=True}")
-
-    def known(self, instants: Sequence[str], people: int, rng: np.random.Generator) -> Mask:
-        """Of each person, the instants whose values are known."""
-        mask: Mask = np.zeros((people, len(instants)), dtype=bool)
-        if self.values == "all":
-            mask[:] = True
-        elif isinstance(self.values, int):
-            order = np.argsort(rng.random(mask.shape), axis=1)
-            np.put_along_axis(mask, order[:, : min(self.values, len(instants))], values=True, axis=1)
-        elif self.values is not None:
-            unknown = [name for name in self.values if name not in instants]
-            if unknown:
-                names = f"{', '.join(instants[:12])}{', ...' if len(instants) > 12 else ''}"
-                raise bad(f"the series have no instant `{unknown[0]}`", f"use {names}")
-            mask[:, [instants.index(name) for name in self.values]] = True
-        return mask
-
-    @property
-    def words(self) -> str:
-        """What is known, in words.
-
-        >>> SeriesAdversary(values=3, tolerance=0.5).words, SeriesAdversary(None, pattern=True).words
-        ('the values of 3 instants to within 0.5', 'the pattern')
-        """
-        parts = []
-        if self.values is not None and self.values != ():
-            number = self.values if isinstance(self.values, int) else len(self.values)
-            instants = "all instants" if self.values == "all" else counted(number, "instant")
-            within = f" to within {self.tolerance:g}" if self.tolerance else ""
-            parts.append(f"the values of {instants}{within}")
-        if self.pattern:
-            parts.append("the pattern")
-        return " and ".join(parts)
-
-    as_dict = as_dict
-
-
-ADVERSARY = SeriesAdversary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +97,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     """Look for everyone's row in the release; the ledger shows whose series is whose."""
     adversary, records = adversary or SeriesAdversary(pattern=True), evidence.records
     matrix, published, rng = records.matrix, records.published, np.random.default_rng(adversary.seed)
-    mask = adversary.known(records.series.instants, len(matrix), rng)
+    mask = known_instants(adversary, records.series.instants, len(matrix), rng)
     # All values, known exactly, give the pattern.
     if mask.all():
         values = "all" if isinstance(adversary.values, int) else adversary.values
@@ -384,3 +304,22 @@ def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:
             person, box = person[fit], box[fit]
         if len(person):
             yield person, box
+
+
+def known_instants(
+    adversary: SeriesAdversary, instants: Sequence[str], people: int, rng: np.random.Generator
+) -> Mask:
+    """Of each person, the instants whose values are known."""
+    mask: Mask = np.zeros((people, len(instants)), dtype=bool)
+    if adversary.values == "all":
+        mask[:] = True
+    elif isinstance(adversary.values, int):
+        order = np.argsort(rng.random(mask.shape), axis=1)
+        np.put_along_axis(mask, order[:, : min(adversary.values, len(instants))], values=True, axis=1)
+    elif adversary.values is not None:
+        unknown = [name for name in adversary.values if name not in instants]
+        if unknown:
+            names = f"{', '.join(instants[:12])}{', ...' if len(instants) > 12 else ''}"
+            raise bad(f"the series have no instant `{unknown[0]}`", f"use {names}")
+        mask[:, [instants.index(name) for name in adversary.values]] = True
+    return mask

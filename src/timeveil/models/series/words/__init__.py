@@ -12,9 +12,9 @@ from timeveil.domain.wording import Progress
 from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Floats, Records
-from timeveil.models.series.judges.attack import SeriesAdversary, SeriesBreach, attack
+from timeveil.models.series.judges.attack import SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
-from timeveil.models.series.parameters import SeriesParameters
+from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 from timeveil.models.series.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import Attempt, ReleaseFacts, attack_table, risk_table

@@ -20,44 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.parameter import Parameter
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
 from timeveil.evidence.risk import Exposure, Floats, Posterior
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
+from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
-
-Knowledge = Literal["published-slot", "true-slot", "several-slots"]
-KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
-_KNOWS = Parameter("knows", "choice", "what the adversary knows of a person's time", choices=KNOWLEDGE)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamAdversary:
-    """Knows a person's quasi-identifiers, and when.
-
-    `published-slot`: the slot that the person's record was published in. `true-slot`: the slot that it
-    belongs to, and so whether it was moved or is missing. `several-slots`: every slot that the same person
-    was published in.
-
-    >>> StreamAdversary("true-slot").as_dict()
-    {'knows': 'true-slot'}
-    """
-
-    knows: Knowledge = "published-slot"
-
-    def __post_init__(self) -> None:
-        _KNOWS.check(self.knows)
-
-    as_dict = as_dict
-
-
-ADVERSARY = StreamAdversary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,9 +16,9 @@ from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
-from timeveil.models.stream.judges.attack import StreamAdversary, StreamBreach, attack
+from timeveil.models.stream.judges.attack import StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
-from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.parameters import StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import Attempt, ReleaseFacts, attack_table
