@@ -5,7 +5,7 @@
     ├── ParameterError         a parameter is out of its range                   exit 2
     ├── InputError             the data cannot be read or typed                  exit 2
     ├── BundleError            a release folder on disk is not as it should be   exit 2
-    ├── PrivateArtifactError   a private file was about to be published         exit 2
+    ├── PrivateArtifactError   a private file was about to be published          exit 2
     ├── EngineError            the engine ran out of disk, memory or rights      exit 2
     ├── InfeasibleError        no release of this table keeps the promise        exit 3
     └── InternalError          a bug in timeveil; please report it               exit 70

@@ -14,7 +14,7 @@ from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
-from timeveil.evidence.checks import faults
+from timeveil.evidence.checks import Findings, in_order
 from timeveil.evidence.published import Evidence, require, require_matching_ledger
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
@@ -57,10 +57,20 @@ def verify(release: Case, ledger: Ledger | None = None) -> Verdict:
     return verdict
 
 
-def is_well_formed(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest has every section of its model, and nothing else."""
-    model = str(manifest.get("model"))
-    return model in FOLDERS and not any(faults(manifest, part(model, "judges.manifest").MANIFEST))
+def is_well_formed(release: Release) -> bool:
+    """Whether a manifest has every section of its model and nothing else, and describes its columns."""
+    if (model := release.manifest.get("model")) not in FOLDERS:
+        return False
+    judge = part(str(model), "judges.verify")
+    findings = Findings("recipient", judge.SENTENCES)
+    return bool(judge.check_shape(release, findings) and judge.check_columns(release, findings))
+
+
+def canonical(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A manifest with its keys in the order of its model."""
+    if (model := manifest.get("model")) not in FOLDERS:
+        return manifest
+    return cast("Mapping[str, Any]", in_order(manifest, part(str(model), "judges.manifest").MANIFEST))
 
 
 def measure(

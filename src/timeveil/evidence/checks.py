@@ -1,4 +1,4 @@
-"""What a verifier checks of any release: findings, the shape of its manifest, the order of its rows.
+"""What a verifier checks of any release: findings, and the shape of its manifest.
 
 Manifests have a closed shape, in which every key is known and every value is of one kind. A shape is data,
 written by hand for each model: it shares nothing with the code that writes manifests. A fault is described by
@@ -7,6 +7,7 @@ its path, never by its content, because a key or a value that does not belong ma
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +16,10 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import available, fit
+from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
@@ -28,7 +28,6 @@ from timeveil.errors import TimeveilError
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
 SHARED = {
     "columns:extra": "the table has columns that the manifest does not list: {names}",
     "columns:missing": "the table lacks columns that the manifest lists: {names}",
@@ -109,7 +108,8 @@ class _Number(int):
 
 
 _SHOWN_FAULTS = 20
-_TOOL = re.compile(r"timeveil \d+(\.\w+)*(\+\w+)?", re.ASCII)
+_TOOL = re.compile(r"timeveil \d{1,3}(\.\d{1,3}){2}((a|b|rc)\d{1,2})?", re.ASCII)
+_MOST_COUNTED = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,22 @@ NAMES_OR_NULL = Kind(
     "a list of names or null",
     lambda value: value is None or (isinstance(value, list | tuple) and all(map(TEXT.fits, value))),
 )
-COUNT = Kind("a number of 0 or more", lambda value: type(value) is int and value >= 0)
+COUNT = Kind("a number from 0 to 2^53", lambda value: type(value) is int and 0 <= value <= _MOST_COUNTED)
 SHARE = Kind("a share from 0 to below 1", lambda value: type(value) in (int, float) and 0 <= value < 1)
-TABLE = Kind("a table", lambda value: isinstance(value, Mapping))
 TOOL_NAME = Kind("`timeveil` and a version", lambda value: TEXT.fits(value) and bool(_TOOL.fullmatch(value)))
+
+
+def _is_definition(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    try:
+        rebuilt = Granularity.from_dict(value).as_dict()
+    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):
+        return True  # judged where granules are: they cannot be rebuilt from it
+    return json.dumps(rebuilt) == json.dumps(dict(value))
+
+
+DEFINITION = Kind("the definition of a granularity in its one spelling", _is_definition)
 
 
 def one_of(*values: object) -> Kind:
@@ -174,20 +186,53 @@ CLOCK: Mapping[str, Shape] = {
 """How a manifest with a time column describes it."""
 
 
-def manifest_of(model: str, guarantee: Shape, roles: Sequence[str], sections: Mapping[str, Shape]) -> Shape:
-    """The shape of a model's manifest: what all manifests state, and the model's own sections."""
+_TABLE = {"file": TEXT, "format": TEXT, "rows": COUNT, "sha256": TEXT, "formula_cells?": TEXT}
+
+
+def manifest_of(
+    model: str,
+    guarantee: Shape,
+    described: Mapping[str, Shape],
+    roles: Sequence[str],
+    sections: Mapping[str, Shape],
+) -> Shape:
+    """The shape of a model's manifest: what all manifests state, and the model's own sections.
+
+    Keys are in the order in which `write` writes them.
+    """
     return {
         "format": one_of(1),
         "model": one_of(model),
         "tool": TOOL_NAME,
         "guarantee": guarantee,
+        **described,
         "columns": [{"name": TEXT, "role": one_of(*roles), "type": TEXT}],
         **sections,
-        "tables?": TABLE,  # added by `write`, checked by `open_release`
+        "tables?": dict.fromkeys(
+            ("data?", "sensitive?"), _TABLE
+        ),  # added by `write`, checked by `open_release`
     }
 
 
-def check_shape(release: Release, shape: Shape, findings: Findings) -> bool:
+def in_order(value: Any, shape: Shape | None) -> Any:
+    """The value with the keys of its tables in the order of their shape, unknown ones last.
+
+    >>> in_order({"b": [{"d": 1, "c": 2}], "x": 0, "a": 3}, {"a": COUNT, "b": [{"c": COUNT, "d": COUNT}]})
+    {'a': 3, 'b': [{'c': 2, 'd': 1}], 'x': 0}
+    """
+    match shape:
+        case [of] if isinstance(value, list | tuple):
+            return [in_order(item, of) for item in value]
+        case Named(of) if isinstance(value, Mapping):
+            return {name: in_order(item, of) for name, item in value.items()}
+        case Mapping() if isinstance(value, Mapping):
+            inner = {key.removesuffix("?"): kind for key, kind in shape.items()}
+            keys = sorted(value, key=lambda key: [*inner, key].index(key))
+            return {key: in_order(value[key], inner.get(key)) for key in keys}
+    return value
+
+
+def check_shape(release: Release, findings: Findings, shape: Shape) -> bool:
     """Expect a manifest with every section of its model, and nothing else."""
     findings.check("the manifest has every section, and nothing else")
     remaining = faults(release.manifest, shape)
@@ -205,7 +250,7 @@ def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
 
     >>> list(faults({"k": True, "ids": [1]}, {"k": COUNT, "name": TEXT, "l?": COUNT}, "guarantee"))
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['`guarantee.k` of the manifest is not a number of 0 or more',
+    ['`guarantee.k` of the manifest is not a number from 0 to 2^53',
      '`guarantee.name` of the manifest is missing',
      '`guarantee` of the manifest has 1 unknown key']
     """
@@ -269,86 +314,3 @@ def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> b
     # Only a definition equal to the catalogue's, title aside, must carry its title.
     differs = {**stated, "title": None} != {**catalogued, "title": None}
     return bool(differs or stated.get("title") == catalogued["title"])
-
-
-# The order of rows.
-
-
-def check_row_order(
-    release: Release, by: Sequence[str], findings: Findings, table: str = "data", within: str | None = None
-) -> None:
-    """Expect rows in the order of `by`, and then of all other columns of the table.
-
-    Where the runs of a column have an order of their own, rows are compared `within` each of its runs.
-    """
-    of_table = "" if table == "data" else f" of table `{table}`"
-    findings.check(f"rows{of_table} are in an order that follows from their values alone")
-    names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
-    wrong, last = 0, list[pa.RecordBatch]()
-    for batch in filter(len, release.batches(table)):
-        # The last row leads the next batch, so that neighbours across the border are compared too.
-        rows = pa.Table.from_batches([*last, batch])
-        last = [batch.slice(batch.num_rows - 1)]
-        before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
-        falls, _ = compared_rows(before, after, names)
-        if within is not None:
-            falls &= compared_rows(before, after, [within])[1]
-        wrong += int(falls.sum())
-    findings.expect("row-order", not wrong, rows=wrong)
-
-
-def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
-    """Where the row of `before` sorts after that of `after`, and where the two are equal."""
-    undecided: Mask = np.ones(before.num_rows, dtype=bool)
-    wrong: Mask = np.zeros(before.num_rows, dtype=bool)
-    for name in names:
-        if not undecided.any():
-            break
-        for left, right in zip(_items(before.column(name)), _items(after.column(name)), strict=True):
-            falls, same = _compared(_comparable(left), _comparable(right))
-            wrong |= undecided & falls
-            # The next column decides only where all columns so far are equal.
-            undecided &= same
-    return wrong, undecided
-
-
-def _items(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """The column itself; of a column of lists, the items by position."""
-    if not pa.types.is_list(column.type):
-        return [column]
-    # Shorter lists are padded with nulls, which sort last, as in the published order.
-    longest = pc.max(pc.list_value_length(column)).as_py() or 0
-    padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
-    return [pc.list_element(padded, position) for position in range(longest)]
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.Array:
-    kind = plain_type(column.type)
-    if pa.types.is_null(kind):
-        kind = pa.string()
-    column = column.cast(pa.float32() if pa.types.is_float16(kind) else kind)
-    return pa.concat_arrays(column.chunks)
-
-
-def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
-    """Where the value before is greater, and where the two are equal."""
-    null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
-    falls = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
-    same = _mask(pc.fill_null(pc.equal(before, after), False)) | (null_before & null_after)
-    if pa.types.is_floating(before.type):
-        zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
-        # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
-        same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
-        # NaN decides against nobody: neither a descent, nor equal, so later columns are not looked at.
-        unordered = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
-        falls &= ~unordered | null_before
-        same &= ~unordered | null_before
-    return falls, same
-
-
-def _mask(values: pa.Array) -> Mask:
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
-    return np.asarray(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from timeveil.calendar.civil import is_zone
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
+from timeveil.judging import canonical
 from timeveil.reading.files import limits, too_large
 
 FORMAT_VERSION = 1
@@ -57,11 +58,11 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 def as_json(manifest: Mapping[str, Any]) -> bytes:
     """A manifest as `release.json` contains it."""
-    return (json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(canonical(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def is_spelt_our_way(manifest: Mapping[str, Any], content: bytes) -> bool:
-    """Whether the bytes are those that `as_json` gives: no key twice, no other spelling of a number."""
+    """Whether the bytes are those that `as_json` gives: no key twice, no other order or spelling."""
     try:
         return as_json(manifest) == content
     except ValueError:  # NaN and infinity, which JSON does not have

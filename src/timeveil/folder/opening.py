@@ -28,7 +28,10 @@ from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
 
 _LONGEST_NAME = 150
-FILES = "every file exists, tables have their stated hash, and there is no other file"
+FILES = (
+    "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
+    "bytes that no cell shows and the words of README.txt are not judged, and --rewrite leaves them out"
+)
 NOT_ITS_LEDGER = Violation(
     "ledger", "the ledger does not belong to this release, or the release was not made from it"
 )
@@ -141,9 +144,9 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
         name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"])
         for name, entry in manifest["tables"].items()
     }
-    if strict and not is_well_formed(manifest):
-        raise damaged(MANIFEST, "does not describe a release; `verify` reports what is wrong with it")
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
+    if strict and not is_well_formed(release):
+        raise damaged(MANIFEST, "does not describe a release; `verify` reports what is wrong with it")
     if not files:
         return release, ()
     hashes = {README: None, **{entry["file"]: entry["sha256"] for entry in manifest["tables"].values()}}

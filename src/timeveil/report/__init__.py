@@ -22,7 +22,7 @@ from timeveil.errors import ParameterError, spell
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import open_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
-from timeveil.judging import QUERIES, gather, is_well_formed
+from timeveil.judging import QUERIES, canonical, gather, is_well_formed
 from timeveil.models import FOLDERS, parameters_of, part, words
 from timeveil.page import templates
 from timeveil.page.markdown import Figure, Markdown, Table, markdown
@@ -122,7 +122,7 @@ def report(
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
         title, template, context = "a release that violates its guarantee", "report/violated.md.j2", {}
-        if evidence is not None and is_well_formed(evidence.release.manifest):
+        if evidence is not None and is_well_formed(evidence.release):
             context = {"stated": evidence.release, "parameters": parameter_table(evidence.release)}
     figures: list[Figure] = []
     body = templates.document(template, verified=verified, show=partial(_show, figures), **context)
@@ -197,7 +197,7 @@ def parameter_table(release: Release) -> Table:
     meaning = meanings(release.manifest["model"])
     rows = [
         (name(parameter), _setting(value), meaning.get(parameter, ""))
-        for parameter, value in release.manifest["parameters"].items()
+        for parameter, value in canonical(release.manifest)["parameters"].items()
     ]
     return Table("Parameters of the run", ("parameter", "set to", "meaning"), rows, words=3)
 

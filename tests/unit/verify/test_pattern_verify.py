@@ -52,7 +52,7 @@ def test_example_a_as_the_spec_has_it_holds():
     assert outside.violations == inside.violations == ()
     assert (outside.scope, inside.scope) == ("recipient", "with ledger")
     assert set(outside.checks) < set(inside.checks)
-    assert is_well_formed(release.manifest)
+    assert is_well_formed(release)
 
 
 def test_example_a_untouched_gives_four_groups_away():

@@ -16,7 +16,8 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.ordering import canonical
 from timeveil.domain.release import Deferred, Release
 from timeveil.domain.stored import Stored
-from timeveil.evidence.checks import Findings, check_row_order
+from timeveil.evidence.checks import Findings
+from timeveil.evidence.row_order import check_row_order
 from timeveil.judging import attack, measure, verify
 
 CANARY = "canary"

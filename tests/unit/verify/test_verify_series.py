@@ -98,7 +98,7 @@ def test_table_3_of_the_paper_holds():
     assert set(outside.checks) < set(inside.checks)
     assert "every envelope is shared by at least 4 rows" in outside.checks
     assert "every pattern of a group is shared by at least 2 of its rows" in outside.checks
-    assert is_well_formed(release.manifest)
+    assert is_well_formed(release)
 
 
 @pytest.mark.parametrize("name", list(TABLE_1))

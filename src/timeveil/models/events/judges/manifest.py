@@ -8,14 +8,16 @@ of what was published.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from timeveil.calendar.catalogue import available
 from timeveil.calendar.civil import UNITS, is_zone
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Named, one_of
+from timeveil.evidence.checks import COUNT, DEFINITION, FLAG, TEXT, Named, one_of
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import Evidence
@@ -32,12 +34,9 @@ _ROUNDING = 1e-9
 MANIFEST = checks.manifest_of(
     "time",
     {"name": one_of("k-anonymity"), "k": COUNT},
+    {"granularity": TEXT, "granularity_definition": DEFINITION, "time": checks.CLOCK},
     ROLES,
     {
-        "granularity": TEXT,
-        "granularity_definition": TABLE,
-        "time": checks.CLOCK,
-        "levels": _LEVELS,
         "parameters": {
             "k": COUNT,
             "choose": TEXT,
@@ -47,12 +46,14 @@ MANIFEST = checks.manifest_of(
             "granularities": checks.NAMES_OR_NULL,
             **checks.IF_SET,
         },
+        "levels": _LEVELS,
         "frontier": [TEXT],
         "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
         "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
         "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY}],
     },
 )
+check_shape = partial(checks.check_shape, shape=MANIFEST)
 
 
 def check_columns(release: Release, findings: checks.Findings) -> bool:
@@ -109,16 +110,25 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
     findings.expect_all(facts, **counts)
 
 
-def check_choice(manifest: Mapping[str, Any], findings: checks.Findings) -> None:
+def check_choice(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect a chosen granularity that is a feasible candidate with the numbers of the release."""
     findings.check("the chosen granularity is a feasible candidate with the numbers of the release")
+    manifest = evidence.release.manifest
     candidates, name = manifest["candidates"], manifest["granularity"]
     findings.expect("candidates:definition", manifest["granularity_definition"].get("name") == name)
     if not findings.expect("candidates:chosen", name in candidates):
         return
     chosen, frontier, nodes = candidates[name], manifest["frontier"], manifest.get("nodes")
-    choices = (*_CHOICE_RULES, name, *chosen["aliases"])
+    choices, limited_to = (*_CHOICE_RULES, name, *chosen["aliases"]), manifest["parameters"]["granularities"]
+    names = {alias for candidate in candidates.values() for alias in candidate["aliases"]}
+    names |= {node["granularity"] for node in nodes or ()}
+    # A granularity may have been skipped for its gaps; then it is no candidate.
+    names |= set(limited_to or ()) if manifest["parameters"]["gaps"] != "skip" else set()
+    order = list(available(evidence.axis) if limited_to is None else limited_to)
+    allowed = [order.index(n) for n in candidates if candidates[n]["allowed"] and n in order]
     facts = {
+        "candidates:names": names <= set(candidates),
+        "candidates:order": allowed == sorted(allowed),
         "candidates:rule": manifest["parameters"]["choose"] in choices,
         "candidates:allowed": chosen["feasible"] and chosen["allowed"],
         "candidates:frontier": all(n in candidates and candidates[n]["feasible"] for n in frontier),

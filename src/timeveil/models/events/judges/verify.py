@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.axis import published
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
+from timeveil.domain.relation import TimeAxis
 from timeveil.errors import InputError, TimeveilError
-from timeveil.evidence.checks import Findings, check_row_order, check_shape
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
     Coded,
     Integers,
@@ -31,8 +33,9 @@ from timeveil.evidence.codes import (
     distinct_pairs,
     fold_both,
 )
+from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
-from timeveil.models.events.judges.manifest import MANIFEST, check_choice, check_columns, check_statements
+from timeveil.models.events.judges.manifest import check_choice, check_columns, check_shape, check_statements
 
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
@@ -45,6 +48,8 @@ SENTENCES = {
     "candidates:groups": "the chosen granularity is stated with {chosen_groups:group}, "
     "the release with {groups}",
     "candidates:nodes": "the frontier is not that of the nodes at the published levels",
+    "candidates:names": "the manifest names a granularity that is not among the candidates",
+    "candidates:order": "the candidates are not in the order of the calendar, or of the names given",
     "candidates:rule": "`parameters.choose` of the manifest is neither a rule nor the chosen granularity",
     "candidates:smallest": "the chosen granularity is stated with a smallest group of {chosen_smallest}, "
     "the release with {smallest_group}",
@@ -94,9 +99,9 @@ def check(evidence: Evidence) -> Verdict:
     """Every check of timestamped rows, as far as each makes sense after the one before."""
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
     release = evidence.release
-    if check_shape(release, MANIFEST, findings) and check_columns(release, findings):
+    if check_shape(release, findings) and check_columns(release, findings):
         check_statements(evidence, findings)
-        check_choice(release.manifest, findings)
+        check_choice(evidence, findings)
         _check_sizes(evidence, findings)
         _check_granules(evidence, findings)
         order = evidence.columns("quasi", "start") + evidence.columns("time")
@@ -132,20 +137,27 @@ def _check_granules(evidence: Evidence, findings: Findings) -> None:
     if not len(granules):
         return
     findings.check("every label, start and end is a granule of the stated granularity")
-    label, (start, end) = granules.column(0), bounds_of(evidence.axis, granules.column(1), granules.column(2))
+    label, *bounds = granules.columns
+    start, end = bounds_of(evidence.axis, *bounds)
     findings.expect("label:missing", not label.null_count, granules=label.null_count)
     one_each = pc.count_distinct(label, "all").as_py() == len(granules) == len(np.unique(start))
     findings.expect("label:distinct", one_each, granules=len(granules))
     try:
-        wrong = _count_strangers(evidence, label, start, end)
+        whole = [_is_exact(evidence.axis, *pair) for pair in zip((start, end), bounds, strict=True)]
+        wrong = int((~_fits(evidence, label, start, end) | ~np.logical_and(*whole)).sum())
     except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # the definition is anyone's
         findings.expect("granule:definition", False)
         return
     findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))
 
 
-def _count_strangers(evidence: Evidence, label: pa.ChunkedArray, start: Integers, end: Integers) -> int:
-    """How many differ from the granule that holds their first instant (or last, or any, where unbounded)."""
+def _is_exact(axis: TimeAxis, moments: Integers, stated: pa.ChunkedArray) -> Mask:
+    """Where an instant is all that a bound states: nothing follows the second."""
+    return np.asarray(pc.fill_null(pc.equal(published(axis, moments), stated), True))
+
+
+def _fits(evidence: Evidence, label: pa.ChunkedArray, start: Integers, end: Integers) -> Mask:
+    """Which are the granule that holds their first instant (or last, or any, where unbounded)."""
     axis, definition = evidence.axis, evidence.release.manifest["granularity_definition"]
     granularity = fit(Granularity.from_dict(dict(definition)), axis)
     inside = np.where(start > LOWEST, start, np.where(end < HIGHEST, end - 1, 0))
@@ -158,7 +170,7 @@ def _count_strangers(evidence: Evidence, label: pa.ChunkedArray, start: Integers
     fits = (code >= 0) & (labels[code] == np.array(label.to_pylist(), dtype=object))
     for expected, stated, missing in zip(bounds, (start, end), (LOWEST, HIGHEST), strict=True):
         fits &= np.append(expected, missing)[code] == stated
-    return int((~fits).sum())
+    return np.asarray(fits)
 
 
 # The definition itself, with the ledger.

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.evidence.checks import (
-    COUNT,
-    FLAG,
-    IF_SET,
-    NAMES_OR_NULL,
-    Findings,
-    Shape,
-    from_to,
-    manifest_of,
-    one_of,
-    or_null,
-)
+from timeveil.evidence import checks
+from timeveil.evidence.checks import COUNT, FLAG, IF_SET, NAMES_OR_NULL, Findings, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT
@@ -24,31 +16,39 @@ from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT
 METHODS = (*ADDING, "suppressive", "itemset")
 TYPES = {PATTERN: ("list<string>", "list<item: string>"), SUPPORT: ("int64",)}
 
-_SHARED: dict[str, Shape] = {
-    "structural": FLAG,
-    "symbols": or_null(from_to(2, len(LETTERS))),
-    "center": one_of("mean", "median", None),
-    "published": one_of("frequent", "closed"),
-}
+_STRUCTURAL = {"structural": FLAG}
+_LETTERS = {"symbols": or_null(from_to(2, len(LETTERS))), "center": one_of("mean", "median", None)}
+_FAMILY = {"published": one_of("frequent", "closed")}
 
-MANIFEST = manifest_of(
+MANIFEST = checks.manifest_of(
     "patterns",
     {"name": one_of("no-inference-channel"), "k": COUNT, "counts_alone?": FLAG},
+    {
+        "patterns": {
+            "kind": one_of("series", "baskets"),
+            **_STRUCTURAL,
+            **_LETTERS,
+            "instants": NAMES_OR_NULL,
+            **_FAMILY,
+        }
+    },
     (PATTERN, SUPPORT),
     {
-        "patterns": {"kind": one_of("series", "baskets"), "instants": NAMES_OR_NULL, **_SHARED},
         "parameters": {
             "k": COUNT,
             "min_support": COUNT,
             "method": one_of(*METHODS),
+            **_LETTERS,
+            **_STRUCTURAL,
             "max_len": or_null(from_to(1, 1_000_000)),
+            **_FAMILY,
             "fill": one_of("forward", "linear", "drop", None),
-            **_SHARED,
             **IF_SET,
         },
         "counts": dict.fromkeys(("patterns", "transactions", "virtual"), COUNT),
     },
 )
+check_shape = partial(checks.check_shape, shape=MANIFEST)
 
 
 def check_columns(release: Release, findings: Findings) -> bool:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError, InputError
-from timeveil.evidence.checks import Findings, check_shape
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import channels_of
@@ -32,7 +32,7 @@ from timeveil.models.patterns.evidence.family import (
     all_parts,
     knowledge_of,
 )
-from timeveil.models.patterns.judges.manifest import MANIFEST, check_columns, check_statements
+from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
 Copies = list[tuple[int, Baskets]]
 """Virtual people by the number of copies of each."""
@@ -97,7 +97,7 @@ def check(evidence: Evidence) -> Verdict:
     """All checks of the pattern model, as far as each makes sense after the one before."""
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
-    sound = check_shape(release, MANIFEST, findings) and check_columns(release, findings)
+    sound = check_shape(release, findings) and check_columns(release, findings)
     if sound and check_statements(release, findings):
         family = _check_table(evidence, findings)
         if family is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from timeveil.domain.release import Release
@@ -37,31 +39,35 @@ _PROMISE = {"k": COUNT, "p": COUNT, "l": or_null(COUNT)}
 MANIFEST = checks.manifest_of(
     "series",
     {"name": one_of("kp-anonymity"), **_PROMISE},
-    ("group", "low", "high", "pattern", "level", "sensitive", "keep"),
     {
         "series": {
-            **{key: [TEXT] for key in ("instants", "values", "pattern", "perturbed")},
+            **{key: [TEXT] for key in ("instants", "values", "pattern")},
             "center": _CENTER,
             "levels": one_of("one", "each"),
             "own_patterns": FLAG,
-        },
+            "perturbed": [TEXT],
+        }
+    },
+    ("group", "low", "high", "pattern", "level", "sensitive", "keep"),
+    {
         "parameters": {
             **_PROMISE,
             "method": one_of(*METHODS),
+            "shape_weight": or_null(from_to(0, 1_000_000, int, float)),
+            "effort": or_null(from_to(0, 1_000)),
             "max_level": from_to(1, MOST_LEVELS),
             "center": _CENTER,
             "round_outward": or_null(from_to(1, 15)),
-            "shape_weight": or_null(from_to(0, 1_000_000, int, float)),
-            "effort": or_null(from_to(0, 1_000)),
+            **dict.fromkeys(("adoption?", "exact?"), or_null(FLAG)),  # of version 0.1
             "fill": or_null(one_of("forward", "linear", "drop")),
             "publish_values": NAMES_OR_NULL,
             "publish_pattern": NAMES_OR_NULL,
-            **dict.fromkeys(("adoption?", "exact?"), or_null(FLAG)),  # of version 0.1
             **IF_SET,
         },
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
     },
 )
+check_shape = partial(checks.check_shape, shape=MANIFEST)
 
 
 def check_columns(release: Release, findings: Findings) -> bool:
@@ -126,6 +132,7 @@ def check_statements(release: Release, findings: Findings) -> bool:
     for name in sorted({name for names in METHODS.values() for name in names} & set(parameters)):
         stated = parameters[name] is not None
         findings.expect("statements:parameter", stated == (name in METHODS[method]), name=name)
-    allowed = set() if parameters["l"] is None else set(columns_of(release, "sensitive"))
-    findings.expect("statements:perturbed", set(series["perturbed"]) <= allowed)
+    allowed = [] if parameters["l"] is None else columns_of(release, "sensitive")
+    changed = [name for name in allowed if name in series["perturbed"]]
+    findings.expect("statements:perturbed", series["perturbed"] == changed)
     return len(findings.violations) == before

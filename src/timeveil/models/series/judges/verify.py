@@ -16,13 +16,14 @@ import pyarrow as pa
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError
-from timeveil.evidence.checks import Findings, check_row_order, check_shape, compared_rows
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
+from timeveil.evidence.row_order import check_row_order, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges import definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
-from timeveil.models.series.judges.manifest import MANIFEST, check_columns, check_statements
+from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
@@ -64,7 +65,7 @@ def check(evidence: Evidence) -> Verdict:
     """Every check of series, as far as each makes sense after the one before."""
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
-    if check_shape(release, MANIFEST, findings) and check_columns(release, findings):
+    if check_shape(release, findings) and check_columns(release, findings):
         consistent = check_statements(release, findings)
         cells = _check_tables(evidence, findings)
         if ledger is not None and cells is not None and consistent:

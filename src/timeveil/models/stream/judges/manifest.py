@@ -15,7 +15,7 @@ import pyarrow as pa
 from timeveil.calendar.civil import UNITS, is_zone
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import COUNT, FLAG, TABLE, TEXT, Findings, Kind, from_to, one_of, or_null
+from timeveil.evidence.checks import COUNT, DEFINITION, FLAG, TEXT, Findings, Kind, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.stream.evidence import LEDGER_FAULTS, Evidence
@@ -49,10 +49,9 @@ _REACH = from_to(0, MOST_SLOTS)
 MANIFEST = checks.manifest_of(
     "stream",
     {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT},
+    {"time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(DEFINITION)}},
     _ROLES,
     {
-        "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
-        "time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(TABLE)},
         "parameters": {
             "l": Kind("a number of 1 or more", lambda value: COUNT.fits(value) and value > 0),
             "window": from_to(1, MOST_SLOTS),
@@ -70,7 +69,8 @@ MANIFEST = checks.manifest_of(
             "fillers?": _REACH,
             **checks.IF_SET,
         },
-        "counts": {"rows": COUNT, "slots": COUNT, "first_slot": _SLOT, "last_slot": _SLOT, "buckets?": COUNT},
+        "counts": {"rows": COUNT, "slots": COUNT, "buckets?": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},
+        "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
     },
 )
 
@@ -151,7 +151,7 @@ def reach(parameters: Mapping[str, Any]) -> int:
 
 def check_shape(release: Release, findings: Findings) -> bool:
     """Expect a manifest with every section of a stream, and nothing else."""
-    if not checks.check_shape(release, MANIFEST, findings):
+    if not checks.check_shape(release, findings, MANIFEST):
         return False
     manifest, buckets = release.manifest, release.manifest["counts"].get("buckets")
     described = "sensitive_columns" in manifest
@@ -164,7 +164,7 @@ def check_shape(release: Release, findings: Findings) -> bool:
     return findings.expect_all(facts)
 
 
-def check_tables(release: Release, findings: Findings) -> bool:
+def check_columns(release: Release, findings: Findings) -> bool:
     """Expect the stated columns in each table, each with its role and type, and no other."""
     findings.check("the tables have exactly the columns, roles and types of the manifest")
     manifest, before = release.manifest, len(findings.violations)

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
-from timeveil.evidence.checks import Findings, check_row_order
+from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
     Coded,
     Integers,
@@ -39,6 +39,7 @@ from timeveil.evidence.codes import (
     fold_both,
 )
 from timeveil.evidence.published import classes_of
+from timeveil.evidence.row_order import check_row_order
 from timeveil.models.stream.evidence import (
     BUCKET,
     COUNT,
@@ -53,9 +54,9 @@ from timeveil.models.stream.evidence import (
 from timeveil.models.stream.judges.manifest import (
     PACKET_PARAMETERS,
     SENTENCES,
+    check_columns,
     check_shape,
     check_statements,
-    check_tables,
     reach,
 )
 from timeveil.models.stream.slots import NOWHERE, SlotLine
@@ -64,7 +65,7 @@ from timeveil.models.stream.slots import NOWHERE, SlotLine
 def check(evidence: Evidence) -> Verdict:
     """Every check of a stream, as far as each makes sense after the one before."""
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
-    if check_shape(evidence.release, findings) and check_tables(evidence.release, findings):
+    if check_shape(evidence.release, findings) and check_columns(evidence.release, findings):
         check_statements(evidence, findings)
         if _check_published(evidence, findings) and evidence.ledger is not None:
             findings.open_ledger()
