@@ -66,7 +66,7 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
 
 def positions(z: ArrayLike) -> Numbers:
     """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1."""
-    from scipy.special import ndtr  # noqa: PLC0415
+    from scipy.special import ndtr  # noqa: PLC0415 (scipy is heavy)
 
     u: Numbers = ndtr(np.asarray(z, dtype=np.float64))
     u += NUDGE
@@ -87,14 +87,14 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
 
 def cell(symbol: int, level: int) -> tuple[float, float]:
     """The lowest and highest z-normalised value that a symbol covers; infinite at the ends."""
-    from scipy.special import ndtri  # noqa: PLC0415
+    from scipy.special import ndtri  # noqa: PLC0415 (scipy is heavy)
 
     return float(ndtri(symbol / level)), float(ndtri((symbol + 1) / level))
 
 
 def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
     """The z-normalised value that halves the probability of each symbol's cell."""
-    from scipy.special import ndtri  # noqa: PLC0415
+    from scipy.special import ndtri  # noqa: PLC0415 (scipy is heavy)
 
     return np.asarray(ndtri((np.asarray(symbols) + 0.5) / np.asarray(levels)), dtype=np.float64)
 

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.architecture.source import module_name, modules, tree
 
 CEILING = 400
+FOLDER_CEILING = 25
+EXEMPTION = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|type: ignore\[[a-z, -]+\])(?P<reason>.*)")
 SAYS_NOTHING = {"utils", "util", "common", "helpers", "helper", "base", "misc", "core"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_no_module_is_longer_than_the_ceiling(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= CEILING
+
+
+def test_no_folder_has_more_modules_than_the_ceiling() -> None:
+    folders = Counter(path.parent for path in modules())
+    assert [folder for folder, count in folders.items() if count > FOLDER_CEILING] == []
+
+
+def reasons(line: str) -> list[str]:
+    """The reason that follows each exemption of a line, without punctuation."""
+    if not re.search(r"# *(?:noqa|type: *ignore)", line):
+        return []
+    return [match["reason"].strip(" #-()") for match in EXEMPTION.finditer(line)] or [""]
+
+
+def test_every_exemption_gives_its_reason() -> None:
+    bare = [
+        f"{module_name(path)}:{number}"
+        for path in modules()
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if not all(reasons(line))
+    ]
+    assert not bare
+    assert reasons("x = 1  # noqa: E501") == reasons("x = 1  # type: ignore") == [""]
+    assert reasons("x = 1  # noqa: E501, A002 (a table)") == ["a table"]
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)

@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except Exception as cause:  # noqa: BLE001
+    except Exception as cause:  # noqa: BLE001 (an internal error has its own message)
         code = output.stop_code()
         if code is None:
             return _failed(cause, command, arguments)

@@ -276,5 +276,5 @@ def flush() -> None:
 
 def _discard(stream: TextIO) -> None:
     """Let the interpreter's own last flush go nowhere."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 (a device, not a path)
         os.dup2(nowhere.fileno(), stream.fileno())

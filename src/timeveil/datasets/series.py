@@ -41,7 +41,7 @@ def load_curves(
     people: int = 200,
     instants: int = 24,
     seed: Seed = 0,
-    long: bool = False,  # noqa: FBT001
+    long: bool = False,  # noqa: FBT001 (a public signature)
 ) -> pa.Table:
     """Consumption in kWh over one day of `instants` equal steps, with the tariff as the sensitive column.
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 try:
     import fcntl
 except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 BATCH_ROWS = 131_072
 _PREFIX = "timeveil-"

@@ -124,7 +124,7 @@ def judge(
     return losses, {"worst": breach.worst, "mean": breach.mean, "promised": promised}, facts
 
 
-class _Stopped(Exception):  # noqa: N818
+class _Stopped(Exception):  # noqa: N818 (a signal between threads)
     """Another setting failed, or the user interrupted: the others need not be tried."""
 
 

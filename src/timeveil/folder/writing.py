@@ -27,7 +27,7 @@ from timeveil.reading.files import new_file, refuse_taken, sync_folder, translat
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
 
-def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
+def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002 (public)
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
     The folder appears after everything in it was read back and verified, and not before. A ledger is a

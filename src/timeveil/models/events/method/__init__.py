@@ -13,7 +13,7 @@
 | 𝒢 with its edges | `timeveil.models.events.method.search.Order` | §4.2 | the granularities and which is directly coarser |
 | leastGeneralization | `timeveil.models.events.method.search.least_generalization` | Algorithm 1 | the least general granularity that is safe |
 | gen | `timeveil.engines.memory.Visits.groups` | Procedure 2 | people per group in one scan |
-"""  # noqa: E501
+"""
 
 from timeveil.models.events.method.generalize import generalize_time
 from timeveil.recoding import Hierarchy

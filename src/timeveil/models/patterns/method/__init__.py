@@ -13,7 +13,7 @@
 | μCh(k, Cl(D, σ)) | `timeveil.models.patterns.method.channels.maximal_channels` | §6.6 | channels that no other one dominates |
 | ⋈ | `timeveil.models.patterns.method.sanitizing.mergers` | Algorithm 4 | channels that agree become one |
 | O^k | `timeveil.models.patterns.method.sanitizing.raised` | Algorithm 4 | the counts with the virtual rows |
-"""  # noqa: E501
+"""
 
 from timeveil.models.patterns.method.publishing import mine, sanitize_patterns
 

@@ -19,7 +19,7 @@
 | group formation | `timeveil.models.series.method.paper.form_groups` | §5.3 | join subgroups to groups of k |
 | EC(v_i), x_i | `timeveil.models.series.method.diversity.diversified` | §5.4 | rows of one sensitive value, how many to change |
 | QI_ae, QI_pr | `timeveil.models.series.method.publishing.published_instants` | Definition 6 | the instants whose values and whose pattern are published |
-"""  # noqa: E501
+"""
 
 from timeveil.models.series.method.publishing import anonymize_series
 

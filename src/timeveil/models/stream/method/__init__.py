@@ -17,7 +17,7 @@
 | LP-Reposition | `timeveil.models.stream.method.reposition.fill_level` | §V.A | relays that do not raise the level |
 | LL-Reposition | `timeveil.models.stream.method.reposition.lift_level` | §V.A | relays that raise it by one |
 | OptimalReposition | `timeveil.models.stream.method.reposition.reposition` | Figure 4 | the whole step |
-"""  # noqa: E501
+"""
 
 from timeveil.models.stream.method.publisher import StreamPublisher, publish_stream
 from timeveil.models.stream.method.tables import PublishedSlot
