@@ -10,7 +10,9 @@ import pytest
 
 import timeveil as tv
 from timeveil.cli.frame import run
+from timeveil.domain.parameter import parameter
 from timeveil.folder import damage
+from timeveil.models.stream.parameters import StreamParameters
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "version_0_1" / "stream_service.tar.gz"
 COLUMNS = "--respondent person --time day --quasi district --quasi sex --sensitive diagnosis --drop age_band"
@@ -41,3 +43,21 @@ def test_a_stream_of_version_0_1_resumes(tmp_path: Path, name: str) -> None:
     assert 0.6 * len(records) < release.table.num_rows <= len(records)
     for slot in (out / "slots").iterdir():
         assert tv.verify(tv.open_release(slot)).violations == ()
+
+
+class WithNovelty(StreamParameters):
+    novelty: int = parameter("Number of novelties.", default=3, at_least=0)
+
+
+def test_a_parameter_added_later_has_its_default_in_a_state_of_version_0_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("models.stream.method.publisher", "service.parameters"):
+        monkeypatch.setattr(f"timeveil.{module}.StreamParameters", WithNovelty)
+    monkeypatch.setattr("timeveil.models.stream.parameters.PARAMETERS", WithNovelty)
+    test_a_stream_of_version_0_1_resumes(tmp_path, "plain")
+    with tarfile.open(FIXTURE) as archive:
+        archive.extractall(tmp_path / "again", filter="data")
+    line = f"publish-stream {tmp_path}/again/in_plain --state {tmp_path}/again/plain.db --seed 5 --window 4"
+    other = f"{line} --out {tmp_path}/again/slots_plain {COLUMNS} --l 2 --novelty 4"
+    assert run(other.split()) == 2

@@ -33,7 +33,6 @@ F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()
 """The default of a parameter that has none."""
 OFF = "off"
-STATED_IF_SET = ("accept_risk", "fold_spellings")
 _KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}
 _KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
@@ -88,6 +87,7 @@ class Parameter:
     off: str = ""
     models: tuple[str, ...] = ()
     positional: bool = False
+    applies_with: str = ""
 
     @property
     def key(self) -> str:
@@ -187,7 +187,8 @@ def parameter(
     how it is typed where that is not `--its-name`, or it is `positional`; `metavar` is what help writes for
     its value, `read` how such text becomes a value where the kind does not say it. `opened` marks a path,
     which Python opens with that expression. `kind` is needed where the type does not tell it. `methods` or
-    `models` are those that use it, if not all do. `off` is what an option does that switches it off.
+    `models` are those that use it, if not all do; `applies_with` is the parameter without which it does
+    nothing. `off` is what an option does that switches it off.
     """
     bounds = {name: more.pop(name) for name in Range._fields if name in more}
     example = example if example is not None or default is REQUIRED else default
@@ -237,6 +238,11 @@ class Checked:
     def __post_init__(self) -> None:
         for name, declared in type(self).table().items():
             object.__setattr__(self, name, declared.check(getattr(self, name)))
+        for name, other in self.idle().items():
+            if getattr(self, name) != type(self).table()[name].default:
+                message = f"`{name}` applies with `{other}` only"
+                hint = f"add {{{other}}}, or leave {{{name}}} out"
+                raise ParameterError(message, hint=hint, facts={"parameters": [other, name]})
         methods = [method for kind in reversed(type(self).__mro__) for method in vars(kind).values()]
         for method in methods:
             about: tuple[str, ...] = getattr(method, "rule_about", ())
@@ -255,6 +261,18 @@ class Checked:
     def as_arguments(self) -> dict[str, Any]:
         """All values by name."""
         return {name: getattr(self, name) for name in type(self).table()}
+
+    def idle(self) -> dict[str, str]:
+        """Parameters that apply with another only, and by name that other one, which is not set."""
+        others = {name: line.applies_with for name, line in type(self).table().items() if line.applies_with}
+        return {name: other for name, other in others.items() if not getattr(self, other)}
+
+    @classmethod
+    def differing(cls, values: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
+        """Names whose value is not the stored one; what an earlier version did not store has its default."""
+        defaults = {name: line.default for name, line in cls.table().items()}
+        used, stored = {**defaults, **values}, {**defaults, **stored}
+        return [name for name in {**used, **stored} if used.get(name) != stored.get(name)]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
@@ -298,6 +316,11 @@ class Parameters(Checked):
     """Parameters that `explore` may try at several settings."""
     removed: ClassVar[Mapping[str, str]] = {}
     """Parameters of earlier versions, each with what to do instead."""
+    stated: ClassVar[tuple[str, ...]] = ()
+    """Parameters that every manifest states. What is added later is stated where it is set, so that releases
+    and streams of before stay as they are."""
+    unstated: ClassVar[tuple[str, ...]] = ("zone", "unit")
+    """Parameters that no manifest states among them: another section does, or they change no release."""
     secret: ClassVar[tuple[str, ...]] = ()
     """Parameters whose value is in no text that a run prints."""
     repeating: ClassVar[Mapping[str, str]] = {}
@@ -311,9 +334,14 @@ class Parameters(Checked):
         """The parameters among the arguments of a call: `StreamParameters.from_call(locals())`."""
         return cls(**{name: arguments[name] for name in cls.table() if name in arguments})
 
-    def stated_if_set(self) -> dict[str, Any]:
-        """Parameters that a manifest states only where they change what is published."""
-        return {name: getattr(self, name) for name in STATED_IF_SET if getattr(self, name, None)}
+    def as_stated(self) -> dict[str, Any]:
+        """Values as a manifest states them: always those of `stated`, then what is not at its default."""
+        values, idle = self.as_arguments(), self.idle()
+        always = {name: values[name] for name in self.stated if name not in idle}
+        others = {n: v for n, v in type(self).table().items() if n not in (*self.stated, *self.unstated)}
+        return always | {
+            n: values[n] for n, line in others.items() if not line.private and values[n] != line.default
+        }
 
     @classmethod
     def refuse_unknown(cls, names: Iterable[str]) -> None:

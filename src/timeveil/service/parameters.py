@@ -12,7 +12,7 @@ from typing import Any
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method import StreamPublisher
-from timeveil.models.stream.method.settings import OF_PACKETS, Settings, settings_from
+from timeveil.models.stream.method.settings import Settings, settings_from
 from timeveil.models.stream.parameters import StreamParameters
 
 SINGLE = ""
@@ -45,15 +45,13 @@ class Parameters:
     def as_dict(self) -> dict[str, Any]:
         """Everything that must not change from one start to the next, as plain JSON values."""
         options = self.settings.options.as_arguments()
-        # Without packets their parameters are left out, so that state files from before packets resume.
-        left_out = ("seed", *OF_PACKETS) if options["protect_slot"] is None else ("seed",)
         stored = {
             "respondent": self.roles.respondent,
             "time": self.roles.time,
             "quasi": list(self.roles.quasi_columns),
             "sensitive": list(self.roles.sensitive),
             "keep": list(self.roles.keep),
-            **{name: value for name, value in options.items() if name not in left_out},
+            **{name: value for name, value in options.items() if name != "seed"},
             "stream_by": self.stream_by,
             "format": self.format,
         }
@@ -61,8 +59,7 @@ class Parameters:
 
     def differing(self, stored: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are not those of a stored run."""
-        plain = self.as_dict()
-        return [name for name in {**plain, **stored} if plain.get(name) != stored.get(name)]
+        return StreamParameters.differing(self.as_dict(), stored)
 
     def check(self) -> None:
         """Refuse what no stream can have, before anything is read or made."""

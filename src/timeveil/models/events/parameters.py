@@ -39,6 +39,8 @@ class EventParameters(Parameters):
         "with ledger": "by counting the people of every group, with the ledger",
     }
     explored = ("k", "suppress")
+    stated = ("k", "choose", "suppress", "gaps", "nulls", "granularities")
+    unstated = ("hierarchies", "levels", "zone", "unit", "definitions", "engine", "memory_limit")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",

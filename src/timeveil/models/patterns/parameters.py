@@ -52,6 +52,8 @@ class PatternParameters(Parameters):
         "with ledger": "by counting every pattern and computing every group, with the ledger",
     }
     explored = ("k", "min_support")
+    stated = ("k", "min_support", "method", "max_len", "fill", "structural", "symbols", "center", "published")
+    unstated = ("instants", "cap", "zone", "unit", "force")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(

@@ -55,6 +55,8 @@ class SeriesParameters(Parameters):
         "with ledger": "by following every series, with the ledger",
     }
     explored = ("k", "p", "l", "shape_weight")
+    stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
+              "fill", "publish_values", "publish_pattern")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',

@@ -55,6 +55,8 @@ class StreamParameters(Parameters):
         "with ledger": "by following every record, with the ledger",
     }
     explored = ("l", "window", "protect_slot")
+    stated = ("l", "window", "slot", "move_cost", "first_window", "fill_empty", "filler", "jitter",
+              "protect_slot", "spread", "fillers", "buckets", "late", "nulls")
     secret = ("seed",)
     repeating: ClassVar = {
         "seed": "add the --seed you used, to move the same records",
@@ -99,11 +101,11 @@ class StreamParameters(Parameters):
     )
     spread: int = parameter(
         "With {protect_slot}: number of later slots over which moved packets are spread at random.",
-        default=1, at_least=1, at_most=MOST_SLOTS, example=6
+        default=1, at_least=1, at_most=MOST_SLOTS, example=6, applies_with="protect_slot"
     )
     fillers: int = parameter(
         "With {protect_slot}: number of packets that may move along, so that having been moved reveals less.",
-        default=0, at_least=0, at_most=MOST_SLOTS, example=8
+        default=0, at_least=0, at_most=MOST_SLOTS, example=8, applies_with="protect_slot"
     )
     buckets: Literal["anatomy", "none"] = parameter(
         "Whether sensitive values are published per bucket in a second table, or as they are.",
@@ -147,18 +149,6 @@ class StreamParameters(Parameters):
             return None
         hint = f"use {{protect_slot={self.l - 1}}}" if self.l > 2 else "raise {l} to at least 3"
         return f"`protect_slot` must be from 2 to l - 1 = {self.l - 1}, got {self.protect_slot}", hint
-
-    @rule("protect_slot", "spread", "fillers")
-    def packets_have_their_own_parameters(self) -> Problem:
-        if self.protect_slot is not None:
-            return None
-        for name, usual in (("spread", 1), ("fillers", 0)):
-            if getattr(self, name) != usual:
-                return (
-                    f"`{name}` applies with `protect_slot` only",
-                    f"add {{protect_slot}}, or leave {{{name}}} out",
-                )
-        return None
 
     @rule("protect_slot", "window", "spread")
     def packets_need_later_slots(self) -> Problem:
@@ -208,7 +198,7 @@ class ServiceParameters(Parameters):
     follow: bool = parameter("In service: keep watching the inbox.", default=False)
     poll: float | None = parameter(
         "With {follow}: seconds between looks at the inbox; 5 if not set.",
-        default=None, above=0, at_most=86_400, example=60, metavar="SECONDS"
+        default=None, above=0, at_most=86_400, example=60, metavar="SECONDS", applies_with="follow"
     )
     close: bool = parameter("In service: publish the rest of the window and end the stream.", default=False)
     max_gap: int | None = parameter(
@@ -220,12 +210,6 @@ class ServiceParameters(Parameters):
     def a_stream_that_ends_is_not_followed(self) -> Problem:
         if self.follow and self.close:
             return "`follow` and `close` exclude each other", "stop the run that follows, then close once"
-        return None
-
-    @rule("poll", "follow")
-    def only_following_polls(self) -> Problem:
-        if self.poll is not None and not self.follow:
-            return "`poll` applies with `follow` only", "add {follow=True}, or leave {poll} out"
         return None
 
 

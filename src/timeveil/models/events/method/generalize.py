@@ -285,12 +285,7 @@ def _pair(
             {"name": field.name, "role": role, "type": str(field.type)}
             for field, role in zip(schema, column_roles, strict=True)
         ],
-        "parameters": {
-            "k": promise.k,
-            **{name: getattr(parameters, name) for name in ("choose", "suppress", "gaps", "nulls")},
-            "granularities": plan.limited_to,
-            **parameters.stated_if_set(),
-        },
+        "parameters": {**parameters.as_stated(), "granularities": plan.limited_to},
         **sections,
         "counts": {
             "rows": published.rows,

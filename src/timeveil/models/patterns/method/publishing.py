@@ -275,13 +275,10 @@ def _manifest(
             {"name": "support", "role": "support", "type": "int64"},
         ],
         "parameters": {
-            "k": parameters.k,
+            **parameters.as_stated(),
             "min_support": least,
-            "method": parameters.method,
-            "max_len": parameters.max_len,
             "fill": parameters.fill if series else None,
             **described,
-            **parameters.stated_if_set(),
         },
         "counts": counts,
     }

@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.ordering import row_keys
-from timeveil.domain.parameter import STATED_IF_SET
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
@@ -353,15 +352,14 @@ def _published_parameters(
     parameters: SeriesParameters, values: Sequence[str], pattern: Sequence[str]
 ) -> dict[str, Any]:
     """What the manifest states of the parameters; null where the method does not use one."""
-    stated: dict[str, Any] = {"k": parameters.k, "p": parameters.p, "l": parameters.l}
+    stated = parameters.as_stated()
     for name, line in SeriesParameters.table().items():
-        if name not in ("zone", "unit", *STATED_IF_SET):
-            applies = not line.methods or parameters.method in line.methods
-            stated[name] = getattr(parameters, name) if applies else None
+        if line.methods and parameters.method not in line.methods:
+            stated[name] = None
     for name, instants in (("publish_values", values), ("publish_pattern", pattern)):
         # Named in the order of time, whatever order they were asked for in.
-        stated[name] = None if stated.pop(name) is None else list(instants)
-    return stated | parameters.stated_if_set()
+        stated[name] = None if stated[name] is None else list(instants)
+    return stated
 
 
 def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:

@@ -24,16 +24,12 @@ from typing import Any
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.guarantee import LDiversity
-from timeveil.domain.parameter import STATED_IF_SET
 from timeveil.domain.roles import Derived, Roles
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
 RESERVED = ("slot", "bucket", "count")
 """Columns that a release has besides those of the input."""
-PRIVATE = ("withhold_cost", "seed", "zone", "unit", *STATED_IF_SET)
-"""Parameters that not every manifest repeats: secrets, what its section on time says, and exceptions."""
-OF_PACKETS = ("protect_slot", "spread", "fillers")
 
 MoveCost = str | Sequence[float] | Callable[[int], float]
 WithholdCost = float | Mapping[Any, float] | None
@@ -71,9 +67,8 @@ class Settings:
     def published(self) -> dict[str, Any]:
         """The parameters as a manifest has them: no withhold costs, no seed."""
         slot, move_cost = self.options.slot, self.costs.name
-        left_out = PRIVATE if self.options.protect_slot is not None else PRIVATE + OF_PACKETS
         return {
-            **{name: value for name, value in self.options.as_arguments().items() if name not in left_out},
+            **{name: value for name, value in self.options.as_stated().items() if value is not None},
             "slot": slot.name if isinstance(slot, Granularity) else slot,
             "move_cost": move_cost if isinstance(move_cost, str) else list(move_cost),
         }
@@ -84,12 +79,10 @@ class Settings:
         by_value = sorted((repr(value), cost) for value, cost in costs.withhold_by_value.items())
         digest = hashlib.sha256(json.dumps(by_value).encode()).hexdigest()
         remembered: dict[str, Any] = {
-            **self.published(),
+            **{name: value for name, value in self.options.as_arguments().items() if name != "seed"},
             "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
             "move_cost": [str(cost * costs.unit) for cost in costs.move],
             "withhold_cost": [str(costs.withhold * costs.unit), digest],
-            "zone": self.options.zone,
-            "unit": self.options.unit,
             "roles": [roles.respondent, roles.time, [*roles.quasi_columns], self.sensitive, [*roles.keep]],
         }
         # Through JSON and back, so that tuples equal the lists of a state that was read.

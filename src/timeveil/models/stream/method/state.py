@@ -159,8 +159,7 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
     with raising(damaged, on=_BROKEN):
         text, *tables = frames(body)
         numbers = json.loads(text)
-        used, stored = settings.remembered(), numbers["parameters"]
-        differ = [name for name in used if used[name] != stored.get(name)]
+        differ = settings.options.differing(settings.remembered(), numbers["parameters"])
         if check_seed and str(settings.seed) != numbers["seed"]:
             differ.append("seed")
         if not differ:

@@ -185,7 +185,7 @@ class Layout:
                 "slot_definition": None if rule is None else rule.as_dict(),
             },
             "columns": _described(self.data_columns),
-            "parameters": {**settings.published(), "slot": name, **settings.options.stated_if_set()},
+            "parameters": {**settings.published(), "slot": name},
             "counts": {
                 "rows": rows,
                 "slots": len(finals),
