@@ -232,12 +232,12 @@ def test_status(cli: Cli) -> None:
 
 def test_status_tells_the_last_error(cli: Cli) -> None:
     Path("out/slots").mkdir(parents=True)
-    Path(f"out/slots/{day(1)}").mkdir()
+    Path(f"out/slots/{day(1)}").touch()
     assert cli(SERVE).code == 2
     said = cli("stream-status --state s.db")
     assert "1 slot final, not yet in place\n" in said.out
     assert f"the folder `slots/{day(1)}` exists already and holds something else" in said.out
-    Path(f"out/slots/{day(1)}").rmdir()
+    Path(f"out/slots/{day(1)}").unlink()
     assert cli(SERVE).code == 0
     assert "last error" not in cli("stream-status --state s.db").out
 

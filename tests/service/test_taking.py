@@ -233,6 +233,8 @@ def test_a_closed_stream_takes_nothing_more(place: Place) -> None:
 
 
 def test_another_content_in_the_place_of_a_slot_is_refused(place: Place) -> None:
+    fill(place.inbox, 3)
+    place.run()
     fill(place.inbox, 4)
     (place.out / "slots" / day(1)).mkdir(parents=True)
     (place.out / "slots" / day(1) / "release.json").write_text("{}")
@@ -244,17 +246,6 @@ def test_another_content_in_the_place_of_a_slot_is_refused(place: Place) -> None
     shutil.rmtree(place.out / "slots" / day(1))
     place.run(close=True)
     assert place.slots() == [day(number) for number in range(4)]
-
-
-def test_a_slot_that_stands_already_as_it_should_is_accepted(place: Place) -> None:
-    fill(place.inbox, 4)
-    place.run(close=True)
-    before = tree(place.out)
-    again = Place(place.root / "again")
-    again.out, again.inbox = place.out, place.inbox
-    tally = again.run(close=True)
-    assert (tally.published, tally.found_published) == (0, 4)
-    assert tree(place.out) == before
 
 
 def test_private_files_do_not_lie_among_the_published(place: Place) -> None:
@@ -576,7 +567,7 @@ def test_a_slot_that_is_missing_or_changed_shows_in_the_whole(place: Place) -> N
     pq.write_table(pq.read_table(changed), changed)
     assert [violation.message for violation in damage(place.out)] == [
         "slot `2024-01-02`: the file `data.parquet` has changed since it was written",
-        "`.hidden.partial` is still being written, or a killed run left it behind",
+        "`.hidden.partial` is not the folder of a slot",
         "`notes.txt` is not the folder of a slot",
     ]
     shutil.rmtree(place.out / "slots" / day(3))
@@ -607,17 +598,6 @@ def test_a_folder_holds_the_slot_that_it_is_named_after(place: Place) -> None:
     empty = {name: table.slice(0, 0) for name, table in release.tables.items()}
     tv.write(tv.Release(release.guarantee, told, empty), lost)
     assert [violation.code for violation in damage(place.out)] == ["slot"]
-
-
-def test_a_file_that_cannot_be_read_is_put_aside(place: Place) -> None:
-    fill(place.inbox, 4)
-    (place.inbox / f"{day(1)}.csv").unlink()
-    (place.inbox / f"{day(1)}.csv").symlink_to("/proc/self/mem")
-    tally = place.run()
-    assert (tally.taken, tally.quarantined) == (3, 1)
-    reason = (place.inbox / "quarantine" / f"{day(1)}.csv.reason.txt").read_text()
-    assert "cannot be read" in reason
-    assert "sha256" not in reason
 
 
 def test_a_copy_that_is_given_content_of_its_own_is_taken(place: Place) -> None:

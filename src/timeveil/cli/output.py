@@ -31,6 +31,7 @@ SIGNALLED = 128
 _stop_codes: list[int] = []
 _written: list[str] = []
 
+MOST_NAMES = 3
 PLAIN_WIDTH = 100
 NARROWEST = 40
 PATIENCE = 1.0
@@ -191,8 +192,8 @@ def write_file(path: str, content: str, *, private: bool = False) -> None:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(content)
                 file.flush()
+                note_written(target)
                 hidden.replace(target)
-            note_written(target)
         finally:
             hidden.unlink(missing_ok=True)
 
@@ -230,13 +231,15 @@ def terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def note_written(*paths: str | Path) -> None:
-    """These files or folders are complete; a later message can say so."""
+    """These files or folders do not exist and are about to appear; a later message says which did."""
     _written.extend(str(path) for path in paths)
 
 
 def what_was_written() -> str:
     """What the command left on disk, in words: `published` and `visits.ledger` were written."""
-    names = [f"`{path}`" for path in _written]
+    names = [f"`{path}`" for path in _written if Path(path).exists()]
+    if len(names) > MOST_NAMES:
+        names[1:] = [f"{len(names) - 1:,} more"]
     return f"{' and '.join(names) or 'nothing'} {'were' if len(names) > 1 else 'was'} written"
 
 

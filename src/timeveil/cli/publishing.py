@@ -64,7 +64,7 @@ def perform(run: Run, output: Output) -> int:
     from timeveil.service.command import is_service, serve, tally_text
 
     if is_service(run):
-        tally = serve(run, output.say)
+        tally = serve(run, output.say, note_written)
         output.result(tally_text(tally), tally.as_dict())
         return 0 if tally.clean else BAD_INPUT
     with output.progress() as progress:

@@ -2,17 +2,20 @@
 
 A process that makes a temporary file or folder locks it as long as it lives; the system releases the lock
 whatever the process dies of. What exists and can be locked has no owner any more. Where the system has no
-such locks, nothing is removed.
+such locks, nothing is removed but empty folders.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,6 +29,10 @@ except ImportError:  # not on Windows
 
 BATCH_ROWS = 131_072
 _PREFIX = "timeveil-"
+PARTIAL = re.compile(r"\..+\.partial-(?:[0-9a-f]{16}|[a-z0-9_]{8})")
+"""Names of hidden files and folders that are renamed once complete."""
+_TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
+_ONLY_ITS_OWNER = 0o40700
 LOCK = ".held"
 """The file in a temporary folder that is locked while the folder is in use."""
 
@@ -33,17 +40,18 @@ LOCK = ".held"
 class PrivateFolder:
     """A temporary folder that only its owner may enter, removed with the last reference to it.
 
-    Folders of the same prefix that a killed process left behind are removed when the next one is made.
+    Folders that a killed process left behind are removed when the next one is made.
     """
 
     def __init__(self, parent: Path | None = None, prefix: str = _PREFIX) -> None:
         parent = parent or Path(tempfile.gettempdir())
-        sweep(parent, prefix)
+        sweep(parent)
         lock = None
         # Another process may sweep the new folder before its lock is held: then try again.
         while lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-            lock = hold(self.path / LOCK)
+            with suppress(FileNotFoundError):
+                lock = hold(self.path / LOCK)
         self._remove = weakref.finalize(self, _release, self.path, lock, os.getpid())
 
     def close(self) -> None:
@@ -94,21 +102,33 @@ def hold(path: Path, mode: int = 0o600) -> int | None:
 
 def hold_beside(target: Path, mode: int = 0o600) -> tuple[Path, int]:
     """Make a hidden file next to a target, to be renamed once complete; abandoned ones are removed."""
-    prefix = f".{target.name}.partial-"
-    sweep(target.parent, prefix)
+    sweep(target.parent)
     handle = None
     while handle is None:
-        hidden = target.parent / f"{prefix}{secrets.token_hex(8)}"
+        hidden = target.parent / f".{target.name}.partial-{secrets.token_hex(8)}"
         handle = hold(hidden, mode)
     return hidden, handle
 
 
-def sweep(folder: Path, prefix: str) -> None:
-    """Remove our files and folders with names of this prefix that no living process holds."""
+def appear(hidden: Path, target: Path) -> None:
+    """Give a complete hidden file its name; nothing is replaced. It keeps the hidden name where it can.
+
+    By a link, which fails where a file exists; by renaming, which replaces it, only where there are no links.
+    """
+    try:
+        os.link(hidden, target)
+    except OSError as cause:
+        if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        hidden.rename(target)
+
+
+def sweep(folder: Path, names: re.Pattern[str] = _TEMPORARY) -> None:
+    """Remove our files and folders with such names that no living process holds."""
     if fcntl is None:
         return
     try:
-        paths = [Path(entry.path) for entry in os.scandir(folder) if entry.name.startswith(prefix)]
+        paths = [Path(entry.path) for entry in os.scandir(folder) if names.fullmatch(entry.name)]
     except OSError:
         return
     for path in paths:
@@ -123,6 +143,8 @@ def _remove_if_abandoned(path: Path) -> None:
         kind = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_NONBLOCK
         handles.append(os.open(path, kind | os.O_NOFOLLOW))
         if is_folder:
+            if not (path / LOCK).exists() and os.fstat(handles[0]).st_mode == _ONLY_ITS_OWNER:
+                path.rmdir()  # it was being removed: nothing is left in it, or it stays
             handles.append(os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW, dir_fd=handles[0]))
         are_ours = all(os.fstat(handle).st_uid == os.getuid() for handle in handles)
         if are_ours and _lock(handles[-1]) and _is_same(path, handles[0]):

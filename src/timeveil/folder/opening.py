@@ -19,6 +19,7 @@ import pyarrow as pa
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Ledger, Release
+from timeveil.domain.stored import PARTIAL
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder.boundary import SLOTS
@@ -32,6 +33,7 @@ FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
     "bytes that no cell shows and the words of README.txt are not judged, and --rewrite leaves them out"
 )
+UNFINISHED = "slots that are still being written, or were when a run was killed, are hidden and not judged"
 NOT_ITS_LEDGER = Violation(
     "ledger", "the ledger does not belong to this release, or the release was not made from it"
 )
@@ -92,9 +94,12 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
 def judged(release: Release | str | Path, ledger: Ledger | None = None) -> Judgement:
     """Verify a release: its promise and, of a folder, its files."""
     violations: tuple[Violation, ...] = ()
-    files = () if isinstance(release, Release) else (FILES,)
+    files: tuple[str, ...] = () if isinstance(release, Release) else (FILES,)
     if not isinstance(release, Release):
-        release, violations = _open(_valid_path(release), files=True)
+        folder = _valid_path(release)
+        release, violations = _open(folder, files=True)
+        if (folder / SLOTS).is_dir() and any(map(_is_unfinished, (folder / SLOTS).iterdir())):
+            files = (FILES, UNFINISHED)
     try:
         evidence = gather(release, ledger)
         verdict = verify(evidence)
@@ -136,9 +141,9 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
 
     With `strict`, a manifest that is not that of a release is refused.
     """
-    slots = slot_folders(folder)
-    if slots:
-        return _open_slots(folder, slots, files=files, strict=strict)
+    entries = _slot_entries(folder)
+    if any(entries.values()):
+        return _open_slots(folder, entries, files=files, strict=strict)
     manifest, content = read_manifest(folder)
     tables = {
         name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"])
@@ -163,9 +168,9 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
 
 
 def _open_slots(
-    folder: Path, slots: list[Path], *, files: bool, strict: bool
+    folder: Path, entries: Mapping[Path, bool], *, files: bool, strict: bool
 ) -> tuple[Release, tuple[Violation, ...]]:
-    opened = {slot.name: _open(slot, files=files, strict=strict) for slot in slots}
+    opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
         return release, ()
@@ -175,10 +180,8 @@ def _open_slots(
         for violation in (*faults, *_name_damage(name, slot.manifest))
     ]
     violations += _extra(folder, {SLOTS})
-    for file in sorted(file.name for file in (folder / SLOTS).iterdir() if file.name not in opened):
-        unfinished = f"`{file}` is still being written, or a killed run left it behind"
-        message = unfinished if file.startswith(".") else f"`{file}` is not the folder of a slot"
-        violations.append(Violation("file-extra", message))
+    strays = [entry.name for entry, is_slot in entries.items() if not is_slot]
+    violations += [Violation("file-extra", f"`{name}` is not the folder of a slot") for name in strays]
     return release, tuple(violations)
 
 
@@ -238,14 +241,24 @@ def stream_folder(name: str) -> str:
 
 def slot_folders(folder: Path) -> list[Path]:
     """The folders of a stream's slots; links, which lead elsewhere, and unfinished ones are left out."""
+    return [entry for entry, is_slot in _slot_entries(folder).items() if is_slot]
+
+
+def _slot_entries(folder: Path) -> dict[Path, bool]:
+    """Everything in a stream's folder of slots but what is unfinished, and whether it is a slot's folder."""
     slots = folder / SLOTS
     if (folder / MANIFEST).exists() or slots.is_symlink() or not slots.is_dir():
-        return []
-    return sorted(
-        slot
-        for slot in slots.iterdir()
-        if slot.is_dir() and not slot.is_symlink() and not slot.name.startswith(".")
-    )
+        return {}
+    before, paths = None, list[Path]()
+    # A publisher may be at work: a list that missed a slot and has a later one is read again.
+    while paths != before:
+        before, paths = paths, sorted(path for path in slots.iterdir() if not _is_unfinished(path))
+    return {path: path.is_dir() and not path.is_symlink() and not path.name.startswith(".") for path in paths}
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether it is the hidden folder that a slot is written in, which may be gone by now."""
+    return bool(PARTIAL.fullmatch(path.name)) and not path.is_symlink() and not path.is_file()
 
 
 def joined(name: str, releases: Sequence[Release]) -> Release:

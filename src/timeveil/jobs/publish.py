@@ -42,7 +42,7 @@ class Outcome:
 def publish(
     run: Run, progress: Progress = silent, note_written: Callable[..., None] = lambda *_: None
 ) -> Outcome:
-    """Do what a run says; `note_written` is called with each path as soon as it is complete."""
+    """Do what a run says; `note_written` is called with the new paths before they are written."""
     run.table(**run.values)  # checks them
     refuse_paths(run)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
@@ -56,11 +56,11 @@ def publish(
     progress("explaining", 0.85)
     explanation = explain(evidence, verdict=verdict, run=run)
     progress("writing", 0.9)
+    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     if run.ledger is None:
         write(release, run.out, format=run.format)
     else:
         write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)
-    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     return Outcome(release, ledger, verdict, explanation)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from timeveil.reading.files import UNLIMITED, limits, read_error, refuse_columns
 
 HEADER_BYTES = 1 << 21
 BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at a time
-_FAILURES = (pa.ArrowInvalid, KeyError, OSError)
+_FAILURES = (pa.ArrowInvalid, pa.ArrowMemoryError, KeyError, OSError)
 _LAST_BREAK = ord("\r")
 _SAVE_AS_UTF8 = "save it as CSV in UTF-8, or as Parquet"
 _FAULTS = {
@@ -58,10 +59,10 @@ class CsvFile:
 
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
-        self._path = path
+        self._path, self.names = path, tuple[str, ...]()
         self._compression = "gzip" if path.name.lower().endswith(".gz") else None
         self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        with raising(self._fault("malformed"), on=(pa.ArrowException, OSError)), self._open() as stream:
+        with raising(self._refusal, on=_FAILURES), self._open() as stream:
             head = stream.read(HEADER_BYTES)
         if b"\0" in head:
             raise self._fault("zero bytes")
@@ -74,15 +75,16 @@ class CsvFile:
             raise self._fault("delimiter")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        return raising_each(self._batches(columns), self._refusal, on=_FAILURES)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
         if self._is_empty:
             return
         allowed = limits().allowance(self._path.stat().st_size) if self._compression else UNLIMITED
         left, has_line_breaks = allowed, False
         with self._open() as stream:
-            with raising(self._refusal, on=_FAILURES):
-                reader = self._reader(stream, columns)
-            for batch in raising_each(reader, self._refusal, on=_FAILURES):
+            for batch in self._reader(stream, columns):
                 left -= batch.nbytes
                 if left < 0:
                     claim = f"unpacks to more than the {allowed:,} bytes allowed"
@@ -157,16 +159,22 @@ class CsvFile:
                         return f": {cells}, the header {len(self.names)}"
             except csv.Error:
                 return f": data row {number + 1:,}: a quote does not close"
-            except (pa.ArrowException, OSError):
-                pass
         return ""
 
-    def _refusal(self, cause: Exception) -> InputError:
-        if isinstance(cause, OSError):
+    def _refusal(self, cause: Exception) -> Exception:
+        if isinstance(cause, MemoryError):
+            return MemoryError()
+        # Without the system's number it is what pyarrow says of a damaged gzip file.
+        if isinstance(cause, OSError) and cause.errno is not None:
             return read_error(self._path.name, cause)
         if "straddling" in str(cause):
             return self._fault("long row", most=BLOCK_BYTES)
-        return self._fault("not UTF-8") if "UTF8" in str(cause) else self._fault("malformed", self._misfit())
+        if "UTF8" in str(cause):
+            return self._fault("not UTF-8")
+        misfit = ""
+        with suppress(pa.ArrowException, OSError):
+            misfit = self._misfit() if self.names else ""
+        return self._fault("malformed", misfit)
 
     def _fault(self, fault: str, detail: str = "", most: int = 0) -> InputError:
         message, hint = _FAULTS[fault]

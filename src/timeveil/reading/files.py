@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from timeveil.domain.stored import sweep
 from timeveil.errors import BundleError, EngineError, InputError, ParameterError, raising
 
 VARIABLE = "TIMEVEIL_LIMITS"
@@ -108,14 +109,20 @@ def small_text(path: Path, what: str) -> str:
 
 
 def read_error(name: str, cause: Exception) -> InputError:
-    """The error for a file that the operating system did not open or read."""
+    """The error for a file that the operating system did not open or read.
+
+    Its facts have the system's number, unlike those of an error about the content of a file.
+    """
+    number = getattr(cause, "errno", None)
+    facts = {} if number is None else {"errno": number}
     if isinstance(cause, FileNotFoundError | ValueError):
-        hint = "check the spelling of the path"
-        return InputError(f"there is no file `{name}`", hint=hint, code="file-missing")
-    if getattr(cause, "errno", None) in _FORBIDDEN:
-        hint = "ask its owner for permission to read it"
-        return InputError(f"no permission to read `{name}`", hint=hint, code="no-permission")
-    return InputError(f"`{name}` could not be read", hint=_CHECK_DISK, code="file-unreadable")
+        message, hint = f"there is no file `{name}`", "check the spelling of the path"
+        return InputError(message, hint=hint, code="file-missing", facts=facts)
+    if number in _FORBIDDEN:
+        message, hint = f"no permission to read `{name}`", "ask its owner for permission to read it"
+        return InputError(message, hint=hint, code="no-permission", facts=facts)
+    message = f"`{name}` could not be read"
+    return InputError(message, hint=_CHECK_DISK, code="file-unreadable", facts=facts)
 
 
 def temporary_file_error(cause: Exception) -> EngineError:
@@ -148,8 +155,9 @@ def write_error(name: str, number: int | None) -> BundleError:
 
 
 def refuse_taken(path: Path) -> None:
-    """Refuse a path that exists, or whose parent folder does not."""
+    """Refuse a path that exists, or whose parent folder does not; what killed runs left there is removed."""
     refuse_unnameable(path)
+    sweep(path.parent)
     if os.path.lexists(path):
         raise write_error(path.name, errno.EEXIST)
     if not path.parent.is_dir():

@@ -7,7 +7,7 @@ its folder, then marked. A run that starts after a crash first writes what was s
 """
 
 from timeveil.service.parameters import Parameters
-from timeveil.service.running import Service, Tally
-from timeveil.service.status import Status, status
+from timeveil.service.running import Service
+from timeveil.service.status import Status, Tally, status
 
 __all__ = ["Parameters", "Service", "Status", "Tally", "status"]

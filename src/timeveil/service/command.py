@@ -14,7 +14,8 @@ from timeveil.errors import ParameterError
 from timeveil.models import part
 
 if TYPE_CHECKING:
-    from timeveil.service.running import Stop, Tally
+    from timeveil.service.running import Stop
+    from timeveil.service.status import Tally
 
 POLL = 5.0
 """Seconds between two looks at the inbox."""
@@ -39,8 +40,11 @@ def is_service(run: Run) -> bool:
     return True
 
 
-def serve(run: Run, say: Callable[[str], None]) -> Tally:
-    """Take the files of the inbox, publish every slot that becomes final, and say what was done."""
+def serve(run: Run, say: Callable[[str], None], note: Callable[..., None] = lambda *_: None) -> Tally:
+    """Take the files of the inbox, publish every slot that becomes final, and say what was done.
+
+    `note` is called with the path of each slot before it is written.
+    """
     from timeveil.service import Parameters, Service
     from timeveil.service.running import Stop
 
@@ -49,7 +53,8 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
     values = {name: value for name, value in run.values.items() if name != "seed"}
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
     paths, seed = (Path(run.source), Path(run.out), Path(options.state)), run.values.get("seed")
-    with Service(*paths, parameters, seed=seed, max_gap=options.max_gap, say=say) as service:
+    limits = {"max_gap": options.max_gap, "settle": options.settle}
+    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note) as service:
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)
@@ -62,12 +67,16 @@ def serve(run: Run, say: Callable[[str], None]) -> Tally:
 
 @contextmanager
 def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
+    import pyarrow as pa
+
+    pa.enable_signal_handlers(False)  # they would end the reading of a file with an error
     before = {number: signal.signal(number, stop.request) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        pa.enable_signal_handlers(True)
 
 
 def tally_text(tally: Tally) -> str:
@@ -78,6 +87,7 @@ def tally_text(tally: Tally) -> str:
         "already processed": tally.already_taken,
         "identical to one already processed; skipped": tally.copies,
         "moved to quarantine": tally.quarantined,
+        "bad, and could not be moved to quarantine": tally.unmoved,
         "changed after being processed": tally.changed,
         "left for the next run": tally.left,
         "neither CSV nor Parquet by name; ignored": tally.not_snapshots,

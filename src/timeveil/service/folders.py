@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
+import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
@@ -24,22 +24,27 @@ import pyarrow as pa
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
+from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, sweep
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
 from timeveil.folder.boundary import SLOTS
-from timeveil.folder.opening import digest, folder_name, stream_folder
+from timeveil.folder.manifest import MANIFEST
+from timeveil.folder.opening import digest, folder_name, slot_folders, stream_folder
 from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading.columns import decoded
-from timeveil.reading.files import sync_folder, translate_os_errors
+from timeveil.reading.files import read_error, sync_folder, translate_os_errors
 from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
-from timeveil.service.state_file import Pending
+from timeveil.service.state_file import Pending, StreamRecord
 
 QUARANTINE = "quarantine"
 LONGEST_NAME = 200
 UNFINISHED = (".tmp", ".part")
 SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
+LINES = (".csv", ".tsv")
+"""Names of files whose last byte, if they are complete, mostly ends a line."""
+_LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +65,35 @@ class Arrival:
 
     @property
     def printable(self) -> str:
-        return "".join(letter if letter.isprintable() else "?" for letter in self.name)
+        return _printable(self.name)
 
     @property
     def is_named_in_unicode(self) -> bool:
         """Whether the bytes of its name are UTF-8."""
         return not any("\ud800" <= letter <= "\udfff" for letter in self.name)
 
-    def digest(self) -> str:
-        hint = "check the permissions of the file"
-        error = InputError(f"`{self.printable}` cannot be read", hint=hint, code="file-unreadable")
-        with raising(error, on=OSError):
-            return digest(self.path)
+    @property
+    def is_gone(self) -> bool:
+        return not os.path.lexists(self.path)
 
-    def holds(self, sha256: str) -> bool:
-        """Whether this is its content; not if it can no longer be read."""
-        with suppress(InputError):
-            return self.digest() == sha256
-        return False
+    def digest(self) -> str:
+        with self._translated():
+            return digest(self.path)
 
     def touched(self, sha256: str) -> bool:
         """Whether the file has changed, by its size and time or by its content."""
-        return _look(self.path) != self or not self.holds(sha256) or _look(self.path) != self
+        return _look(self.path) != self or self.digest() != sha256 or _look(self.path) != self
+
+    def is_unsettled(self, seconds: float) -> bool:
+        """Whether it may still be written: changed in the last seconds, and its last line does not end."""
+        if not self.name.lower().endswith(LINES) or abs(time.time() - self.changed_at / 1e9) >= seconds:
+            return False
+        with self._translated(), self.path.open("rb") as file:
+            file.seek(max(self.size - 1, 0))
+            return file.read(2) not in (b"\n", b"\r")
+
+    def _translated(self) -> raising:
+        return raising(lambda cause: read_error(self.printable, cause), on=OSError)
 
 
 def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
@@ -101,12 +113,27 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
 
 
 def _look(path: Path) -> Arrival | None:
-    """A file as it is at this moment; None for a folder, or if it has gone."""
-    with suppress(OSError):
-        stat = path.stat()
-        if S_ISREG(stat.st_mode):
-            return Arrival(path, stat.st_size, stat.st_mtime_ns)
-    return None
+    """A file as it is at this moment; None for a folder, or if it has gone.
+
+    A link that leads nowhere is an error, because it may lead to a disk that is not mounted.
+    """
+    with raising(lambda cause: read_error(_printable(path.name), cause), on=OSError):
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            if path.is_symlink():
+                raise
+            return None
+    return Arrival(path, stat.st_size, stat.st_mtime_ns) if S_ISREG(stat.st_mode) else None
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+
+def tidy(inbox: Path) -> None:
+    """Remove what killed runs left in quarantine."""
+    sweep(inbox / QUARANTINE, _LEFT_IN_QUARANTINE)
 
 
 def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
@@ -122,15 +149,17 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
         target = folder / _short(arrival, sha256)
         if target.exists():
             target = folder / f"{sha256[:16]}-{target.name}"
-        hidden = folder / f".{target.name}.partial"
-        hidden.unlink(missing_ok=True)
+        reason = folder / f"{target.name}.reason.txt"
         # Only its owner may read it: what is wrong with private data is private.
-        handle = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            hint = spell(error.template, "command")
-            file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
-        hidden.rename(folder / f"{target.name}.reason.txt")
-        arrival.path.rename(target)
+        hidden, handle = hold_beside(reason)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                hint = spell(error.template, "command")
+                file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
+            hidden.rename(reason)
+            arrival.path.rename(target)
+        finally:
+            hidden.unlink(missing_ok=True)
     return target
 
 
@@ -177,28 +206,65 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
 class Sink:
     """The folder `out`: `slots/<slot>/`, or with several streams `<stream>/slots/<slot>/`."""
 
-    def __init__(self, out: Path, form: Any, *, several: bool) -> None:
-        self.out, self._form, self._several = out, form, several
+    def __init__(self, out: Path, form: Any, note: Callable[[Path], None], *, several: bool) -> None:
+        self.out, self._form, self._note, self._several = out, form, note, several
 
-    def publish(self, pending: Pending, release: Release) -> bool:
-        stream = self.out / stream_folder(pending.name) if self._several else self.out
+    def tidy(self) -> None:
+        """Remove slots that a killed run did not finish."""
+        for slots in (self.out / SLOTS, *self.out.glob(f"*/{SLOTS}")):
+            for entry in slots.iterdir() if slots.is_dir() else ():
+                if PARTIAL.fullmatch(entry.name):
+                    shutil.rmtree(entry, ignore_errors=True)
+
+    def refuse_any(self) -> None:
+        """Refuse a folder with slots in it, before a state file is made for it."""
+        for folder in (self.out, *(self.out.glob("*") if self._several else ())):
+            if slot_folders(folder):
+                raise self._foreign(folder)
+
+    def refuse_foreign(self, record: StreamRecord, first: Pending | None) -> None:
+        """Refuse slots of another state file: among those of this one is the last that it published.
+
+        Before it published any there is none, or `first`, which a run was killed before it could be marked.
+        """
+        folder = self._folder(record.name)
+        slots = {slot.name: slot for slot in slot_folders(folder)}
+        if record.last_published is None:
+            is_ours = slots.keys() <= ({folder_name(first.label)} if first else set())
+        else:
+            last = slots.get(folder_name(record.last_published))
+            with raising(lambda cause: read_error(MANIFEST, cause), on=OSError):
+                is_ours = not slots or (last is not None and record.digest in (None, digest(last / MANIFEST)))
+        if not is_ours:
+            raise self._foreign(folder)
+
+    def _foreign(self, folder: Path) -> BundleError:
+        message = f"the last slot in `{folder.name}` was not published with this state file"
+        guide = "`Recover` in `Run a stream in service` of the documentation"
+        hint = f"name the {{state}} file of the slots, or a new {{out}} folder; if it is lost, see {guide}"
+        return BundleError(message, hint=hint, code="slot-differs")
+
+    def _folder(self, stream: str) -> Path:
+        return self.out / stream_folder(stream) if self._several else self.out
+
+    def publish(self, pending: Pending, release: Release) -> tuple[bool, str]:
+        """Write a slot to its folder; whether it is new, and the digest of its manifest."""
+        stream = self._folder(pending.name)
         folder = stream / SLOTS / folder_name(pending.label)
         with translate_os_errors(self.out.name):
             for parent in (self.out, stream, folder.parent):
                 if not parent.exists():
                     parent.mkdir()
                     sync_folder(parent.parent)
-            # What is left of an earlier attempt.
-            for partial in folder.parent.glob(f".{folder.name}.partial-*"):
-                shutil.rmtree(partial)
-        if not folder.exists():
+        is_new = not folder.exists()
+        if is_new:
+            self._note(folder)
             write(release, folder, format=self._form)
-            return True
-        if not self._is_same(folder, release):
+        elif not self._is_same(folder, release):
             message = f"the folder `{folder.relative_to(self.out)}` exists already and holds something else"
             hint = "find out who wrote it, and move it away if it is not this stream's"
             raise BundleError(message, hint=f"slots are never replaced: {hint}", code="slot-differs")
-        return False
+        return is_new, digest(folder / MANIFEST)
 
     def _is_same(self, folder: Path, release: Release) -> bool:
         """Whether a folder holds what is to be written, by writing that next to it and comparing."""
@@ -206,16 +272,16 @@ class Sink:
             existing = open_release(folder)
         except BundleError:  # damaged
             return False
-        scratch = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
         with translate_os_errors(folder.name):
-            scratch.mkdir(mode=0o700)
+            scratch = PrivateFolder(folder.parent, f".{folder.name}.partial-")
             try:
-                intended = open_release(write(release, scratch / "intended", format=self._form), check=False)
+                path = write(release, scratch.path / "intended", format=self._form)
+                intended = open_release(path, check=False)
                 # Not by the bytes of the tables, which another version may lay out differently.
                 manifests = [{**each.manifest, "tables": None} for each in (existing, intended)]
                 return manifests[0] == manifests[1] and existing.tables == intended.tables
             finally:
-                shutil.rmtree(scratch, ignore_errors=True)
+                scratch.close()
 
 
 def packed(tables: Mapping[str, pa.Table]) -> bytes:

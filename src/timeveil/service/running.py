@@ -8,13 +8,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.wording import counted
 from timeveil.errors import (
     BundleError,
     InputError,
@@ -26,13 +25,24 @@ from timeveil.errors import (
 )
 from timeveil.folder.boundary import refuse_inside
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
-from timeveil.service.folders import Arrival, Sink, arrivals_in, packed, quarantine, release_of, snapshots_of
+from timeveil.service.folders import (
+    Arrival,
+    Sink,
+    arrivals_in,
+    packed,
+    quarantine,
+    release_of,
+    snapshots_of,
+    tidy,
+)
 from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
-from timeveil.service.status import status_of
+from timeveil.service.status import Tally, status_of
 
 USUAL_GAP = 31
 """Empty slots allowed before a file, unless the window is longer or another number is set."""
+SETTLE = 2.0
+"""Seconds without a change after which a file whose last line does not end is complete."""
 
 
 def boundary() -> None:
@@ -57,33 +67,11 @@ class Stop:
             self._requests.get(timeout=seconds)
 
 
-@dataclass(slots=True)
-class Tally:
-    """What one run did, in numbers. `left` files changed while they were read and wait for the next run."""
-
-    taken: int = 0
-    already_taken: int = 0
-    copies: int = 0
-    quarantined: int = 0
-    changed: int = 0
-    left: int = 0
-    not_snapshots: int = 0
-    published: int = 0
-    found_published: int = 0
-    held: int = 0
-    closed: bool = False
-    as_dict = as_dict
-
-    @property
-    def clean(self) -> bool:
-        return not (self.quarantined or self.changed or self.held)
-
-
 class Service:
     """One stream, or several separated by a column, with one state file.
 
     A state file that does not exist is made; one that exists is resumed. `say` gets messages for the
-    operator; no cell value is in them.
+    operator; no cell value is in them. `note` gets the path of each slot before it is written.
     """
 
     def __init__(
@@ -95,7 +83,9 @@ class Service:
         *,
         seed: int | None = None,
         max_gap: int | None = None,
+        settle: float | None = None,
         say: Callable[[str], None] = lambda _: None,
+        note: Callable[[Path], None] = lambda _: None,
     ) -> None:
         parameters.check()
         _refuse_public(inbox, out, state)
@@ -103,15 +93,22 @@ class Service:
         # Looked at once before anything is made: an inbox that cannot be read stops here.
         arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
+        self._settle = SETTLE if settle is None else settle
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         self._publishers: dict[str, StreamPublisher] = {}
-        self._sink = Sink(out, parameters.format, several=parameters.stream_by is not None)
+        self._sink = Sink(out, parameters.format, note, several=parameters.stream_by is not None)
         self.tally, self._announced = Tally(), set[str]()
         with ExitStack() as opened:
             # Before the state file is opened or made: two publishers must never work on one.
             opened.enter_context(locked(state))
             self._state, self._seed = self._opened(state, seed)
             opened.callback(self._state.close)
+            for stream in self._state.streams():
+                self._sink.refuse_foreign(stream, self._state.pending(stream=stream.id))
+            self._sink.tidy()
+            tidy(inbox)
+            # Files that need not be looked up in the state file as long as they look the same.
+            self._settled = self._state.looks()
             self._open_files = opened.pop_all()
 
     def __enter__(self) -> Service:
@@ -135,6 +132,7 @@ class Service:
         """The state file, new or existing, and the seed in it."""
         parameters = self._parameters
         if not path.exists():
+            self._sink.refuse_any()
             make_state_file(path, parameters.as_dict(), secrets.randbits(128) if seed is None else seed)
             boundary()
         state = StateFile(path)
@@ -169,6 +167,9 @@ class Service:
 
     def close_streams(self) -> Tally:
         """Publish every remaining slot. Nothing can be taken afterwards."""
+        if self.tally.left:
+            message = f"the stream is not closed: {counted(self.tally.left, 'file')} may still be written"
+            raise ParameterError(message, hint="run the command again when all files are complete")
         if not self._state.meta("closed"):
             # Where fewer than l values ever arrived, there are only empty slots to publish.
             values = max((record.facts["values"] for record in self._state.streams()), default=0)
@@ -196,9 +197,20 @@ class Service:
         """Look at the inbox once; whether anything was taken."""
         files, ignored = arrivals_in(self._inbox)
         before = self.tally.taken
-        self.tally.not_snapshots, self.tally.already_taken, self.tally.left = ignored, 0, 0
+        self.tally.not_snapshots, self.tally.already_taken = ignored, 0
+        self.tally.left = self.tally.unmoved = 0
         for arrival in files:
-            if stop.requested or not self._deal_with(arrival):
+            if self._settled.get(arrival.name) == arrival.look:
+                self.tally.already_taken += 1
+                continue
+            try:
+                goes_on = not stop.requested and self._deal_with(arrival)
+            except InputError:
+                # What the system does not let us read is not bad: it stops the run, unless it has gone.
+                if not arrival.is_gone:
+                    raise
+                continue
+            if not goes_on:
                 break
         return self.tally.taken > before
 
@@ -213,12 +225,12 @@ class Service:
         # A bad file was moved away; one of the same name is a new attempt.
         if earlier is not None and earlier.outcome != "bad":
             untouched = earlier[:3] == arrival.look
-            if untouched or earlier.outcome != "copy" or arrival.holds(earlier.sha256):
+            if untouched or earlier.outcome != "copy" or arrival.digest() == earlier.sha256:
                 return self._skip(arrival, earlier, untouched=untouched)
-        try:
-            record = record._replace(sha256=arrival.digest())
-        except InputError as error:
-            return self._put_aside(arrival, record, error)
+        if arrival.is_unsettled(self._settle):
+            change = f"changed less than {self._settle:g} s ago and its last line does not end"
+            return self._leave(arrival, change)
+        record = record._replace(sha256=arrival.digest())
         # Taking the same records twice would count people twice, whatever the file is called.
         twin = self._state.name_of_content(record.sha256)
         if twin is None:
@@ -234,7 +246,7 @@ class Service:
         self.tally.already_taken += 1
         outcome = earlier.outcome
         if not untouched:
-            same = arrival.holds(earlier.sha256)
+            same = arrival.digest() == earlier.sha256
             outcome = "changed" if not same else "copy" if outcome == "copy" else "taken"
             note = None if same else "changed after it was taken"
             with self._state.transaction():
@@ -245,7 +257,16 @@ class Service:
                 f"`{arrival.name}` was changed after it was taken: it is not taken again. Put new records "
                 "into a file of their own, and restore or remove the old one."
             )
+        elif outcome != "changed":
+            self._settled[arrival.name] = arrival.look
         return True
+
+    def _leave(self, arrival: Arrival, change: str) -> bool:
+        """Leave a file that may still be written, and those after it, for the next look."""
+        self.tally.left += 1
+        if self._is_news(f"{arrival.name} {change}"):
+            self._say(f"`{arrival.printable}` {change}: it waits for the next look.")
+        return False
 
     def _take(self, arrival: Arrival, record: FileRecord) -> bool:
         """Push one file and keep everything that follows from it in one transaction; then publish."""
@@ -253,6 +274,7 @@ class Service:
             message = f"the stream is closed: `{arrival.printable}` cannot be taken"
             hint = "start a new stream with a new {state} file and a new folder"
             raise ParameterError(message, hint=hint, code="stream-closed")
+        problem: TimeveilError | None = None
         try:
             rows, final, latest = 0, [], self._state.meta("latest")
             for name, relation in snapshots_of(arrival.path, self._parameters):
@@ -262,13 +284,15 @@ class Service:
         except (InputError, RolesError, ParameterError) as error:
             # Publishers may have taken part of the file: the next use restores what was committed.
             self._publishers.clear()
-            return self._put_aside(arrival, record, error)
+            if "errno" in error.facts:
+                raise
+            problem = error
         # Checked after reading and before committing: what was read may be half of a file.
         if arrival.touched(record.sha256):
             self._publishers.clear()
-            self.tally.left += 1
-            self._say(f"`{arrival.printable}` changed while it was read: it waits for the next look.")
-            return False
+            return self._leave(arrival, "changed while it was read")
+        if problem is not None:
+            return self._put_aside(arrival, record, problem)
         boundary()
         # State, final slots and the file's record together: a crash repeats all of it or none.
         with self._state.transaction():
@@ -293,7 +317,15 @@ class Service:
             self._state.put_file(record._replace(outcome="bad", note=error.code))
         boundary()
         # After the record, so that a crash in between leaves a file that is known to be bad.
-        target = quarantine(arrival, record.sha256, error)
+        try:
+            target = quarantine(arrival, record.sha256, error)
+        except BundleError as cause:
+            # It stays in the inbox, is tried again at the next look, and is in nobody's way.
+            self.tally.unmoved += 1
+            if self._is_news(f"{arrival.name} {cause.message}"):
+                problem = f"`{arrival.printable}` cannot be taken: {error.message}"
+                self._say(f"{problem}. It stays in the inbox: {cause.message}; {cause.hint}.")
+            return True
         boundary()
         self.tally.quarantined += 1
         self._say(f"`{arrival.printable}` was moved to `{target.parent.name}`: {error.message}")
@@ -321,16 +353,20 @@ class Service:
         least = 0 if self._state.meta("closed") else self._parameters.settings.l
         while (pending := self._state.pending(least)) is not None:
             boundary()
+            (stream,) = self._state.streams(pending.stream)
+            if not stream.published:
+                self._sink.refuse_foreign(stream, pending)
             with raising(damaged(self._state.path.name), on=(KeyError, OSError, ValueError)):
                 release = release_of(pending)
             # Folder first, mark second. A crash in between finds the folder and only marks it.
-            new = self._sink.publish(pending, release)
+            new, sha256 = self._sink.publish(pending, release)
             boundary()
             with self._state.transaction():
-                self._state.mark_published(pending)
+                self._state.mark_published(pending, sha256)
             boundary()
             self.tally.published += new
             self.tally.found_published += not new
+        self._state.shrink()
 
 
 def _refuse_public(inbox: Path, out: Path, state: Path) -> None:

@@ -1,6 +1,6 @@
 """The state file: one SQLite database with everything a stream must not lose.
 
-    meta      parameters, seed, last error, whether the stream is closed
+    meta      parameters, seed, last error, whether the stream is closed, the last slot's digest by stream
     streams   per stream: the publisher's state, numbers for its operator, how many slots were published
     files     every file of the inbox that was dealt with: name, size, digest, what became of it
     outbox    slots that are final and not yet known to be in their folder
@@ -27,6 +27,7 @@ from timeveil.reading.files import sync_folder, translate_os_errors
 APPLICATION = 0x74765354
 VERSION = 3
 READABLE = (2, 3)
+SPARE_BYTES = 1 << 20
 _TABLES = """
 create table meta (key text primary key, value text) without rowid;
 create table streams (
@@ -58,13 +59,18 @@ class FileRecord(NamedTuple):
 
 
 class StreamRecord(NamedTuple):
-    """A stream as it was last committed. `facts` are private numbers for the operator."""
+    """A stream as it was last committed. `facts` are private numbers for the operator.
+
+    `digest` is that of the manifest of the last slot; None before the first, and where a version before this
+    one published it.
+    """
 
     id: int
     name: str
     facts: dict[str, Any]
     published: int
     last_published: str | None
+    digest: str | None
 
 
 class Pending(NamedTuple):
@@ -96,7 +102,13 @@ class StateFile:
                 self._base.close()
                 raise damaged(path.name)
             # Readers do not block the writer, commits are on the disk, and deleted records are overwritten.
-            for pragma in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+            # What is rearranged stays in memory, as no private record may go to another folder.
+            for pragma in (
+                "journal_mode = wal",
+                "synchronous = full",
+                "secure_delete = on",
+                "temp_store = memory",
+            ):
                 self._base.execute(f"pragma {pragma}")
         self._revision = self.meta("revision") or 0
         if self.meta("parameters") is None or self.meta("seed") is None:
@@ -111,6 +123,8 @@ class StateFile:
         """Which file it is. Under two names it would have two locks and two write-ahead logs."""
         with translate_os_errors(self.path.name):
             stat = self.path.stat()
+        if not stat.st_size:  # opening it would delete the write-ahead log, which may have all of it
+            raise damaged(self.path.name)
         if stat.st_nlink > 1:
             names = f"{stat.st_nlink} names (hard links)"
             hint = "remove the other names; a copy or a symbolic link is fine"
@@ -141,6 +155,16 @@ class StateFile:
                     self._base.execute("rollback")
                 raise
 
+    def shrink(self) -> None:
+        """Give back the room of a large slot, once most of the file is empty; not while somebody reads it."""
+        pages, empty, size = (
+            self._value(f"pragma {name}") for name in ("page_count", "freelist_count", "page_size")
+        )
+        if empty * size > SPARE_BYTES and 2 * empty > pages:
+            with suppress(BundleError):
+                self._rows("vacuum")
+                self._rows("pragma wal_checkpoint(truncate)")
+
     def meta(self, key: str) -> Any:
         text = self._value("select value from meta where key = ?", key)
         return None if text is None else self._json(text)
@@ -162,8 +186,12 @@ class StateFile:
         state: bytes | None = self._value("select state from streams where name = ?", name)
         return state
 
-    def streams(self) -> list[StreamRecord]:
-        rows = self._rows("select id, name, facts, published, last_published from streams order by name")
+    def streams(self, number: int | None = None) -> list[StreamRecord]:
+        rows = self._rows(
+            "select id, name, facts, published, last_published, json_extract(value, '$') from streams "
+            "left join meta on key = 'digest ' || id where id = coalesce(?, id) order by name",
+            number,
+        )
         records = map(StreamRecord._make, rows)
         return [record._replace(facts=self._json(record.facts)) for record in records]
 
@@ -175,6 +203,11 @@ class StateFile:
             *(name, state, json.dumps(facts)),
         )
         return int(self._value("select id from streams where name = ?", name))
+
+    def looks(self) -> dict[str, tuple[str, int, int]]:
+        """Names, sizes and times of the files that were taken, or are copies of one that was."""
+        query = "select name, size, changed_at from files where outcome in ('taken', 'copy')"
+        return {look[0]: look for look in self._rows(query)}
 
     def file(self, name: str) -> FileRecord | None:
         query = "select name, size, changed_at, sha256, rows, outcome, note from files where name = ?"
@@ -203,12 +236,13 @@ class StateFile:
             *(stream, slot, json.dumps(label), json.dumps(manifest), tables),
         )
 
-    def pending(self, least_values: int = 0) -> Pending | None:
-        """The next slot to publish, of a stream with at least this many values so far."""
+    def pending(self, least_values: int = 0, stream: int | None = None) -> Pending | None:
+        """The next slot to publish, of this stream or of any with at least this many values so far."""
         rows = self._rows(
             "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
-            "where json_extract(facts, '$.values') >= ? order by stream, slot limit 1",
-            least_values,
+            "where json_extract(facts, '$.values') >= ? and stream = coalesce(?, stream) "
+            "order by stream, slot limit 1",
+            *(least_values, stream),
         )
         if not rows:
             return None
@@ -218,12 +252,13 @@ class StateFile:
     def pending_by_stream(self) -> dict[int, int]:
         return dict(self._rows("select stream, count(*) from outbox group by stream"))
 
-    def mark_published(self, pending: Pending) -> None:
+    def mark_published(self, pending: Pending, sha256: str) -> None:
         self._rows("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
         self._rows(
             "update streams set published = published + 1, last_published = ? where id = ?",
             *(str(pending.label), pending.stream),
         )
+        self.set_meta(f"digest {pending.stream}", sha256)
 
     def _rows(self, command: str, *values: Any) -> list[Any]:
         with sqlite_errors(self.path.name):

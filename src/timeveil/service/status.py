@@ -16,6 +16,33 @@ from timeveil.service.state_file import StateFile, StreamRecord
 MUCH_WITHHELD = 0.01
 
 
+@dataclass(slots=True)
+class Tally:
+    """What one run did, in numbers.
+
+    `left` files may still be written and wait for the next run. `unmoved` files are bad, and could not be
+    moved to quarantine.
+    """
+
+    taken: int = 0
+    already_taken: int = 0
+    copies: int = 0
+    quarantined: int = 0
+    unmoved: int = 0
+    changed: int = 0
+    left: int = 0
+    not_snapshots: int = 0
+    published: int = 0
+    found_published: int = 0
+    held: int = 0
+    closed: bool = False
+    as_dict = as_dict
+
+    @property
+    def clean(self) -> bool:
+        return not (self.quarantined or self.unmoved or self.changed or self.held)
+
+
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
     """One stream. `folder` is where it is published, "" where no column separates streams.

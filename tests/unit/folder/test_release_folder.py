@@ -365,7 +365,7 @@ write(plain_release(), {str(tmp_path / "out")!r})
     assert left.name.startswith(".out.partial-")
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
     write(plain_release(), tmp_path / "other")
-    assert left.exists()
+    assert not left.exists()
     write(plain_release(), tmp_path / "out")
     assert names(tmp_path) == ["other", "out"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import os
 import stat
 import subprocess
@@ -68,18 +69,18 @@ def test_a_link_in_place_of_the_lock_is_not_followed(temporary):
     """Whoever may write to the folder for temporary files cannot have others' files removed."""
     mine = temporary / "mine"
     mine.touch(0o600)
-    folder = temporary / "timeveil-x"
+    folder = temporary / "timeveil-abcdefgh"
     folder.mkdir()
     (folder / LOCK).symlink_to(mine)
-    os.mkfifo(temporary / "timeveil-pipe")
-    sweep(temporary, "timeveil-x")
+    os.mkfifo(temporary / "timeveil-pipe0123")
+    sweep(temporary)
     assert (folder / LOCK).is_symlink()
     assert mine.exists()
 
 
 def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
     """Between the look at its lock and its removal, another one was put in its place."""
-    folder = temporary / "timeveil-x"
+    folder = temporary / "timeveil-abcdefgh"
     folder.mkdir()
     (folder / LOCK).touch(0o600)
     locked = stored._lock
@@ -91,7 +92,7 @@ def test_a_folder_that_was_exchanged_stays(temporary, monkeypatch):
         return locked(handle)
 
     monkeypatch.setattr(stored, "_lock", exchange)
-    sweep(temporary, "timeveil-x")
+    sweep(temporary)
     assert (folder / "rows").exists()
 
 
@@ -137,17 +138,26 @@ def test_all_that_duckdb_works_on_is_private(temporary):
 
 
 def test_a_file_goes_when_nobody_holds_it(tmp_path):
-    path = tmp_path / ".x.partial-1"
+    path, other = tmp_path / ".x.partial-0123456789abcdef", tmp_path / ".x.partial"
+    other.touch()
     handle = hold(path)
     assert handle is not None
-    sweep(tmp_path, ".x.partial-")
+    sweep(tmp_path)
     assert path.exists()
     os.close(handle)
-    sweep(tmp_path, ".y.partial-")
-    assert path.exists()
-    sweep(tmp_path, ".x.partial-")
-    assert not path.exists()
-    sweep(tmp_path / "nowhere", ".x")
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [other]
+    sweep(tmp_path / "nowhere")
+
+
+def test_a_folder_that_could_not_be_removed_goes_with_the_next(temporary, monkeypatch):
+    folder = PrivateFolder()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rmdir", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EBUSY, "busy")))
+        folder.close()
+    assert list(folder.path.iterdir()) == []
+    PrivateFolder().close()
+    assert list(temporary.iterdir()) == []
 
 
 def test_private_files_are_private_whatever_the_umask(tmp_path):

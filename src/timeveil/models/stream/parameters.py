@@ -206,6 +206,11 @@ class ServiceParameters(Parameters):
         default=None, at_least=0, example=60
     )
 
+    settle: float | None = parameter(
+        "In service: seconds that a CSV file whose last line does not end must be unchanged; 2 if not set.",
+        default=None, at_least=0, at_most=86_400, example=10, metavar="SECONDS"
+    )
+
     @rule("follow", "close")
     def a_stream_that_ends_is_not_followed(self) -> Problem:
         if self.follow and self.close:

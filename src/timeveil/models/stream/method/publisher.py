@@ -27,7 +27,7 @@ import pyarrow as pa
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.wording import Progress, silent
+from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, InternalError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, refuse_wide_gap
 from timeveil.models.stream.method.placing import Ints
@@ -37,6 +37,7 @@ from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.stream import Arrivals, Final, PacketStream, Stream, stream_of
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
+from timeveil.reading.columns import without_nan
 from timeveil.reading.encoding import encode_people
 from timeveil.reading.spellings import Spellings
 
@@ -332,6 +333,11 @@ class StreamPublisher:
             error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
             with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
                 typed.append(rows.column(field.name).cast(expected.type))
+            if field.name in (*person, *roles.sensitive):
+                typed[-1] = without_nan(typed[-1])  # which text may have become
+                if count := typed[-1].null_count:
+                    message = f"column `{field.name}` has {counted(count, 'cell')} without a number"
+                    raise InputError(message, hint="correct them, or leave those records out", code="nulls")
         return pa.table(typed, schema=layout.schema)
 
     def _refuse_late(self, slot: Ints) -> None:
