@@ -10,6 +10,7 @@ import random
 from dataclasses import replace
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.oracles import judges as oracle
@@ -17,9 +18,11 @@ from tests.oracles import judges_series
 from tests.oracles import judges_stream as stream_oracle
 from tests.unit.folder.making import plain_release
 
-from timeveil.errors import BundleError
+import timeveil as tv
+from timeveil.errors import BundleError, TimeveilError
 from timeveil.evidence.checks import faults
 from timeveil.folder import damage, open_release, write
+from timeveil.folder.manifest import as_json
 from timeveil.judging import verify
 from timeveil.models.events.judges.manifest import MANIFEST
 
@@ -33,6 +36,7 @@ ODD = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["kind", "k", "x"]), inner),
     max_leaves=4,
 )
+EVER = tv.WindowCount(between=("2024-03-01", "2024-04-01"))
 
 
 def cases():
@@ -173,3 +177,77 @@ def test_an_odd_folder_gets_a_verdict_or_an_error_of_ours(tmp_path_factory, data
 def test_what_is_written_has_the_closed_shape(tmp_path):
     written = json.loads((write(plain_release(), tmp_path / "out") / "release.json").read_text())
     assert list(faults(written, MANIFEST)) == []
+
+
+@pytest.fixture(scope="module", params=["anatomy", "none"])
+def slots(request, tmp_path_factory):
+    """The folder of a stream in service, with three slots."""
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "slots").mkdir()
+    roles = tv.Roles(time="day", quasi=["zip"], sensitive=["ill"])
+    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1, buckets=request.param)
+    for day in range(3):
+        rows = {"day": [dt.date(2024, 3, 4 + day)] * 4, "zip": list("1122"), "ill": list("abcd")}
+        for slot in publisher.push(pa.table(rows)):
+            write(slot.release, folder / "slots" / str(slot.slot))
+    for slot in publisher.close():
+        write(slot.release, folder / "slots" / str(slot.slot))
+    assert tv.verify(folder)
+    return folder
+
+
+@settings(SOME, max_examples=60)
+@given(st.data())
+def test_odd_slots_get_a_verdict_or_an_error_of_ours(slots, data):
+    """One slot may be damaged, or all of them in the same way."""
+    paths = sorted(slots.glob("slots/*/release.json"))
+    before = {path: path.read_bytes() for path in paths}
+    manifests = {path: json.loads(content) for path, content in before.items()}
+    *way, last = data.draw(st.sampled_from(list(places(manifests[paths[0]]))))
+    value, kept = data.draw(ODD), data.draw(st.booleans())
+    for path in data.draw(st.sampled_from([paths, paths[1:2]])):
+        inner = manifests[path]
+        for key in way:
+            inner = inner[key]
+        inner[last] = value
+        if not kept:
+            del inner[last]
+        path.write_bytes(as_json(manifests[path]))
+    try:
+        for judge in (tv.verify, tv.report, lambda folder: tv.answer(tv.open_release(folder), EVER)):
+            with contextlib.suppress(TimeveilError):
+                judge(slots)
+    finally:
+        for path, content in before.items():
+            path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        (("counts", "rows"), None),
+        (("counts", "slots"), "1"),
+        (("counts", "buckets"), None),
+        (("counts", "last_slot"), None),
+        (("counts", "last_slot"), 3.5),
+        (("tables", "data"), None),
+    ],
+)
+@pytest.mark.parametrize("how_many", [1, 3])
+def test_a_damaged_slot_is_refused_by_every_command(slots, way, value, how_many):
+    paths = sorted(slots.glob("slots/*/release.json"))[:how_many]
+    before = {path: path.read_bytes() for path in paths}
+    for path in paths:
+        manifest = json.loads(before[path])
+        manifest[way[0]][way[1]] = value
+        if value is None:
+            del manifest[way[0]][way[1]]
+        path.write_bytes(as_json(manifest))
+    try:
+        for judge in (tv.verify, tv.report, tv.open_release):
+            with pytest.raises(BundleError) as caught:
+                judge(slots)
+            assert caught.value.code == "folder-damaged"
+    finally:
+        for path, content in before.items():
+            path.write_bytes(content)

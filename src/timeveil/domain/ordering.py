@@ -81,7 +81,7 @@ def _ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
         return _dictionary_ranks(column)
     values = (pc.fill_null(column, 0) if column.null_count else column).to_numpy(zero_copy_only=False)
     if is_float:  # the bits of floats sort like whole numbers, once those of negative ones are turned
-        bits = values.astype(np.float64).view(np.int64)
+        bits = np.where(np.isnan(values), np.nan, values.astype(np.float64)).view(np.int64)
         values = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     if high - low + 2 > ROOM:

@@ -83,10 +83,10 @@ def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
         zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
         # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
         same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
-        # NaN decides against nobody: neither a descent, nor equal, so later columns are not looked at.
-        unordered = np.isnan(_numbers(before)) | np.isnan(_numbers(after))
-        falls &= ~unordered | null_before
-        same &= ~unordered | null_before
+        # NaN sorts after every number and before null; two of them are equal, so the next column decides.
+        nan_before, nan_after = np.isnan(_numbers(before)), np.isnan(_numbers(after))
+        falls |= nan_before & ~nan_after & ~null_after
+        same |= nan_before & nan_after
     return falls, same
 
 

@@ -171,6 +171,9 @@ def _open_slots(
     folder: Path, entries: Mapping[Path, bool], *, files: bool, strict: bool
 ) -> tuple[Release, tuple[Violation, ...]]:
     opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
+    for name, (slot, _) in opened.items():
+        if not (is_well_formed(slot) and "buckets" in slot.manifest["counts"] and "data" in slot.parts):
+            raise damaged(name, f"is not the folder of a slot: its {MANIFEST} does not describe one")
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
         return release, ()
@@ -264,7 +267,7 @@ def _is_unfinished(path: Path) -> bool:
 def joined(name: str, releases: Sequence[Release]) -> Release:
     """The slots of one stream, each a release, as one release; a missing slot shows as a gap."""
     first = releases[0]
-    if any(_shared(release) != _shared(first) for release in releases):
+    if any((_shared(r), r.parts.keys()) != (_shared(first), first.parts.keys()) for r in releases):
         raise damaged(name, "contains slots of different streams")
     ordered = _in_time_order(name, releases)
     counts = [release.manifest["counts"] for release in ordered]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.unit.folder.making import plain_release
 
+import timeveil as tv
 from timeveil.errors import BundleError
 from timeveil.evidence.checks import faults
 from timeveil.evidence.row_order import compared_rows
@@ -67,8 +68,9 @@ def test_numbers_nulls_zeros_and_what_is_no_number():
     after = [1.0, 2.0, 1.0, 1.0, None, None, -0.0, 0.0, 0.0, 1.0, nan, nan, nan]
     falls, fine, same = (True, False), (False, False), (False, True)
     assert compared(before, after, pa.float64()) == [
-        falls, fine, same, falls, same, fine, fine, fine, same, fine, fine, fine, falls,
+        falls, fine, same, falls, same, fine, fine, fine, same, falls, fine, same, falls,
     ]  # fmt: skip
+    assert compared([nan], [None], pa.float64()) == [fine]
 
 
 def test_lists_are_compared_from_the_first_item_and_the_shorter_comes_first():
@@ -132,3 +134,22 @@ def test_a_manifest_is_whole_with_every_section_of_its_model_and_nothing_else():
         {},
     ):
         assert not is_well_formed(replace(release, manifest=other))
+
+
+def test_rows_behind_a_nan_are_in_order_too():
+    """Two rows that agree up to a NaN are ordered by the columns after it, as all rows are."""
+    visits = pa.table(
+        {
+            "who": [f"p{n}" for n in range(4)],
+            "at": ["2024-03-04"] * 4,
+            "dose": [math.nan, -math.nan, 1.0, None],
+            "ward": [1, 2, 3, 4],
+        }
+    )
+    roles = tv.Roles(respondent="who", time="at", keep=["dose", "ward"])
+    release, ledger = tv.generalize_time(visits, roles, k=2)
+    assert release.table["ward"].to_pylist() == [3, 1, 2, 4]
+    assert tv.verify(release, ledger)
+    for order in ([0, 2, 1, 3], [1, 0, 2, 3], [0, 3, 1, 2]):
+        shuffled = replace(release, parts={"data": release.table.take(order)})
+        assert [violation.code for violation in tv.verify(shuffled).violations] == ["row-order"]
