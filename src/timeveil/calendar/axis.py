@@ -61,17 +61,20 @@ def instants(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> Ints:
     >>> instants(TimeAxis("civil", pa.date32()), pa.array([datetime.date(1970, 1, 2)]))
     array([86400])
     """
+    numbers, per_instant = ticks(axis, column)
+    return numbers if per_instant == 1 else np.floor_divide(numbers, per_instant)
+
+
+def ticks(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> tuple[Ints, int]:
+    """A time column as whole numbers, exactly, and how many of them make one instant. Nulls are refused."""
     if column.null_count:
         message = f"the time column has {column.null_count} nulls"
         raise InputError(message, hint="remove them, or withhold those rows", code="nulls")
     is_date = pa.types.is_date32(column.type)
     numbers = as_ints(pc.cast(pc.cast(column, pa.int32()) if is_date else column, pa.int64()).to_numpy())
     if axis.kind == "relative":
-        return numbers * unit_of(axis)[1]
-    if is_date:
-        return numbers * DAY
-    per_second = _PER_SECOND[column.type.unit]
-    return numbers if per_second == 1 else np.floor_divide(numbers, per_second)
+        return numbers * unit_of(axis)[1], 1
+    return (numbers * DAY, 1) if is_date else (numbers, _PER_SECOND[column.type.unit])
 
 
 def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.Array:

@@ -7,9 +7,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.oracles import judges as oracle
 
+import timeveil as tv
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.risk import Risk
 from timeveil.judging import attack
@@ -146,3 +148,20 @@ def test_a_ledger_of_another_table_is_refused_by_what_differs():
     fewer = replace(ledger.original, roles=replace(ledger.original.roles, keep=[]))
     with pytest.raises(InputError, match="the keep columns"):
         attack(release, replace(ledger, original=fewer))
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_people_within_a_second_are_told_apart_by_their_times(unit):
+    """Fractions of a second count: each of four people is alone with a time, and knows no other's."""
+    noon = dt.datetime(2024, 3, 4, 12)
+    times = [noon + dt.timedelta(milliseconds=250 * n) for n in range(4)]
+    visits = pa.table({"who": list("abcd"), "at": pa.array(times, pa.timestamp(unit)), "ill": list("wxyz")})
+    roles = tv.Roles(respondent="who", time="at", sensitive=["ill"])
+    release, ledger = tv.generalize_time(visits, roles, k=4)
+    breach = attack(release, ledger)
+    assert (breach.pinned_before, breach.pinned_after) == (1.0, 0.0)
+    assert attack(release, ledger, Adversary(visits=2)).pinned_before == 1.0
+    for tolerance in (1, 10**12):
+        assert attack(release, ledger, Adversary(tolerance=tolerance)).pinned_before == 0.0
+    loss = tv.measure(release, ledger)
+    assert loss.width_before == 0.001

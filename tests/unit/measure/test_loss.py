@@ -103,4 +103,4 @@ def test_another_model_is_refused():
 def test_the_resolution_is_the_widest_that_divides_every_time(axis, moments, width):
     times = np.array([*moments, 1])
     complete = np.array([*(True for _ in moments), False])
-    assert People(axis, times, 1, times, complete).resolution == width
+    assert People(axis, times, 1, times, 1, complete).resolution == width

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.axis import instants
+from timeveil.calendar.axis import instants, ticks
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
 from timeveil.errors import InputError
@@ -26,6 +26,7 @@ Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
 LOWEST, HIGHEST = -(2**61), 2**61
 _WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
+_PARTS = (1, 10**3, 10**6, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +50,43 @@ class Granules:
         return np.where((index < len(self.end)) & (self.reach[inside] <= moments), index, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class People:
-    """Person and time of each row. Only `complete` rows have both; the others hold 0 and must not be used."""
+    """Person and time of each row. Only `complete` rows have both; the others hold 0 and must not be used.
+
+    `moment` is the instant, and `tick` the time itself: `per_instant` of its steps make one instant.
+    """
 
     axis: TimeAxis
     person: Integers
     people: int
-    moment: Integers
+    tick: Integers
+    per_instant: int
     complete: Mask
+
+    @cached_property
+    def moment(self) -> Integers:
+        return self.tick // self.per_instant
 
     @property
     def resolution(self) -> int:
-        """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every instant.
+        """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every time.
 
-        On relative time the unit itself.
+        A second where none does; on relative time the unit itself.
         """
         if self.axis.kind == "relative":
             return max(1, int(instants(self.axis, pa.array([1], pa.int64()))[0]))
-        moments = self.moment[self.complete]
-        return next((width for width in _WIDTHS if not (moments % width).any()), 1)
+        return next((width for width in _WIDTHS if self._divided_by(width * self.per_instant)), 1)
+
+    @property
+    def precision(self) -> float:
+        """The resolution, or the part of a second that divides every time."""
+        parts = (part for part in _PARTS if part <= self.per_instant)
+        part = next(part for part in parts if self._divided_by(self.per_instant // part))
+        return self.resolution if part == 1 else 1 / part
+
+    def _divided_by(self, ticks: int) -> bool:
+        return not (self.tick[self.complete] % ticks).any()
 
 
 class Evidence(ReleaseEvidence):
@@ -205,7 +223,9 @@ def people_of(relation: Relation) -> People:
     timed = np.asarray(time.is_valid())
     # A null respondent is a code like any other; its row is incomplete.
     named = np.asarray(respondent.values.is_valid())[respondent.codes] if len(time) else timed
-    return People(axis, respondent.codes, respondent.size, _instants_or(axis, time, 0), timed & named)
+    tick = np.zeros(len(time), dtype=np.int64)
+    tick[timed], per_instant = ticks(axis, time.drop_null())
+    return People(axis, respondent.codes, respondent.size, tick, per_instant, timed & named)
 
 
 def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:

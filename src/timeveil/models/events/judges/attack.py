@@ -115,7 +115,7 @@ class _Scene:
         published, people, granules = evidence.published, evidence.people, evidence.granules
         complete, tolerance = np.flatnonzero(people.complete), _reach(adversary, people.axis)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
-        moments, when = np.unique(people.moment[complete], return_inverse=True)
+        moments, when = np.unique(people.tick[complete], return_inverse=True)
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
         visit, visits = fold(list(zip((quasi, when.ravel(), person), sizes, strict=True)), len(complete))
         example = np.zeros(visits, dtype=np.int64)
@@ -128,10 +128,14 @@ class _Scene:
         shown, self._label = self.published, label
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
         # The moments and the granules that the adversary cannot tell from a visit's, first and past last.
-        earliest, latest = moments - tolerance, moments + tolerance
+        steps, limit = min(tolerance * people.per_instant, 2**62), np.iinfo(np.int64)
+        earliest = np.maximum(moments, limit.min + steps) - steps
+        latest = np.minimum(moments, limit.max - steps) + steps
         self._moments = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
-        first = np.searchsorted(granules.end, earliest, side="right")
-        self._granules = first, np.searchsorted(granules.reach, latest, side="right")
+        # Granules begin and end on whole instants, so fractions do not matter.
+        first = np.searchsorted(granules.end, earliest // people.per_instant, side="right")
+        last = np.searchsorted(granules.reach, latest // people.per_instant, side="right")
+        self._granules = first, last
 
     def in_original(self, visits: Integers) -> Integers:
         """The ranges of the crowd `original` whose people fit each of these visits."""

@@ -2,7 +2,8 @@
 
 Part of the loss is a workload: random window counts, answered from the release and compared with the
 original. A window is a stretch of time around a random row, between the resolution of the times and the
-extent of the data long (lengths of every magnitude are equally likely), in whole steps of the resolution.
+extent of the data long (lengths of every magnitude are equally likely), in whole steps of the resolution,
+or of a second where times are finer.
 About every second window also asks for a value of one quasi-identifier, taken from a random row, as it was
 published.
 """
@@ -30,7 +31,7 @@ class Loss:
     """What the release lost, in plain numbers.
 
     `rows` were published in `groups`; `suppressed` rows were withheld, and `suppressed_people` have no row
-    left. `width_before` is the resolution of the original times and `width_after` the mean width of a
+    left. `width_before` is the precision of the original times and `width_after` the mean width of a
     published row's granule, in `width_unit` (`second`, or `month` on an axis of months); a granule without a
     start or an end counts as wide as the data. `window_error_median` and `window_error_mean` are relative
     errors of `windows` random window counts against all original rows; a true count below 0.1 % of the rows
@@ -79,7 +80,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
         suppressed_people=everyone - len(distinct(people.person[published])),
         rows_per_group=len(group) / groups if groups else 0.0,
         people_per_group=len(members) / groups if groups else 0.0,
-        width_before=float(people.resolution),
+        width_before=float(people.precision),
         width_after=_mean_width(evidence),
         width_unit="month" if people.axis.unit in ("month", "year") else "second",
         windows=len(errors),
