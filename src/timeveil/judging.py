@@ -59,18 +59,18 @@ def verify(release: Case, ledger: Ledger | None = None) -> Verdict:
 
 def is_well_formed(release: Release) -> bool:
     """Whether a manifest has every section of its model and nothing else, and describes its columns."""
-    if (model := release.manifest.get("model")) not in FOLDERS:
+    if (model := str(release.manifest.get("model"))) not in FOLDERS:
         return False
-    judge = part(str(model), "judges.verify")
+    judge = part(model, "judges.verify")
     findings = Findings("recipient", judge.SENTENCES)
     return bool(judge.check_shape(release, findings) and judge.check_columns(release, findings))
 
 
 def canonical(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """A manifest with its keys in the order of its model."""
-    if (model := manifest.get("model")) not in FOLDERS:
+    if (model := str(manifest.get("model"))) not in FOLDERS:
         return manifest
-    return cast("Mapping[str, Any]", in_order(manifest, part(str(model), "judges.manifest").MANIFEST))
+    return cast("Mapping[str, Any]", in_order(manifest, part(model, "judges.manifest").MANIFEST))
 
 
 def measure(

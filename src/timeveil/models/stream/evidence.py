@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.errors import BundleError, TimeveilError, raising
+from timeveil.errors import TimeveilError, raising
 from timeveil.evidence.codes import (
     Coded,
     Integers,
@@ -126,11 +126,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def sensitive_column(self) -> str:
         columns = self.release.manifest["sensitive_columns" if self.bucketed else "columns"]
-        names = [str(column["name"]) for column in columns if column["role"] == "sensitive"]
-        if not names:
-            hint = "run verify on the release, and ask the sender for a new copy"
-            raise BundleError("no column of the release is stated to be sensitive", hint=hint)
-        return names[0]
+        return next(str(column["name"]) for column in columns if column["role"] == "sensitive")
 
     @cached_property
     def line(self) -> SlotLine:
