@@ -11,6 +11,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from timeveil.domain.adversary import AnyAdversary
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 WINDOWS = 1_000
 QUERIES = 10_000
 B = TypeVar("B")
+_NUMBERS = (
+    Parameter("windows", "whole", "Random window counts.", range=Range(0, 10_000_000), example=WINDOWS),
+    Parameter(
+        "queries", "whole", "Random questions of each kind.", range=Range(0, 10_000_000), example=QUERIES
+    ),
+    Parameter(
+        "seed", "whole", "Number that random questions follow from.", range=Range(0, 2**128 - 1), example=0
+    ),
+)
 Case: TypeAlias = Release | Evidence
 
 
@@ -94,6 +104,8 @@ def measure(
     evidence, model = _gather_private(release, ledger)
     judge = part(model, "judges.measure").measure
     declared = signature(judge).parameters
+    for line in _NUMBERS:
+        line.check({"windows": windows, "queries": queries, "seed": seed}[line.name])
     if against is not None and "against" not in declared:
         raise ParameterError("`against` applies to releases of patterns only", hint="leave {against} out")
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}

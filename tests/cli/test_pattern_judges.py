@@ -55,7 +55,7 @@ def test_measure(cli: Cli) -> None:
 def test_attack(cli: Cli) -> None:
     said = cli("attack out --ledger ledger --explain")
     assert said.code == 0, said.err
-    assert "From the release, no group of fewer than 5 people can be computed." in said.out
+    assert "No sum that the promise covers gives a group of fewer than 5 people." in said.out
     assert "(private)" in said.out
     assert "=" in said.out.split("(private)")[1]
     text = cli("attack out --ledger ledger --json").out

@@ -36,7 +36,9 @@ class Query(ReleaseCommand):
         "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
     )
     where: list[str] | None = _about_rows(
-        "Rows with a value, or in a range that includes both ends.", ["zip=04103", "age=30..39"], "C=V"
+        "Rows with a value, or in a range that includes both ends; with several for a column, any of them.",
+        ["zip=04103", "age=30..39"],
+        "C=V",
     )
     ranges: list[str] | None = _about_series(
         "On series: those with a value in a range that includes both ends.",
@@ -90,12 +92,14 @@ def _of_rows(release: tv.Release, options: Query, output: Output) -> tuple[str, 
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
     conditions = _conditions(options.where or [], release, output)
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=conditions))
+    unknown = "".join(f"\nnothing published shows a value asked for in `{name}`" for name in count.unknown)
     if release.manifest["model"] == "stream":
         text = _estimate(count, "published rows").removesuffix(" exactly")
-        return f"{text}; how many were moved or withheld is not published", _data(count, "published")
+        text += f"; how many were moved or withheld is not published{unknown}"
+        return text, _data(count, "published")
     withheld = release.manifest["counts"].get("withheld", 0)
     missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
-    return _estimate(count, "rows", missing if withheld else ""), _data(count)
+    return _estimate(count, "rows", missing if withheld else "") + unknown, _data(count)
 
 
 def _bound(text: str, release: tv.Release) -> str | int | None:
@@ -113,10 +117,11 @@ def _bound(text: str, release: tv.Release) -> str | int | None:
 
 
 def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[str, Any]:
-    """The value or range of each column named."""
-    conditions: dict[str, Any] = {}
+    """The values and ranges of each column named."""
+    conditions: dict[str, list[Any]] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
+    levels = release.manifest.get("levels", {})
     for text in texts:
         column, mark, value = text.partition("=")
         if not (column and mark):
@@ -125,11 +130,12 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
                 hint="write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH",
             )
         low, dots, high = value.partition(OPEN)
-        if not dots or column in release.manifest.get("levels", {}):  # generalised values may have dots
-            conditions[column] = value or None
+        level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
+        if not dots or (level and not level.endswith(" wide")):  # labels may have dots, intervals do not
+            options.append(value or None)
             continue
-        conditions[column] = (low or None, high or None)
-        if types.get(column) == "string":
+        options.append((low or None, high or None))
+        if types.get(column) == "string" and not level:
             output.say(f"`{column}` holds text, so the range is compared letter by letter.")
     return conditions
 
@@ -142,7 +148,8 @@ def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:
 
 
 def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
-    return {"value": count.value, "low": count.low, "high": _finite(count.high), "of": of}
+    unknown = {"unknown": list(count.unknown)} if count.unknown else {}
+    return {"value": count.value, "low": count.low, "high": _finite(count.high), "of": of, **unknown}
 
 
 def _finite(number: float) -> float | None:
@@ -173,7 +180,8 @@ def _of_patterns(release: tv.Release, options: Query) -> tuple[str, dict[str, An
         support = tv.answer(evidence, tv.PatternSupport(items))
         return "\n".join(support_lines(support, evidence.patterns, items)), _data(support)
     confidence = tv.answer(evidence, tv.RuleConfidence(given, then))
-    return "\n".join(confidence_lines(confidence, evidence.patterns, [*given, *then])), _data(confidence)
+    lines = confidence_lines(confidence, evidence.patterns, [*given, *then])
+    return "\n".join(lines), _data(confidence)
 
 
 def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]]:

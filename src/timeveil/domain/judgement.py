@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,15 +44,23 @@ def _plain(value: Any) -> Any:
 class Estimate:
     """A number computed from a release: the best guess, and bounds that the truth is always within.
 
-    On a stream the bounds are about the published records: moved and withheld ones are not counted.
+    On a stream the bounds are about the published records: moved and withheld ones are not counted. `unknown`
+    names the columns or items asked for with a value that nothing published shows.
 
     >>> Estimate(3.5, low=2, high=6)
     Estimate(value=3.5, low=2, high=6)
+    >>> Estimate(0, low=0, high=4, unknown=("zip",))
+    Estimate(value=0, low=0, high=4, unknown=('zip',))
     """
 
     value: float
     low: float
     high: float
+    unknown: tuple[str, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        shown = [name for name in ("value", "low", "high", "unknown") if name != "unknown" or self.unknown]
+        return f"Estimate({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Ledger, Release
-from timeveil.errors import ParameterError, RolesError, raising
+from timeveil.errors import ParameterError, raising
 from timeveil.evidence.codes import Coded, column_of, encode, mismatch, plain_type
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
@@ -43,6 +43,13 @@ def require(kind: type[Release | Ledger], value: object) -> None:
     if not isinstance(value, kind):
         name, hint = _OPENED[kind]
         raise ParameterError(f"`{name}` is a `{type(value).__name__}`, not a {name}", hint=hint)
+
+
+def require_mapping(name: str, value: object, example: str) -> None:
+    """Refuse anything but a mapping."""
+    if not isinstance(value, Mapping):
+        message = f"`{name}` is a `{type(value).__name__}`, not a mapping"
+        raise ParameterError(message, hint=f"give one, such as {example}")
 
 
 def require_matching_ledger(release: Release, ledger: Ledger | None) -> None:
@@ -132,60 +139,6 @@ def _total(counts: pa.Table, names: list[str]) -> pa.Table:
     return summed.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
 
 
-def check_conditions(release: Release, where: Mapping[str, Any], published: Sequence[str]) -> None:
-    """Refuse a condition on a column that is not published, and a range on a generalised one."""
-    for column, condition in where.items():
-        if column not in published:
-            hint = f"its columns are: {', '.join(published)}" if published else "leave {where} out"
-            raise RolesError(f"the release has no column `{column}`", hint=hint, code="column-missing")
-        if isinstance(condition, tuple | list) and column in release.manifest.get("levels", {}):
-            message = f"column `{column}` is generalised, so it takes no range"
-            raise ParameterError(message, hint="use one of its published labels")
-
-
-def mask_of(batch: pa.RecordBatch, where: Mapping[str, Any]) -> pa.Array | None:
-    """True for the rows that meet every condition; None where there is no condition."""
-    mask = None
-    for name, condition in where.items():
-        column_mask = matches(name, batch.column(name), condition)
-        mask = column_mask if mask is None else pc.and_(mask, column_mask)
-    return mask
-
-
-def matches(name: str, column: pa.Array | pa.ChunkedArray, condition: object) -> pa.Array | pa.ChunkedArray:
-    """Where a column equals a value, is missing (`None`), or is in a range (lo, hi) that includes both ends.
-
-    >>> matches("age", pa.array([29, 30, None]), (30, None)).to_pylist()
-    [False, True, False]
-    """
-    kind = plain_type(column.type)
-    column = column.cast(kind)
-    if condition is None:
-        return column.is_null()
-    if not isinstance(condition, tuple | list):
-        return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
-    if len(condition) != 2:
-        message = f"the range of column `{name}` has {len(condition)} ends"
-        raise ParameterError(message, hint="give a range as (lo, hi)")
-    inside = column.is_valid()
-    for compare, bound in ((pc.greater_equal, condition[0]), (pc.less_equal, condition[1])):
-        if bound is not None:
-            inside = pc.and_(inside, pc.fill_null(compare(column, _scalar(name, kind, bound)), False))
-    return inside
-
-
-def _scalar(name: str, kind: pa.DataType, condition: object) -> pa.Scalar:
-    error = ParameterError(
-        f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
-        hint=f"give a value that reads as {kind}",
-    )
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    with raising(error, on=(pa.ArrowException, TypeError, ValueError, OverflowError)):
-        scalar = pa.scalar(condition)
-        # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
-        return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
-
-
 # Windows of time.
 
 
@@ -195,8 +148,9 @@ class WindowCount:
 
     `between=(a, b)` includes a and excludes b; `None` leaves a side open. Give dates, datetimes or ISO
     strings on a calendar, and whole numbers in the release's unit on relative time. On a release with a time
-    zone, a time without one is local to that zone. `where` has per column a value, `None` for missing, or a
-    pair (lo, hi) that includes both ends. A generalised column takes its published labels.
+    zone, a time without one is local to that zone. `where` has per column a value, `None` for missing, a pair
+    (lo, hi) that includes both ends, or a list of those, any of which will do. A generalised column takes its
+    published labels, and values that a label may contain.
 
     On a stream release, a and b are slots: labels, dates and times in them, or slot numbers.
 
@@ -207,6 +161,9 @@ class WindowCount:
     between: tuple[Moment, Moment] = (None, None)
     where: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        require_mapping("where", self.where, '{"zip": "04103"}')
+
 
 def window_of(
     between: Sequence[Moment], of: str, number: Callable[[Moment], Bound], ends: tuple[Bound, Bound]
@@ -214,10 +171,15 @@ def window_of(
     """The numbers of a window's two bounds, which are times or slots; an open side is at one of `ends`."""
     if not isinstance(between, tuple | list) or len(between) != 2:
         raise ParameterError(f"a window is a pair of {of}s", hint="use {between=(a, b)}")
-    low, high = (end if bound is None else number(bound) for bound, end in zip(between, ends, strict=True))
-    if low > high:
+    with raising(unreadable("give dates, times or labels as they are published", of), on=UnicodeError):
+        low, high = (
+            end if bound is None else number(bound) for bound, end in zip(between, ends, strict=True)
+        )
+    if low > high and None not in between:
         raise ParameterError("the window ends before it starts", hint=f"give the earlier {of} first")
-    return low, high
+    # Nothing is beyond the ends, and within them all arithmetic is exact.
+    first, last = ends
+    return min(max(low, first), last), min(max(high, first), last)
 
 
 def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
@@ -225,7 +187,7 @@ def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
     if axis.kind == "relative":
         if isinstance(moment, bool) or not isinstance(moment, int | np.integer):
             raise unreadable(f"give whole numbers of {axis.unit}: the release has relative time")
-        return int(instants(axis, pa.array([int(moment)], pa.int64()))[0])
+        return int(moment) * int(instants(axis, pa.array([1], pa.int64()))[0])
     if isinstance(moment, str):
         with raising(unreadable("give dates or times such as 2024-03-01 or 2024-03-01T08:30"), on=ValueError):
             moment = dt.datetime.fromisoformat(moment)
@@ -235,10 +197,12 @@ def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
         raise unreadable("give dates, datetimes or ISO strings")
     if axis.kind == "civil" and moment.tzinfo is not None:
         raise unreadable("give times without a zone: the release has none")
+    offset = dt.timedelta()
     if axis.kind == "zoned":
         local = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(str(axis.zone)))
-        moment = local.astimezone(dt.UTC).replace(tzinfo=None)
-    seconds = Fraction((moment - _EPOCH) // dt.timedelta(microseconds=1), 1_000_000)
+        moment, offset = local.replace(tzinfo=None), local.utcoffset() or offset
+    # In UTC the first and last days of the calendar may be beyond what a datetime can hold.
+    seconds = Fraction((moment - _EPOCH - offset) // dt.timedelta(microseconds=1), 1_000_000)
     return int(seconds) if seconds.denominator == 1 else seconds
 
 

@@ -15,7 +15,7 @@ from tests.oracles.evidence import family_of
 import timeveil as tv
 from timeveil.judging import attack
 from timeveil.models.patterns.judges.attack import SmallGroup
-from timeveil.models.patterns.judges.solving import bound_attack
+from timeveil.models.patterns.judges.solving import BoundAttack, bound_attack
 from timeveil.models.patterns.parameters import PatternAdversary
 from timeveil.models.patterns.words import attack_summary, derivation
 from timeveil.models.stream.parameters import StreamAdversary
@@ -157,8 +157,11 @@ def test_the_run_and_the_attack_count_the_same_groups():
     assert breach.channels_after == 0
 
 
-def all_counts(rows, k):
-    """The least and the most of groups just beyond what is published, over all data with the same counts."""
+def all_counts(rows, k, *, threshold=False):
+    """The least and the most of groups just beyond what is published, over all data with the same counts.
+
+    With the threshold, only data in which nothing else is frequent.
+    """
     sets = oracle.frequent(rows, k)
     items = sorted({i for s in sets for i in s})
     kinds = [frozenset(c) for n in range(len(items) + 1) for c in itertools.combinations(items, n)]
@@ -166,7 +169,9 @@ def all_counts(rows, k):
     seen: dict = {}
     for counts in compositions(n, len(kinds)):
         data = [kind for kind, c in zip(kinds, counts, strict=True) for _ in range(c)]
-        if all(oracle.support(data, s) == m for s, m in sets.items()):
+        if all(oracle.support(data, s) == m for s, m in sets.items()) and not (
+            threshold and oracle.frequent(data, k).keys() != sets.keys()
+        ):
             for x in nexts(sets, items):
                 for i in oracle.subsets(x):
                     cell = sum(row & x == i for row in data)
@@ -208,6 +213,38 @@ def test_bounds_are_those_of_all_data_with_the_same_counts(rows, pinned):
     assert found.tried == found.possible == len({x for x, _ in seen})
     assert found.pinned == pinned == sum(low > 0 and high < 3 for low, high in seen.values())
     assert found.exact == sum(0 < low == high < 3 for low, high in seen.values())
+
+
+def test_the_smallest_support_is_known():
+    """What is not published has fewer people: by trying all data, that alone leaves groups below k."""
+    people = [frozenset(row) for row in ("ac", "a", "ab", "c", "ac", "c", "ab", "bc")]
+    release, ledger = tv.sanitize_patterns(table(people), tv.Roles(item="has"), k=3, min_support=3)
+    assert release.manifest["counts"]["virtual"] == 0
+    _, seen = all_counts(people, 3, threshold=True)
+    beyond = attack(release, ledger).beyond
+    assert beyond.pinned == sum(low > 0 and high < 3 for low, high in seen.values()) == 7
+    assert beyond.exact == sum(0 < low == high < 3 for low, high in seen.values()) == 1
+
+
+def test_what_was_not_tried_is_not_said_to_be_safe():
+    release, ledger = example_a()
+    breach = attack(release, ledger)
+    for found, reason in (
+        (attack(release, ledger, PatternAdversary(bounds=False)), "Bounds and equations"),
+        (replace(breach, beyond=None), "this release is too large to try"),
+    ):
+        told = " ".join(attack_summary(found).lines())
+        assert reason in told
+        assert "can be computed" not in told
+
+
+def test_a_broken_promise_is_not_contradicted():
+    case = oracle.Case(A)
+    ledger = replace(oracle.ledger_of(case), mappings={"virtual": pa.table({"pattern": [], "copies": []})})
+    breach = attack(oracle.release_of(case, case.sets), ledger)
+    told = " ".join(attack_summary(replace(breach, beyond=BoundAttack(3, 3, 0, 0))).lines())
+    assert "4 groups of fewer than 2 people can be computed: the promise is broken" in told
+    assert "no further group is certain" in " ".join(told.split())
 
 
 def test_the_bound_attack_stops_in_time_and_is_left_out_of_large_releases():

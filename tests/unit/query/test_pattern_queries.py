@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_right
+from dataclasses import replace
+from statistics import NormalDist, fmean, pstdev
 
 import numpy as np
 import pyarrow as pa
@@ -172,3 +175,77 @@ def test_words_tell_the_values_that_a_symbol_stands_for():
     rule = answer(release, RuleConfidence(["t0=a"], ["t2=d"]))
     assert confidence_lines(rule, known, ["t0=a"])[0].startswith(f"{100 * rule.value:.3g} % of them")
     assert support_lines(answer(release, PatternSupport([])), known, [])[0] == "300 people exactly"
+
+
+def test_an_item_that_no_pattern_has_is_said_to_be_unknown():
+    release = example_a()
+    assert answer(release, PatternSupport(["a", "never seen"])).unknown == ("never seen",)
+    assert answer(release, RuleConfidence(["never seen"], ["a"])).unknown == ("never seen",)
+    lines = support_lines(answer(release, PatternSupport(["x"])), Evidence(release).patterns, ["x"])
+    assert lines == ["not published: 1 person at most", "no published pattern contains `x`"]
+
+
+@pytest.fixture(scope="module")
+def walks():
+    values = np.random.default_rng(4).normal(size=(400, 4)).cumsum(axis=1)
+    return pa.table({f"t{n}": values[:, n] for n in range(4)}), values
+
+
+def own_letters(values, symbols):
+    """The letter of each person at each instant, from the person's own numbers."""
+    borders = [NormalDist().inv_cdf(n / symbols) for n in range(1, symbols)]
+    letters = []
+    for series in values.tolist():
+        middle, deviation = fmean(series), pstdev(series)
+        letters.append(["abcdef"[bisect_right(borders, (x - middle) / deviation)] for x in series])
+    return letters
+
+
+def test_patterns_of_a_series_release_have_no_bounds(walks):
+    """Its letters were cut anew from coarser ones: what people have by their own is another number."""
+    table, values = walks
+    roles = tv.Roles(series=table.column_names)
+    curves, _ = tv.anonymize_series(table, roles, k=20, p=10, effort=0)
+    coarse, ledger = tv.sanitize_patterns(curves, k=10, min_support=40, symbols=6)
+    exact, _ = tv.sanitize_patterns(table, roles, k=10, min_support=40, symbols=6)
+    assert coarse.manifest["patterns"]["origin"] == "series release"
+    assert exact.manifest["patterns"]["origin"] == "table"
+    assert tv.verify(coarse, ledger)
+    letters, far = own_letters(values, 6), 0
+    for release in (coarse, exact):
+        for row in answer(release, TopPatterns(50)).to_pylist():
+            items = [item.split("=") for item in row["pattern"]]
+            truth = sum(all(own[int(t[1:])] == letter for t, letter in items) for own in letters)
+            count = answer(release, PatternSupport(row["pattern"]))
+            assert count.low <= truth <= count.high
+            assert row["low"] <= truth <= row["high"]
+            far += release is coarse and abs(truth - row["support"]) > 20
+    assert far > 5  # taken for people's own letters, these counts would be wrong
+    rule = answer(coarse, RuleConfidence(["t0=a"], ["t1=b"]))
+    assert (rule.low, rule.high) == (0.0, 1.0)
+    assert answer(coarse, PatternSupport(["t0=a", "t0=b"])) == tv.Estimate(0.0, low=0, high=0)
+
+
+def test_the_origin_of_letters_is_said_wherever_counts_are(walks):
+    table, _ = walks
+    roles = tv.Roles(series=table.column_names)
+    release, ledger = tv.sanitize_patterns(
+        tv.anonymize_series(table, roles, k=20, p=10, effort=0)[0], k=10, min_support=40, symbols=4
+    )
+    patterns = Evidence(release).patterns
+    item = patterns.names_of(1)
+    for lines in (
+        support_lines(answer(release, PatternSupport(item)), patterns, item),
+        confidence_lines(answer(release, RuleConfidence([], item)), patterns, item),
+        top_lines(answer(release, TopPatterns(3)), patterns),
+    ):
+        assert any("letters are those of a series release" in line for line in lines)
+        assert not any("exactly" in line for line in lines)
+    assert "Coarser letters" in tv.report(release, ledger).text()
+    silent = {name: value for name, value in release.manifest["patterns"].items() if name != "origin"}
+    old = replace(release, manifest={**release.manifest, "patterns": silent})
+    assert tv.verify(old, ledger)
+    assert answer(old, PatternSupport(item)).high == math.inf
+    wrong = replace(release, manifest={**release.manifest, "patterns": {**silent, "origin": "table"}})
+    assert tv.verify(wrong)
+    assert [violation.code for violation in tv.verify(wrong, ledger).violations] == ["statements"]

@@ -15,6 +15,7 @@ from timeveil.errors import ParameterError, RolesError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer
 from timeveil.models.events.judges.query import window_of
+from timeveil.recoding import Hierarchy
 
 
 def rows(*spots, zip_code="11"):
@@ -187,3 +188,93 @@ def test_withheld_rows_may_lie_in_any_window(two_weeks):
     assert answer(release, WindowCount(where={"zip": "99"})) == Estimate(0.0, low=0, high=1)
     nothing = ("2024-04-03", "2024-04-03")
     assert answer(release, WindowCount(between=nothing)) == Estimate(0.0, low=0, high=0)
+
+
+SEXES = {"f": 3, "m": 5}
+
+
+@pytest.fixture(scope="module")
+def coarse():
+    """Eight people of one day: the sex wiped, the age by tens, the zip by its beginning, wards by a table."""
+    sexes = [sex for sex, number in SEXES.items() for _ in range(number)]
+    table = pa.table(
+        {
+            "who": list("abcdefgh"),
+            "at": [dt.date(2024, 4, 1)] * 8,
+            "sex": sexes,
+            "age": [31, 32, 39, 40, 41, 42, 43, 49],
+            "zip": ["20133", "20134", "20135", "2014", "2014", "2014", "2014", "2014"],
+            "ward": ["1", "2", "2", "3", "3", "4", "4", "4"],
+        }
+    )
+    wards = pa.table({"ward": ["1", "2", "3", "4"], "site": ["1", "1", "2", "2"]})
+    rules = {"sex": "suppression", "age": "intervals:10", "zip": "prefixes:3", "ward": wards}
+    roles = tv.Roles(respondent="who", time="at", quasi=list(rules))
+    return tv.generalize_time(table, roles, 3, hierarchies=rules, levels=dict.fromkeys(rules, 1))
+
+
+@pytest.mark.parametrize(
+    ("where", "low", "high", "unknown"),
+    [
+        ({"sex": "m"}, 0, 8, ("sex",)),  # five of them, and the star says nothing
+        ({"sex": "*"}, 8, 8, ()),
+        ({"sex": None}, 0, 8, ("sex",)),
+        ({"age": 41}, 0, 5, ()),
+        ({"age": "[40, 50)"}, 5, 5, ()),
+        ({"age": (30, 45)}, 3, 8, ()),
+        ({"age": (None, 39.5)}, 0, 3, ()),
+        ({"age": (30, 40)}, 3, 8, ()),
+        ({"age": 60}, 0, 0, ("age",)),
+        ({"age": "old"}, 0, 0, ("age",)),
+        ({"age": [31, "[40, 50)"]}, 5, 8, ()),
+        ({"zip": "20133"}, 0, 3, ()),
+        ({"zip": "201**"}, 3, 3, ()),
+        ({"zip": "2014"}, 0, 5, ()),
+        ({"zip": ["20133", "2014"]}, 0, 8, ()),
+        ({"zip": "30133"}, 0, 0, ("zip",)),
+        ({"ward": "1"}, 0, 8, ()),  # a label, and a ward of its own
+        ({"ward": "4"}, 0, 8, ("ward",)),
+        ({"age": (30, 45), "zip": "2014"}, 0, 5, ()),
+    ],
+)
+def test_a_label_that_may_contain_the_value_counts_as_possible(coarse, where, low, high, unknown):
+    count = answer(coarse[0], WindowCount(where=where))
+    assert (count.low, count.high, count.unknown) == (low, high, unknown)
+    assert low <= count.value <= high
+
+
+def test_labels_that_no_value_is_spelt_like_are_stated(coarse):
+    release, ledger = coarse
+    assert release.manifest["distinct_labels"] == ["sex", "age", "zip"]
+    assert tv.verify(release, ledger)
+    stated = {**release.manifest, "distinct_labels": ["sex", "age", "zip", "ward"]}
+    verdict = tv.verify(replace(release, manifest=stated), ledger)
+    assert {violation.code for violation in verdict.violations} == {"labels"}
+    assert "2 values of `ward` spelt like a label" in verdict.violations[0].message
+
+
+def test_a_label_without_its_value_is_found(coarse):
+    """The level is called an interval, but was made by a rule of one's own: answers would be wrong."""
+    table = pa.table({"who": ["a", "b"], "at": [dt.date(2024, 4, 1)] * 2, "age": [31, 95]})
+    rule = Hierarchy(("10 wide",), lambda _, values: pa.array(["[30, 40)"] * len(values)))
+    roles = tv.Roles(respondent="who", time="at", quasi=["age"])
+    verdict = tv.verify(*tv.generalize_time(table, roles, 2, hierarchies={"age": rule}, levels={"age": 1}))
+    assert [violation.message for violation in verdict.violations] == [
+        "1 value of `age` published under a label that does not contain it"
+    ]
+
+
+def test_a_list_means_any_of_its_values_and_a_reversed_range_is_refused(two_weeks):
+    both = WindowCount(where={"zip": ["11", "12"]})
+    assert answer(two_weeks, both) == Estimate(4.0, low=4, high=4)
+    assert answer(two_weeks, both).unknown == ("zip",)
+    assert answer(two_weeks, WindowCount(where={"ward": [(0, 0), (1, 2)]})).low == 4
+    for where in ({"ward": (2, 1)}, {"zip": ("b", "a")}, {"zip": []}):
+        with pytest.raises(ParameterError):
+            answer(two_weeks, WindowCount(where=where))
+
+
+def test_a_value_that_nothing_published_shows_is_said_to_be_unknown(two_weeks):
+    assert answer(two_weeks, WindowCount(where={"zip": "77", "sex": "f"})).unknown == ("zip",)
+    assert repr(answer(two_weeks, WindowCount(where={"zip": "77"}))).endswith("unknown=('zip',))")
+    assert answer(two_weeks, WindowCount(where={"ward": (7, 9)})).unknown == ()

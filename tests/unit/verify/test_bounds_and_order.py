@@ -127,13 +127,15 @@ def test_a_manifest_is_whole_with_every_section_of_its_model_and_nothing_else():
     release = plain_release()
     manifest = dict(release.manifest)
     assert is_well_formed(release)
-    for other in (
+    other_time = {**manifest["time"], "column": "other"}
+    for odd in (
         {**manifest, "more": 1},
         {**manifest, "model": "stream"},
         {**manifest, "model": "other"},
+        {**manifest, "time": other_time},
         {},
     ):
-        assert not is_well_formed(replace(release, manifest=other))
+        assert not is_well_formed(replace(release, manifest=odd))
 
 
 def test_rows_behind_a_nan_are_in_order_too():

@@ -120,8 +120,8 @@ class PatternAdversary(AnyAdversary["PatternBreach"]):
     """Has the published counts, and adds and subtracts them in every way there is.
 
     With `bounds`, also asks of small releases what the least and the most is that any data with these counts
-    can have of a group, and solves the counts of series as a system of equations: more than the promise is
-    about. Each takes `seconds` at most.
+    and this smallest support can have of a group, and solves the counts of series as a system of equations:
+    more than the promise is about. Each takes `seconds` at most.
 
     >>> PatternAdversary(bounds=False).as_dict()
     {'bounds': False, 'seconds': 5}

@@ -47,6 +47,7 @@ MANIFEST = checks.manifest_of(
             **checks.IF_SET,
         },
         "levels": _LEVELS,
+        "distinct_labels?": [TEXT],
         "frontier": [TEXT],
         "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
         "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
@@ -106,6 +107,7 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
         "counts:rows": counts["rows"] + counts["withheld"] == counts["rows_read"],
         "granule:title": checks.has_catalogue_title(definition, manifest["time"]),
         "columns:levels": set(manifest["levels"]) <= set(evidence.columns("quasi")),
+        "columns:labels": set(manifest.get("distinct_labels", ())) <= set(manifest["levels"]),
     }
     findings.expect_all(facts, **counts)
 

@@ -4,6 +4,9 @@ A published row shows the granule that its time is in, not the time. Granules in
 those that only overlap it may count in full or not at all (`low` and `high`), and the best guess spreads the
 rows of a granule evenly over it. A granule without a start or an end, such as that of `all`, has no width to
 spread over: where the window covers only a part of it, half of its rows are the guess.
+
+A generalised column shows a label, which may or may not contain the value asked for (`evidence.conditions`).
+Time and columns are taken to be independent.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence import published
+from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
@@ -28,19 +32,20 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
 
     Any withheld row may have been in the window, so `high` includes all of them.
     """
-    release, axis, where = evidence.release, evidence.axis, query.where
-    published.check_conditions(release, where, evidence.columns("quasi", "keep", "sensitive"))
+    release, axis = evidence.release, evidence.axis
+    conditions = Conditions(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
     low, high = window_of(axis, query.between)
-    counts = classes_of(
-        release, evidence.columns("start", "end"), among=lambda batch: published.mask_of(batch, where)
-    )
+    keys = [*evidence.columns("start", "end"), *conditions.by_label]
+    counts = classes_of(release, keys, among=conditions.mask)
     start, end = bounds_of(axis, counts.column(0), counts.column(1))
-    rows = np.asarray(counts["rows"])[np.lexsort((end, start))]
-    parts = shares(granules_of(release, start, end), low, high)
-    expected, certain, possible = (float(part @ rows) for part in parts)
+    granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
+    parts = np.array(shares(granules_of(release, start, end), low, high))[:, granule]
+    for number, column in enumerate(conditions.by_label, start=2):
+        parts = parts * conditions.shares(column, counts.column(number))
+    expected, certain, possible = (float(part @ np.asarray(counts["rows"])) for part in parts)
     # An empty window contains no row, withheld or not.
     withheld = release.manifest["counts"]["withheld"] if low < high else 0
-    return Estimate(expected, low=certain, high=possible + withheld)
+    return Estimate(expected, low=certain, high=possible + withheld, unknown=conditions.unknown)
 
 
 def shares(granules: Granules, low: Instant, high: Instant) -> tuple[Floats, Floats, Floats]:

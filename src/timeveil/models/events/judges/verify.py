@@ -11,6 +11,8 @@ rows, one for one.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +35,7 @@ from timeveil.evidence.codes import (
     distinct_pairs,
     fold_both,
 )
+from timeveil.evidence.conditions import share_of, text_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import check_choice, check_columns, check_shape, check_statements
@@ -58,6 +61,7 @@ SENTENCES = {
     "columns:clock": "the kind, zone and unit of the time do not fit the published columns",
     "columns:ends": "`{name}_start` and `{name}_end` differ in type",
     "columns:label": "column `{name}` does not hold labels",
+    "columns:labels": "a column that is stated to have distinct labels is not generalised",
     "columns:levels": "a generalised column is not a quasi-identifier of the release",
     "columns:respondent": "the respondent is among the published columns",
     "columns:role": "the {role} columns are not those of the original",
@@ -73,6 +77,8 @@ SENTENCES = {
     "incomplete-rows": "{rows:row} without person or time not withheld",
     "label:distinct": "the {granules:granule} do not each have a label and a start of their own",
     "label:missing": "{granules:granule} without a label",
+    "labels:contain": "{values:value} of `{name}` published under a label that does not contain it",
+    "labels:distinct": "{values:value} of `{name}` spelt like a label, and the manifest states none",
     "ledger": "{fault}",
     "ledger:columns": "the ledger has no row or no group column",
     "ledger:model": "the ledger is not that of this release",
@@ -185,6 +191,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
         findings.expect("ledger", False, fault=error.message)
         return
     _check_people(evidence, rows, classes, findings)
+    _check_labels(evidence, findings)
     _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")
     listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
@@ -249,6 +256,27 @@ def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: 
     below, smallest = int((people < k).sum()), int(people.min())
     facts = {"people-below-k": not below, "smallest-group:people": stated == smallest}
     findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
+
+
+def _check_labels(evidence: Evidence, findings: Findings) -> None:
+    """Expect labels that mean what answers take them to mean."""
+    manifest = evidence.release.manifest
+    if manifest["levels"]:
+        findings.check("a label contains the values published under it, and is spelt like none where stated")
+    for name, level in manifest["levels"].items():
+        values, labels = evidence.quasi[name], evidence.labels[name]
+        label_of = np.full(values.size, -1)
+        label_of[values.codes[evidence.retained]] = labels.codes[evidence.retained]
+        published = np.flatnonzero(label_of >= 0)
+        shown = labels.values.take(label_of[published]).to_pylist()
+        contents, holders = values.values.to_pylist(), Counter(shown)
+        pairs = [(contents[number], label) for number, label in zip(published, shown, strict=True)]
+        wrong = sum(not share_of(level["name"], label, value)[-1] for value, label in pairs)
+        findings.expect_none("labels:contain", values=wrong, name=name)
+        if name in manifest.get("distinct_labels", ()):
+            alone = sum(holders[label] == 1 and text_of(value) == label for value, label in pairs)
+            alike = sum(text_of(value) in holders for value in contents) - alone
+            findings.expect_none("labels:distinct", values=alike, name=name)
 
 
 def _check_same_rows(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:

@@ -15,6 +15,7 @@ Cost: one sort of the rows per combination of hierarchy levels, then one scan pe
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -232,8 +233,11 @@ def _assemble(
             | _numbers(counts(node))
             for node in frontier
         ]
+    levels, complete = counts.levels(chosen.levels), counts.rows == plan.relation.rows
+    distinct = [column for column, table in levels.items() if complete and _has_distinct_labels(table)]
     sections = {
         "levels": counts.level_names(chosen.levels),
+        **({"distinct_labels": distinct} if levels else {}),
         "frontier": [node.granularity for node in frontier if node.levels == chosen.levels],
         "candidates": _candidates(counts, feasible, chosen),
     }
@@ -245,7 +249,19 @@ def _assemble(
         "read_at": plan.base.name,
     }
     label = plan.named or chosen.granularity
-    return _pair(plan, label, counts.levels(chosen.levels), published, sections, facts, nodes)
+    return _pair(plan, label, levels, published, sections, facts, nodes)
+
+
+def _has_distinct_labels(level: pa.Table) -> bool:
+    """Whether no label is spelt like a value, except one that stands for that value alone."""
+    try:
+        values = level["value"].cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        return False
+    labels = level["published"].to_pylist()
+    holders = Counter(labels)
+    pairs = zip(values, labels, strict=True)
+    return all(value == label and holders[label] == 1 for value, label in pairs if value in holders)
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:

@@ -68,6 +68,12 @@ class Patterns:
         return tuple(self.manifest["patterns"]["instants"] or ())
 
     @property
+    def own_letters(self) -> bool:
+        """Whether an item is what a person has; letters of a series release are coarser than people's own."""
+        described = self.manifest["patterns"]
+        return bool(described["kind"] == "baskets" or described.get("origin") == "table")
+
+    @property
     def people(self) -> int:
         """Number of people counted, virtual ones included."""
         return int(self.support.max(initial=0))

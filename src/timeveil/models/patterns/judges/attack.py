@@ -134,7 +134,9 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     examples = _examples(before, groups_before, k, original.names)
     beyond = solved = None
     if adversary.bounds:
-        beyond = bound_attack(published, k, adversary.seconds)
+        # Fewer than the smallest support have what is not published; virtual people may have it, too.
+        rare = None if patterns.method == "itemset" else patterns.least - 1 + patterns.virtual
+        beyond = bound_attack(published, k, adversary.seconds, rare=rare, longest=patterns.longest)
         solved = solve_attack(published, k, adversary.seconds)
     return PatternBreach(
         adversary, k, people, *numbers, risk_before, risk_after, examples, beyond, solved, len(promised) > 0

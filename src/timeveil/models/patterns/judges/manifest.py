@@ -29,6 +29,7 @@ MANIFEST = checks.manifest_of(
             **_STRUCTURAL,
             **_LETTERS,
             "instants": NAMES_OR_NULL,
+            "origin?": one_of("table", "series release"),
             **_FAMILY,
         }
     },
@@ -87,7 +88,7 @@ def check_statements(release: Release, findings: Findings) -> bool:
         findings.expect("statements:twice", described[name] == parameters[name], name=name)
     for name in ("symbols", "center", "instants"):
         findings.expect("statements:kind", (described[name] is not None) == series, name=name)
-    of_series = described["structural"] or parameters["fill"] is not None
+    of_series = described["structural"] or parameters["fill"] is not None or "origin" in described
     findings.expect("statements:baskets", series or not of_series)
     instants = list(described["instants"] or ())
     distinct = len(set(instants)) == len(instants) > 0 and "" not in instants

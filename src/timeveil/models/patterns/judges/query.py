@@ -4,13 +4,17 @@ Virtual people only ever raise a count, and their number is published: a true su
 one, at least that less the number of virtual people, and not below the smallest support. A pattern that is
 not published has fewer people than that, or is part of a closed one that is published. Where people were left
 out a true support may be any larger number; where patterns were, those that are published are exact.
+
+Patterns mined from a series release have its letters, which were cut anew from coarser ones. How many people
+have a pattern by their own letters does not follow, so there are no bounds. The same holds for a release of
+series that does not state its origin.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,9 +86,12 @@ QUERIES = (PatternSupport, RuleConfidence, TopPatterns)
 def _item_names(name: str, items: Any) -> tuple[str, ...]:
     """Items, each once, in the order they are named."""
     texts = () if items is None else items
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, Iterable) or isinstance(texts, str):
+        texts = [None]
+    names = list(texts)
+    if not all(isinstance(text, str) for text in names):
         raise ParameterError(f"`{name}` must be a list of item names", hint=f'write {name}=["...", "..."]')
-    return tuple(dict.fromkeys(texts))
+    return tuple(dict.fromkeys(names))
 
 
 def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:
@@ -93,9 +100,16 @@ def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | 
         case TopPatterns():
             return top_patterns(evidence.patterns, query)
         case PatternSupport():
-            return _support(evidence.patterns, query.items)[1]
+            items, most = query.items, math.inf
+            estimate = _support(evidence.patterns, items)[1]
         case RuleConfidence():
-            return _confidence(evidence.patterns, query)
+            items, most = (*query.given, *query.then), 1.0
+            estimate = _confidence(evidence.patterns, query)
+    # No letters of anyone's own are at an instant twice: what nobody can have is exact all the same.
+    if not evidence.patterns.own_letters and estimate.high:
+        estimate = replace(estimate, low=0.0, high=most)
+    unknown = [item for item in items if item not in evidence.patterns.number_of]
+    return replace(estimate, unknown=tuple(dict.fromkeys(unknown)))
 
 
 def top_patterns(patterns: Patterns, query: TopPatterns) -> pa.Table:
@@ -103,6 +117,8 @@ def top_patterns(patterns: Patterns, query: TopPatterns) -> pa.Table:
     rows = np.flatnonzero(patterns.lengths > query.longer_than)
     rows = rows[np.argsort(-patterns.support[rows], kind="stable")][: query.number]
     low, high = _bounds(patterns, patterns.support[rows], patterns.lengths[rows])
+    if not patterns.own_letters:
+        low, high = np.zeros(len(rows)), np.full(len(rows), math.inf)
     return pa.table(
         {
             "pattern": pa.array([patterns.names_of(int(row)) for row in rows], pa.list_(pa.string())),

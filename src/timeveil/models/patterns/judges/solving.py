@@ -2,9 +2,11 @@
 
 Bounds. The unknowns are the numbers of people of each possible kind, one for every choice of published items;
 the counts are sums of them. Everybody has one symbol at every instant: none of the published ones only where
-a symbol is not published. The least and the most that a pattern just outside the published ones can have is a
-linear program (HiGHS). With the counts of all its parts known, every group among its items follows from that
-one number, so its bounds are known too. Kinds are as many as all combinations: this is for small releases.
+a symbol is not published. Where no frequent pattern was left out, fewer people than the smallest support have
+a pattern that is not published. The least and the most that a pattern just outside the published ones can
+have is a linear program (HiGHS). With the counts of all its parts known, every group among its items follows
+from that one number, so its bounds are known too. Kinds are as many as all combinations: this is for small
+releases.
 
 Equations. Everybody has one symbol at every instant, so data are a table with a cell for every choice of
 symbols, and a count is the sum of cells. A group has one of several symbols at each of a few instants. It
@@ -73,8 +75,13 @@ class SolveAttack:
     small: int
 
 
-def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | None:
-    """Bound what is just outside the published patterns; None where the release is too large."""
+def bound_attack(
+    published: Family, k: int, seconds: float, *, rare: int | None = None, longest: int | None = None
+) -> BoundAttack | None:
+    """Bound what is just outside the published patterns; None where the release is too large.
+
+    At most `rare` people have a pattern that is not published, unless it has more than `longest` items.
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
 
     knowledge = knowledge_of(published, structural=True)
@@ -85,13 +92,19 @@ def bound_attack(published: Family, k: int, seconds: float) -> BoundAttack | Non
     patterns = [family.items_of(number) for number in range(family.number)]
     outside = [patterns[number] for number in np.flatnonzero(knowledge.published < 0).tolist()]
     wider, on_border = with_border(family, family.instants + 1)
-    outside += [wider.items_of(number) for number in np.flatnonzero(on_border).tolist()]
+    border = [wider.items_of(number) for number in np.flatnonzero(on_border).tolist()]
+    outside += border
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
     holders = [kinds[:, pattern].all(axis=1) for pattern in patterns]
     equations = csr_array(np.stack(holders).astype(np.float64))
+    few = [p for p in border if rare is not None and len(p) <= (longest or len(p))]
+    limits = {}
+    if few:
+        limited = np.stack([kinds[:, pattern].all(axis=1) for pattern in few]).astype(np.float64)
+        limits = {"A_ub": csr_array(limited), "b_ub": np.full(len(few), rare)}
     for pattern in outside:
         goal = np.asarray(kinds[:, pattern].all(axis=1), dtype=np.float64)
-        bounds = _bounds(equations, family.support, goal, end - time.monotonic())
+        bounds = _bounds(goal, end - time.monotonic(), A_eq=equations, b_eq=family.support, **limits)
         if bounds is None:
             break
         tried += 1
@@ -123,17 +136,15 @@ def _kinds_of_people(family: Family) -> Flags | None:
     return lines
 
 
-def _bounds(equations: Any, support: Integers, goal: Floats, seconds: float) -> tuple[int, int] | None:
+def _bounds(goal: Floats, seconds: float, **constraints: Any) -> tuple[int, int] | None:
     """The least and the most people who can have a pattern; None if there was no time."""
     from scipy.optimize import linprog  # noqa: PLC0415  # scipy loads when it is needed
 
     if seconds <= 0:
         return None
-    ends, counts, limit = [], support.astype(np.float64), {"time_limit": max(seconds, 0.01)}
+    ends, limit = [], {"time_limit": max(seconds, 0.01)}
     for sign in (1, -1):
-        solution = linprog(
-            sign * goal, A_eq=equations, b_eq=counts, bounds=(0, None), method="highs", options=limit
-        )
+        solution = linprog(sign * goal, bounds=(0, None), method="highs", options=limit, **constraints)
         if not solution.success:
             return None
         ends.append(sign * solution.fun)

@@ -75,6 +75,7 @@ SENTENCES = {
     "statements:instants": "the manifest names no instant, an empty one, or one twice",
     "statements:kind": "the manifest states `{name}`, or leaves it out, unlike its kind",
     "statements:longest": "a pattern has {longest:item} where {most} is the most",
+    "statements:origin": "the manifest states another origin of the letters than the ledger",
     "statements:twice": "the manifest states `{name}` twice, and not the same",
     "statements:virtual": "the manifest states virtual people, which its method does not add",
     "support:more": "{patterns:pattern} with more people than a part of it",
@@ -209,7 +210,11 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
     except InputError as error:
         findings.expect("ledger:original", False, problem=error.message)
         return
-    table = evidence.table
+    table, described = evidence.table, evidence.release.manifest["patterns"]
+    if "origin" in described:
+        findings.check("the letters are those of the stated origin")
+        mined = "series release" if ledger.facts.get("origin") == "release" else "table"
+        findings.expect("statements:origin", described["origin"] == mined)
     counted = _check_people(ledger, original, table.method, findings)
     virtual = _virtual(ledger, table, findings)
     if counted is None or virtual is None:

@@ -268,6 +268,7 @@ def _manifest(
         "patterns": {
             "kind": "series" if series else "baskets",
             "instants": None if source.instants is None else list(source.instants),
+            **({"origin": "series release" if source.origin == "release" else "table"} if series else {}),
             **described,
         },
         "columns": [

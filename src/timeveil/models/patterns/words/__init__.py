@@ -123,7 +123,7 @@ def risk_table(breach: PatternBreach) -> Table:
     """What is found in the original and in the release."""
     risks = (breach.before, breach.after)
     rows = [
-        (f"groups below {breach.k} that can be computed", breach.channels_before, breach.channels_after),
+        (f"groups below {breach.k} that sums give", breach.channels_before, breach.channels_after),
         ("people in one of them", breach.exposed_before, breach.exposed_after),
         ("people alone in one", *(risk.pinned for risk in risks)),
         ("smallest group", *(risk.quantile(0.0) if risk.worst else "none" for risk in risks)),
@@ -159,6 +159,8 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
     """How many people have a pattern, and what its symbols stand for."""
     if count.low == count.high:
         answer = f"{people(int(count.value))} exactly"
+    elif not published.own_letters:
+        answer = f"{people(int(count.value))} by these letters"
     elif math.isinf(count.high):
         answer = f"{people(int(count.low))} or more, because some were left out"
     elif count.low == 0:
@@ -167,7 +169,18 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
         answer = f"{people(int(count.value))}, between {count.low:,.0f} and {count.high:,.0f}"
         if published.virtual:
             answer += f", because {published.virtual:,} who do not exist were added"
-    return [answer, *meaning_lines(published, items)]
+    return [answer, *_limit_lines(published, count.unknown), *meaning_lines(published, items)]
+
+
+def _limit_lines(published: Patterns, unknown: Sequence[str] = ()) -> list[str]:
+    """What a number does not say: of whose letters it is, and which items are not in the release."""
+    lines = [f"no published pattern contains {quoted(unknown)}"] if unknown else []
+    if published.own_letters:
+        return lines
+    whose = "the letters are those of a series release, which are coarser than people's own"
+    if published.manifest["patterns"].get("origin") is None:
+        whose = "the release does not state whether its letters are people's own"
+    return [*lines, f"{whose}: by their own letters, it may be any number of people"]
 
 
 def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[str]) -> list[str]:
@@ -175,7 +188,7 @@ def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[
     answer = f"{share(confidence.value)} of them"
     if confidence.low != confidence.high:
         answer += f", between {share(confidence.low)} and {share(confidence.high)}"
-    return [answer, *meaning_lines(published, items)]
+    return [answer, *_limit_lines(published, confidence.unknown), *meaning_lines(published, items)]
 
 
 def top_lines(top: pa.Table, published: Patterns) -> list[str]:
@@ -185,7 +198,8 @@ def top_lines(top: pa.Table, published: Patterns) -> list[str]:
         return ["no pattern is that long"]
     rows = [(", ".join(row["pattern"]), f"{row['support']:,}", f"{row['low']:,.0f}") for row in patterns]
     items = list(dict.fromkeys(item for row in patterns for item in row["pattern"]))
-    return [*aligned([("pattern", "people", "at least"), *rows]), *meaning_lines(published, items)]
+    lines = aligned([("pattern", "people", "at least"), *rows])
+    return [*lines, *_limit_lines(published), *meaning_lines(published, items)]
 
 
 def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:

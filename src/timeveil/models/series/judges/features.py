@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from contextlib import suppress
 from itertools import pairwise
 from numbers import Real
 from typing import Any, TypeAlias
@@ -187,7 +188,7 @@ def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, F
 
 def feature(name: str) -> Feature:
     """The features of a name."""
-    if name not in FEATURES:
+    if not isinstance(name, str) or name not in FEATURES:
         raise bad(f"there are no features called `{name}`", f"use one of {', '.join(FEATURES)}")
     return FEATURES[name]
 
@@ -207,10 +208,14 @@ def ends(name: str, span: object) -> tuple[float, float]:
 
 def number(name: str, value: object) -> float:
     """A number that is not NaN."""
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
-        raise bad(f"{name} is not a number but {actual}", "give a number")
-    return float(value)
+    actual = f"a {type(value).__name__}"
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            as_float = float(value)
+            if not math.isnan(as_float):
+                return as_float
+        actual = "NaN" if isinstance(value, float) else "one beyond all that are measured"
+    raise bad(f"{name} is not a number but {actual}", "give a number")
 
 
 def bad(message: str, hint: str) -> ParameterError:

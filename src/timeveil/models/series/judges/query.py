@@ -11,7 +11,7 @@ An instant left out of a customised release is replaced by what can be estimated
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
+from timeveil.evidence.published import require_mapping
 from timeveil.models.series.evidence import SLACK, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges.estimate import (
     estimated_ranges,
@@ -44,6 +45,9 @@ class RangeCount:
 
     ranges: Mapping[str, Range] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        require_mapping("ranges", self.ranges, '{"h08": (0.2, 0.5)}')
+
 
 @dataclass(frozen=True, slots=True)
 class PatternRange:
@@ -59,6 +63,9 @@ class PatternRange:
 
     differences: Mapping[Hashable, Range] = field(default_factory=dict)
     features: str = "differences"
+
+    def __post_init__(self) -> None:
+        require_mapping("differences", self.differences, '{("h08", "h20"): (None, -1)}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +223,7 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     if not isinstance(asked, Differences):
         message = f"shapes cannot be compared by `{query.features}`, which is a single number"
         raise bad(message, 'use {features="differences"} or {features="adjacent"}')
-    numbers = [number("a number of `like`", item) for item in query.like]
+    numbers = [number("a number of `like`", item) for item in _items(query.like)]
     finite = int(np.isfinite(numbers).sum())
     if len(numbers) != published.size or finite != published.size:
         raise bad(
@@ -228,6 +235,14 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     distance = asked.distances(shapes_at(published, np.arange(published.size)), like)
     nearest, furthest = asked.distance_bounds(*published.cells(SLACK), like)
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
+
+
+def _items(like: object) -> Iterable[object]:
+    if not isinstance(like, Iterable):
+        raise bad(
+            f"`like` is a `{type(like).__name__}`, not a list of numbers", "give one number per instant"
+        )
+    return like
 
 
 def _label(key: Hashable) -> str:

@@ -5,7 +5,6 @@ The sentences about all that a stream can violate are here too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -38,8 +37,8 @@ _FIXED_NAMES = ("slot", "bucket", "count")
 def _is_name_or_costs(value: Any) -> bool:
     if isinstance(value, str):
         return value in ("linear", "quadratic")
-    listed = isinstance(value, list | tuple)
-    return listed and all(type(cost) in (int, float) and math.isfinite(cost) for cost in value)
+    listed = isinstance(value, list | tuple) and len(value) > 0
+    return listed and all(type(cost) in (int, float) and abs(cost) < 1e300 for cost in value)
 
 
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))

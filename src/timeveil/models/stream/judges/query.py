@@ -27,17 +27,8 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.codes import Integers, plain_type
-from timeveil.evidence.published import (
-    Moment,
-    WindowCount,
-    check_conditions,
-    classes_of,
-    instant_of,
-    mask_of,
-    matches,
-    unreadable,
-    window_of,
-)
+from timeveil.evidence.conditions import Conditions
+from timeveil.evidence.published import Moment, WindowCount, classes_of, instant_of, unreadable, window_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
@@ -51,29 +42,30 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
     """Answer a window count from what was published, a batch at a time."""
     release, secret = evidence.release, evidence.sensitive_column
     columns = evidence.columns("quasi", "keep", "sensitive")
-    check_conditions(release, query.where, list(dict.fromkeys([*columns, secret])))
-    window = _slots_in(evidence, query.between)
-    hidden = evidence.bucketed and secret in query.where
-    visible = {name: condition for name, condition in query.where.items() if not hidden or name != secret}
+    conditions = Conditions(release, query.where, list(dict.fromkeys([*columns, secret])))
+    window, sought = _slots_in(evidence, query.between), None
+    if evidence.bucketed and secret in query.where:
+        sought = np.asarray(conditions.met(secret, evidence.buckets.value.values))
+        del conditions.by_value[secret]
 
     def among(batch: pa.RecordBatch) -> pa.Array:
         slots = batch.column(SLOT)
         inside = pc.is_in(slots.cast(plain_type(slots.type)), value_set=window)
-        fits = mask_of(batch, visible)
+        fits = conditions.mask(batch)
         return inside if fits is None else pc.and_(inside, fits)
 
-    if not hidden:
+    if sought is None:
         rows = float(pc.sum(classes_of(release, [], among=among)["rows"]).as_py() or 0)
-        return Estimate(rows, low=rows, high=rows)
+        return Estimate(rows, low=rows, high=rows, unknown=conditions.unknown)
     classes, buckets = classes_of(release, [SLOT, BUCKET], among=among), evidence.buckets
     index = buckets.index(evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1)))
-    sought = np.asarray(matches(secret, buckets.value.values, query.where[secret]))[buckets.value.codes]
-    holders = np.bincount(buckets.owner[sought], weights=buckets.often[sought], minlength=len(buckets.size))
+    held = sought[buckets.value.codes]
+    holders = np.bincount(buckets.owner[held], weights=buckets.often[held], minlength=len(buckets.size))
     # A bucket that only the table `data` has, in a damaged release, holds nobody.
     listed = buckets.listed[index]
     fit, index = np.asarray(classes["rows"])[listed], index[listed]
     value, low, high = share_of_bucket(fit, holders[index], buckets.size[index])
-    return Estimate(value, low=low, high=high)
+    return Estimate(value, low=low, high=high, unknown=conditions.unknown)
 
 
 def share_of_bucket(fit: Integers, holders: Any, size: Integers) -> tuple[float, float, float]:

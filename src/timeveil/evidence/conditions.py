@@ -1,0 +1,241 @@
+"""Conditions of a question: which published rows must meet them, and which may.
+
+A plain column shows every value, so a row meets a condition or it does not. A generalised column shows a
+label. What a label can contain follows from the name of its level: an interval contains the numbers in it, a
+prefix the texts that begin with it. A label of any other level, such as a star, can contain every value.
+
+A published label can be asked for as well. It is counted exactly where the manifest states that no label of
+the column is spelt like a value (`distinct_labels`); where it does not, either may be meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.release import Release
+from timeveil.errors import ParameterError, RolesError, raising
+from timeveil.evidence.codes import encode, plain_type
+from timeveil.evidence.published import classes_of
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+Share: TypeAlias = tuple[float, float, float]
+"""The share of a label's rows that meets a condition: expected, certain and possible."""
+NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
+_WIDE, _FIRST = re.compile(r".+ wide"), re.compile(r"first (\d{1,9})")
+_INTERVAL = re.compile(r"\[(.+), (.+)\)")
+
+
+class Conditions:
+    """The conditions on columns of a release: those on values select rows, those on labels weigh them."""
+
+    def __init__(self, release: Release, where: Mapping[str, Any], published: Sequence[str]) -> None:
+        self._release, levels = release, release.manifest.get("levels", {})
+        for column in where:
+            if column not in published:
+                hint = f"its columns are: {', '.join(published)}" if published else "leave {where} out"
+                raise RolesError(f"the release has no column `{column}`", hint=hint, code="column-missing")
+        options = {column: options_of(column, condition) for column, condition in where.items()}
+        self.by_value = {column: options[column] for column in options if column not in levels}
+        self.by_label = {column: options[column] for column in options if column in levels}
+        # Ranges need not occur; values that no row has are unknown.
+        self._met = {name: np.array([isinstance(o, tuple) for o in options[name]]) for name in options}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The columns with a value that nothing published shows, once all rows were looked at."""
+        return tuple(column for column, met in self._met.items() if not met.all())
+
+    def mask(self, batch: pa.RecordBatch) -> pa.Array | None:
+        """True for the rows that meet every condition on values; None where there is none."""
+        masks = [self.met(name, batch.column(name)) for name in self.by_value]
+        return reduce(pc.and_, masks) if masks else None
+
+    def met(self, name: str, column: Column) -> Column:
+        """Where a column of values meets its condition."""
+        masks = [matches(name, column, option) for option in self.by_value[name]]
+        self._met[name] |= [bool(pc.any(mask).as_py()) for mask in masks]
+        return reduce(pc.or_, masks)
+
+    def shares(self, name: str, column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+        """Per cell of a generalised column its share: a row each for expected, certain and possible."""
+        manifest = self._release.manifest
+        level, distinct = manifest["levels"][name]["name"], name in manifest.get("distinct_labels", ())
+        labels = classes_of(self._release, [name]).column(0).to_pylist()
+        total = np.zeros((len(labels), 3))
+        for number, option in enumerate(self.by_label[name]):
+            asked = _decimals(name, level, option) if isinstance(option, tuple) else option
+            part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
+            meant = np.array([label == text_of(asked) for label in labels], dtype=bool)
+            if meant.any() and distinct:
+                part = np.repeat(meant[:, None].astype(float), 3, axis=1)
+            elif meant.any():
+                part[:, 0] = meant
+            self._met[name][number] |= meant.any() or (part[:, 2].any() and is_legible(level))
+            total += part
+        share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
+        cells = encode(column)
+        weights = np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3)
+        return weights.T[:, cells.codes]
+
+
+def options_of(name: str, condition: object) -> list[Any]:
+    """What a column may be: each of a list, or the one value or range (lo, hi).
+
+    >>> options_of("zip", ["04103", None]), options_of("age", (30, 39))
+    (['04103', None], [(30, 39)])
+    """
+    options = list(condition) if isinstance(condition, list | set | frozenset) else [condition]
+    if not options:
+        raise ParameterError(
+            f"the list of values of column `{name}` is empty", hint="name at least one value"
+        )
+    if lengths := [len(option) for option in options if isinstance(option, tuple) and len(option) != 2]:
+        message = f"the range of column `{name}` has {lengths[0]} ends"
+        raise ParameterError(message, hint="give a range as (lo, hi), and several values as a list")
+    return options
+
+
+def matches(name: str, column: Column, condition: object) -> Column:
+    """Where a column equals a value, is missing (`None`), or is in a range (lo, hi) that includes both ends.
+
+    >>> matches("age", pa.array([29, 30, None]), (30, None)).to_pylist()
+    [False, True, False]
+    """
+    kind = plain_type(column.type)
+    column = column.cast(kind)
+    if condition is None:
+        return column.is_null()
+    if not isinstance(condition, tuple):
+        return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
+    low, high = (None if end is None else _scalar(name, kind, end) for end in condition)
+    if low is not None and high is not None and pc.greater(low, high).as_py():
+        raise _reversed(name)
+    inside = column.is_valid()
+    for compare, bound in ((pc.greater_equal, low), (pc.less_equal, high)):
+        if bound is not None:
+            inside = pc.and_(inside, pc.fill_null(compare(column, bound), False))
+    return inside
+
+
+def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
+    error = ParameterError(
+        f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
+        hint=f"give a value that reads as {kind}",
+    )
+    if isinstance(condition, float) and math.isnan(condition):
+        raise error
+    if pa.types.is_integer(kind) and isinstance(condition, float) and abs(condition) < 2**63:
+        condition = int(condition) if condition.is_integer() else condition  # exact beyond 53 bits, too
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    with raising(error, on=(pa.ArrowException, TypeError, ValueError, OverflowError)):
+        scalar = pa.scalar(condition)
+        # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
+        return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
+
+
+def _reversed(name: str) -> ParameterError:
+    message = f"the range of column `{name}` ends before it starts"
+    return ParameterError(message, hint="give the lower end first")
+
+
+# What labels contain.
+
+
+def is_legible(level: str) -> bool:
+    """Whether the labels of a level show what they contain."""
+    return bool(_WIDE.fullmatch(level) or _FIRST.fullmatch(level))
+
+
+def share_of(level: str, label: str | None, condition: Any) -> Share:
+    """Of the rows with a label of a level, the share that has a value, or is in a range of numbers.
+
+    >>> share_of("10 wide", "[30, 40)", 37), share_of("10 wide", "[30, 40)", (Decimal(35), Decimal(99)))
+    ((0.1, 0.0, 1.0), (0.5, 0.0, 1.0))
+    >>> share_of("first 3", "201**", "20133"), share_of("*", "*", "M"), share_of("10 wide", None, 37)
+    ((0.5, 0.0, 1.0), (0.5, 0.0, 1.0), (0.0, 0.0, 0.0))
+    """
+    if not is_legible(level):
+        return MAYBE
+    if label is None or condition is None:
+        return ALL if label is condition else NONE
+    prefix = _FIRST.fullmatch(level)
+    if prefix is None:
+        return _share_of_interval(label, condition)
+    length, spellings = int(prefix[1]), _spellings(condition)
+    if len(label) <= length:  # nothing is hidden: it is the value itself
+        return ALL if label in spellings else NONE
+    begins = [text for text in spellings if text[:length] == label[:length]]
+    # Text has the length of its label. A number or a time may have been written with more digits.
+    return MAYBE if any(not isinstance(condition, str) or len(t) == len(label) for t in begins) else NONE
+
+
+def _share_of_interval(label: str, condition: Any) -> Share:
+    written = _INTERVAL.fullmatch(label)
+    low, high = map(_decimal, written.groups()) if written else (None, None)
+    if low is None or high is None or low >= high:
+        return MAYBE
+    if not isinstance(condition, tuple):
+        number, width = _decimal(condition), max(float(high) - float(low), 2.0)
+        return (1 / width, 0.0, 1.0) if number is not None and low <= number < high else NONE
+    least, most = condition
+    if low >= least and high <= most:
+        return ALL
+    if low > most or high <= least:
+        return NONE
+    ends = [float(end) for end in (min(high, most), max(low, least), high, low)]
+    finite = all(map(math.isfinite, ends)) and ends[2] > ends[3]
+    return ((ends[0] - ends[1]) / (ends[2] - ends[3]) if finite else 0.5, 0.0, 1.0)
+
+
+def _decimals(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
+    """A range of numbers, an open side at infinity."""
+    if not _WIDE.fullmatch(level):
+        message = f"column `{name}` is generalised, so it takes no range"
+        raise ParameterError(message, hint="use one of its published labels")
+    infinite = (Decimal("-Infinity"), Decimal("Infinity"))
+    low, high = (end if b is None else _decimal(b) for b, end in zip(bounds, infinite, strict=True))
+    if low is None or high is None:
+        message = f"column `{name}` holds intervals of numbers, and an end of its range is not a number"
+        raise ParameterError(message, hint="give a number, or nothing for an open side")
+    if low > high:
+        raise _reversed(name)
+    return low, high
+
+
+def _decimal(value: object) -> Decimal | None:
+    """The number that is written, exactly; None for anything else."""
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def text_of(value: object) -> str | None:
+    """A value as text, as tables are written; None stays."""
+    try:
+        return value if value is None or isinstance(value, str) else str(pa.scalar(value).cast(pa.string()))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return str(value)
+
+
+def _spellings(value: object) -> set[str]:
+    """A value as text. A number is written with or without a decimal point, as its column has them or not."""
+    text = str(text_of(value))
+    number = _decimal(text)
+    # Codes such as 04103 are not numbers.
+    if number is None or text not in (str(float(number)), f"{number.normalize():f}"):
+        return {text}
+    fraction = float(number)
+    whole = {str(int(fraction))} if fraction.is_integer() else set()
+    return {text, str(fraction), str(pa.scalar(fraction).cast(pa.string())), *whole}
