@@ -197,10 +197,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str, int]] = {
     "too few people": (made(k=61, min_support=61), "too-few-people", 3),
     "an explosion of patterns": (made(cap=5), "too-many-patterns", 2),
     "an explosion of boxes": (of_curves(cap=130, min_support=5), "too-many-patterns", 2),
-    "a support beyond all numbers": (made(min_support=10**30), "no-frequent-pattern", 2),
+    "a support beyond all numbers": (made(min_support=10**30), "bad-parameter", 2),
     "a support beyond all numbers, to mine": (
         lambda: mine(baskets(), BASKETS, min_support=10**30),
-        "no-frequent-pattern",
+        "bad-parameter",
         2,
     ),
     "a cap beyond all numbers": (made(cap=10**30), "bad-parameter", 2),

@@ -31,6 +31,7 @@ def made(counts: dict[tuple[str, ...], int], instants: list[str] | None, virtual
         "center": "mean" if series else None,
         "instants": instants,
         "published": "frequent",
+        **({"origin": "table"} if series else {}),
     }
     asked = {"k": 2, "min_support": 2, "method": "additive", "max_len": None}
     manifest = {

@@ -123,7 +123,7 @@ def _cell(kind: int, kinds: int) -> tuple[float, float]:
 def _count(row: Mapping[str, Any]) -> str:
     """How many people, and how many at least."""
     support = people(row["support"])
-    return support if row["low"] >= row["support"] else f"{support}, {row['low']:,.0f} at least"
+    return f"{support}, {row['low']:,.0f} at least" if 0 < row["low"] < row["support"] else support
 
 
 def group_picture(breach: PatternBreach) -> Picture:
