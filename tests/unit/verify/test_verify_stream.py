@@ -136,7 +136,7 @@ def test_a_manifest_that_does_not_fit_is_refused(pair, section, value, code):
         ("move_cost", [0, 1, {"a": CANARY}], "manifest"),
         ("move_cost", [0, 1, True], "manifest"),
         ("move_cost", [0, 1, float("nan")], "manifest"),
-        ("move_cost", [], "parameters"),
+        ("move_cost", [], "manifest"),
         ("move_cost", [0, 1], "parameters"),
         ("move_cost", [0, 1, 2, 3], "parameters"),
         ("move_cost", [1, 2, 3], "parameters"),
