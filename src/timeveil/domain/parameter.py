@@ -33,8 +33,7 @@ F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()
 """The default of a parameter that has none."""
 OFF = "off"
-LARGEST = 2**63 - 1
-"""The largest number of a parameter whose range does not name a larger one: files store 64 bits."""
+LARGEST = 2**63 - 1  # where a range names no other end: files store 64 bits
 _KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}
 _KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
@@ -47,7 +46,7 @@ class Range(NamedTuple):
     """
 
     at_least: float = -math.inf
-    at_most: float = math.inf
+    at_most: float = LARGEST
     above: float = -math.inf
     below: float = math.inf
 
@@ -56,7 +55,7 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         start = "" if self.at_least == -math.inf else f"{self.at_least:,}"
-        end = "" if self.at_most == math.inf else f"{self.at_most:,}"
+        end = "" if self.at_most == LARGEST else f"{self.at_most:,}"
         end = end if self.below == math.inf else f"below {self.below:,}"
         if self.above > -math.inf:
             return f"above {self.above:,}" + (f" and up to {end}" if end else "")
@@ -136,18 +135,13 @@ class Parameter:
             raise self.refused(value, get_close_matches(str(value), self.choices, 1))
         if plain is None or (self.kind in ("whole", "number") and not self.range.includes(plain)):
             raise self.refused(value)
-        if self.range.at_most == math.inf and _is_oversized(plain):
-            raise self.refused(value)
         return plain
 
     def refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
         """What is said of a value that it does not take."""
         in_kind = self.kind in ("whole", "number") and _plain(self.kind, value) is not None
-        got = (
-            f", got {value if in_kind else type(value).__name__}"
-            if not _is_oversized(value)
-            else (f", got one beyond {LARGEST:,}")
-        )
+        shown = value if in_kind else type(value).__name__
+        got = f", got one beyond {LARGEST:,}" if in_kind and abs(value) > LARGEST else f", got {shown}"
         if self.private or (isinstance(value, str) and self.kind == "choice"):
             got = ""  # a secret, or text that may be anything
         if near:
@@ -161,21 +155,15 @@ class Parameter:
         )
 
 
-def _is_oversized(value: Any) -> bool:
-    """Whether a whole number is too large to be stored; a longer one cannot even be written out."""
-    return isinstance(value, Integral) and abs(int(value)) > LARGEST
-
-
 def _plain(kind: Kind, value: Any) -> Any:
     """The value as plain Python, None if it is not of the kind; numpy's numbers count as numbers."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    is_number = is_number and (isinstance(value, Integral) or math.isfinite(value))
     plain: Any = None
     match kind:
         case "whole" | "number" if is_number and isinstance(value, Integral):
             plain = int(value)
-        case "number" if is_number:
+        case "number" if is_number and math.isfinite(value):
             plain = float(value)
         case "flag" if type(value).__name__ in ("bool", "bool_"):
             plain = bool(value)
