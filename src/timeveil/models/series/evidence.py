@@ -22,7 +22,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Integers, column_of, encode, mismatch
+from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import columns_of, promised
 from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
@@ -332,6 +332,14 @@ def has_instants(series: Series, names: Sequence[str]) -> bool:
     return [_ZEROS.sub("", name) for name in names] == list(series.instants)
 
 
+def encode_numbers(column: pa.ChunkedArray) -> Coded:
+    """As `encode`, but equal numbers are one value however they are written: "7" and "7.0", 0 and -0."""
+    with raising(
+        mismatch("a column does not hold numbers"), on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)
+    ):
+        return encode_values(pa.chunked_array([floats_of(column)]))
+
+
 def floats_of(column: pa.ChunkedArray) -> Floats:
     """Numbers, or texts that are numbers, as floats; nan where there is none."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -339,7 +347,7 @@ def floats_of(column: pa.ChunkedArray) -> Floats:
     if pa.types.is_decimal(kind) and abs(kind.scale) <= _DECIMAL_SCALES[kind.bit_width]:
         column = column.cast(pa.string())  # through text the float is the nearest one; directly it may not be
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        column = pc.utf8_trim_whitespace(column)
+        column = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, kind), column)
     values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
     if not pa.types.is_floating(kind):

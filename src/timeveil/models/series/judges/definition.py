@@ -21,9 +21,17 @@ import numpy.typing as npt
 
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, Sides, align, differing, fold_both
+from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, has_instants
+from timeveil.models.series.evidence import (
+    ABSENT,
+    Evidence,
+    Floats,
+    Mask,
+    Symbols,
+    encode_numbers,
+    has_instants,
+)
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9
@@ -223,14 +231,17 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
     unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
     changed: dict[str, Sides] = {}
     for name in columns_of(release, "sensitive", "keep"):
-        before = evidence.original_column(name)
+        is_changed = name in release.manifest["series"]["perturbed"]
+        encoded = encode_numbers if is_changed else encode
         try:
-            before, after = align(Coded(before.codes[row], before.values), evidence.released_column(name))
+            before = encoded(column_of(evidence.private.original.data, name))
+            released = encoded(column_of(release.parts["data"], name))
+            before, after = align(Coded(before.codes[row], before.values), released)
         except InputError:
             findings.expect("row-values:type", False, name=name)
             return
         sides = (before.codes, after.codes, max(before.size, 1))
-        if name in release.manifest["series"]["perturbed"]:
+        if is_changed:
             changed[name] = sides
         else:
             unchanged.append(sides)

@@ -15,12 +15,21 @@ import pyarrow as pa
 
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
-from timeveil.errors import BundleError
+from timeveil.errors import BundleError, InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
+from timeveil.evidence.codes import Integers, column_of, distinct_pairs
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.row_order import check_row_order, compared_rows
-from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Floats, Mask, Published
+from timeveil.models.series.evidence import (
+    GROUP,
+    LEVEL,
+    PATTERN,
+    Evidence,
+    Floats,
+    Mask,
+    Published,
+    encode_numbers,
+)
 from timeveil.models.series.judges import definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
@@ -56,6 +65,7 @@ SENTENCES: Mapping[str, str] = {
     "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
     "suppressed:stated": "the manifest states {stated} suppressed series, and p is {p}",
+    "values-below-l:numbers": "column `{name}` does not hold numbers, and only numbers are exchanged for l",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
 """A message for every expectation of the judges of series."""
@@ -204,7 +214,11 @@ def _check_values(release: Release, cells: Cells, findings: Findings) -> None:
     l = release.guarantee.as_dict()["l"]
     for name in columns_of(release, "sensitive") if l is not None else ():
         findings.check(f"in every cell no value of `{name}` is in more than 1 row in {l}")
-        values = encode(column_of(release.parts["data"], name))
+        try:
+            values = encode_numbers(column_of(release.parts["data"], name))
+        except InputError:
+            findings.expect("values-below-l:numbers", False, name=name)
+            continue
         cell, _, rows = distinct_pairs(cells.of_row, values.codes, max(values.size, 1))
         wrong = len(np.unique(cell[rows > cells.rows[cell] // l]))
         findings.expect_none("values-below-l", cells=wrong, name=name, l=l)
