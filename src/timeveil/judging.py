@@ -68,12 +68,15 @@ def verify(release: Case, ledger: Ledger | None = None) -> Verdict:
 
 
 def is_well_formed(release: Release) -> bool:
-    """Whether a manifest has every section of its model and nothing else, and describes its columns."""
+    """Whether a manifest has every section of its model alone, fits its columns and agrees with itself."""
     if (model := str(release.manifest.get("model"))) not in FOLDERS:
         return False
     judge = part(model, "judges.verify")
     findings = Findings("recipient", judge.SENTENCES)
-    return bool(judge.check_shape(release, findings) and judge.check_columns(release, findings))
+    if not (judge.check_shape(release, findings) and judge.check_columns(release, findings)):
+        return False
+    judge.check_statements(gather(release), findings)
+    return not findings.violations
 
 
 def canonical(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ def test_a_forged_folder_is_left_to_the_judge(model, tmp_path):
             tried += 1
             place = forged(spoilt.release, tmp_path / str(tried))
             assert damage(place) == ()
-            verdict = tv.verify(tv.open_release(place))
+            verdict = tv.verify(tv.open_release(place, check=False))
             assert any(v.code == one.code and spoilt.says in v.message for v in verdict.violations), one.what
             with pytest.raises(tv.BundleError, match="does not keep its promise"):
                 tv.write(spoilt.release, tmp_path / "never")

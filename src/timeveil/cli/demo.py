@@ -13,6 +13,7 @@ import timeveil as tv
 from timeveil.cli.output import Output, begin
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
+from timeveil.errors import raising
 from timeveil.models.events.parameters import EventParameters
 
 if TYPE_CHECKING:
@@ -60,10 +61,11 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.reading.files import refuse_taken, translate_os_errors
+    from timeveil.reading.files import refuse_taken, temporary_file_error, translate_os_errors
 
     if out is None:
-        return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
+        with raising(temporary_file_error, on=OSError):
+            return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
     refuse_taken(Path(out))
     with translate_os_errors(Path(out).name):
         Path(out).mkdir()

@@ -110,9 +110,10 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
         "columns:labels": set(manifest.get("distinct_labels", ())) <= set(manifest["levels"]),
     }
     findings.expect_all(facts, **counts)
+    _check_choice(evidence, findings)
 
 
-def check_choice(evidence: Evidence, findings: checks.Findings) -> None:
+def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect a chosen granularity that is a feasible candidate with the numbers of the release."""
     findings.check("the chosen granularity is a feasible candidate with the numbers of the release")
     manifest = evidence.release.manifest
@@ -126,6 +127,7 @@ def check_choice(evidence: Evidence, findings: checks.Findings) -> None:
     names |= {node["granularity"] for node in nodes or ()}
     # A granularity may have been skipped for its gaps; then it is no candidate.
     names |= set(limited_to or ()) if manifest["parameters"]["gaps"] != "skip" else set()
+    usable = [n for n, candidate in candidates.items() if candidate["feasible"] and candidate["allowed"]]
     order = list(available(evidence.axis) if limited_to is None else limited_to)
     allowed = [order.index(n) for n in candidates if candidates[n]["allowed"] and n in order]
     facts = {
@@ -133,7 +135,7 @@ def check_choice(evidence: Evidence, findings: checks.Findings) -> None:
         "candidates:order": allowed == sorted(allowed),
         "candidates:rule": manifest["parameters"]["choose"] in choices,
         "candidates:allowed": chosen["feasible"] and chosen["allowed"],
-        "candidates:frontier": all(n in candidates and candidates[n]["feasible"] for n in frontier),
+        "candidates:frontier": all(n in usable for n in frontier),
     }
     if nodes is None:
         facts["candidates:empty"] = frontier or not manifest["counts"]["rows"]

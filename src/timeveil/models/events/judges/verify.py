@@ -38,7 +38,7 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.conditions import share_of, text_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
-from timeveil.models.events.judges.manifest import check_choice, check_columns, check_shape, check_statements
+from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
@@ -107,7 +107,6 @@ def check(evidence: Evidence) -> Verdict:
     release = evidence.release
     if check_shape(release, findings) and check_columns(release, findings):
         check_statements(evidence, findings)
-        check_choice(evidence, findings)
         _check_sizes(evidence, findings)
         _check_granules(evidence, findings)
         order = evidence.columns("quasi", "start") + evidence.columns("time")

@@ -11,7 +11,7 @@ from timeveil.evidence import checks
 from timeveil.evidence.checks import COUNT, FLAG, IF_SET, NAMES_OR_NULL, Findings, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
-from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT
+from timeveil.models.patterns.evidence import ADDING, LETTERS, PATTERN, SUPPORT, Evidence
 
 METHODS = (*ADDING, "suppressive", "itemset")
 TYPES = {PATTERN: ("list<string>", "list<item: string>"), SUPPORT: ("int64",)}
@@ -72,10 +72,10 @@ def check_columns(release: Release, findings: Findings) -> bool:
     return not findings.violations
 
 
-def check_statements(release: Release, findings: Findings) -> bool:
+def check_statements(evidence: Evidence, findings: Findings) -> bool:
     """What the manifest says in two sections is the same, and what it says is possible."""
     findings.check("the manifest agrees with itself")
-    manifest = release.manifest
+    release, manifest = evidence.release, evidence.release.manifest
     described, parameters = manifest["patterns"], manifest["parameters"]
     guarantee, series = release.guarantee.as_dict(), described["kind"] == "series"
     findings.expect("guarantee", dict(manifest["guarantee"]) == guarantee)

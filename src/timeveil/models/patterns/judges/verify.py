@@ -99,7 +99,7 @@ def check(evidence: Evidence) -> Verdict:
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
     sound = check_shape(release, findings) and check_columns(release, findings)
-    if sound and check_statements(release, findings):
+    if sound and check_statements(evidence, findings):
         family = _check_table(evidence, findings)
         if family is not None:
             _check_channels(evidence, family, findings)

@@ -21,7 +21,7 @@ from timeveil.evidence.checks import (
 )
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
-from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence
 from timeveil.symbols import MOST_LEVELS
 
 METHODS = {
@@ -107,10 +107,11 @@ def _check_types(release: Release, findings: Findings) -> bool:
     return not findings.violations
 
 
-def check_statements(release: Release, findings: Findings) -> bool:
+def check_statements(evidence: Evidence, findings: Findings) -> bool:
     """What the manifest says in two sections is the same."""
     findings.check("the manifest agrees with itself")
-    manifest, guarantee = release.manifest, release.guarantee.as_dict()
+    release, manifest = evidence.release, evidence.release.manifest
+    guarantee = release.guarantee.as_dict()
     series, parameters = manifest["series"], manifest["parameters"]
     findings.expect("guarantee", dict(manifest["guarantee"]) == guarantee)
     for name in ("k", "p", "l"):

@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> Verdict:
     release, ledger = evidence.release, evidence.ledger
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
     if check_shape(release, findings) and check_columns(release, findings):
-        consistent = check_statements(release, findings)
+        consistent = check_statements(evidence, findings)
         cells = _check_tables(evidence, findings)
         if ledger is not None and cells is not None and consistent:
             findings.open_ledger()
