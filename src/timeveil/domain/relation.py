@@ -36,7 +36,7 @@ class Relation:
 
     `data` has the role columns only, in the order of `roles.columns`, then derived quasi-identifiers. It is
     an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order. `folded` counts
-    the cells of each column that were read in another spelling.
+    the cells of each column that were read in another spelling; in columns of `normal` no text has another.
     """
 
     roles: Roles
@@ -45,6 +45,7 @@ class Relation:
     dropped: tuple[str, ...] = ()
     source: str | None = field(default=None, compare=False)
     folded: Mapping[str, int] = field(default_factory=dict, compare=False)
+    normal: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def respondent(self) -> str:

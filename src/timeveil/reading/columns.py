@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class FaultyRows:
             raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
 
 
+@lru_cache(maxsize=32)  # the snapshots of a stream all have the same types
 def refuse_unsupported(
     schema: pa.Schema, *, respondent: str | None, time: str | None, item: str | None = None
 ) -> None:
@@ -104,7 +106,7 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without a dictionary, which may hold values that no row has, in the order they came in."""
-    return column.cast(value_type(column.type))
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def decoded_fields(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
@@ -113,7 +115,10 @@ def decoded_fields(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same values in a type that every later step supports; types that fit already are not copied."""
+    """The same values in a type that every later step supports, minus zero as zero.
+
+    Engines take the two zeros for equal, so their order would be that of the input.
+    """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     column = without_wrapping(column)
@@ -124,7 +129,9 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _days(column)
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
-    return column.cast(_WIDER[kind]) if kind in _WIDER else column
+    column = column.cast(_WIDER[kind]) if kind in _WIDER else column
+    is_float = pa.types.is_floating(column.type)
+    return pc.add(column, pa.scalar(0.0, column.type)) if is_float else column
 
 
 def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -138,10 +145,9 @@ def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """NaN becomes null and minus zero zero, so that equal means the same in every engine."""
+    """NaN becomes null, so that equal means the same in every engine."""
     if not pa.types.is_floating(column.type):
         return column
-    column = pc.add(column, pa.scalar(0.0, column.type))
     nan = pc.is_nan(column)
     return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
 

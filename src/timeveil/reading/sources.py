@@ -78,6 +78,8 @@ def _open_file(path: Path) -> Source:
 
 def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
     """The names of an object's columns, and a function that returns some of them as Arrow."""
+    if isinstance(table, pa.Table):
+        return table.column_names, lambda _: table
     if _is_from(table, "pandas", "DataFrame"):
         names = [str(name) for name in table.columns]
         return names, lambda columns: pa.table(
@@ -87,9 +89,8 @@ def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
         return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
     if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
         with raising(_foreign, on=Exception):
-            table = pa.Table.from_batches([pa.record_batch(table)])
-    if isinstance(table, pa.Table):
-        return table.column_names, lambda _: table
+            batch = pa.record_batch(table)
+        return batch.schema.names, lambda _: pa.Table.from_batches([batch])
     if hasattr(table, "__arrow_c_stream__"):
         with raising(_foreign, on=Exception):
             reader = pa.RecordBatchReader.from_stream(table)

@@ -91,6 +91,11 @@ class Spellings:
         self._forms: dict[str, str] = {}  # of every text that is not in its normal form
         self.folded = 0
 
+    @property
+    def all_normal(self) -> bool:
+        """Whether every text so far was in its normal form, so that no two can be spellings of one."""
+        return not self._forms
+
     def push(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """The cells, folded if that is asked for; what is not in its normal form then is noted."""
         if self._fold and not all(map(_is_plain_ascii, _texts(column))):
@@ -108,10 +113,10 @@ class Spellings:
 
     def refuse(self, columns: Iterable[pa.ChunkedArray]) -> None:
         """Refuse the column, whose cells are passed once more, if two of its texts are spellings of one."""
-        if not self._forms:
+        if self.all_normal:
             return
         forms = pa.array(sorted(set(self._forms.values())), pa.large_string())
-        cells = (texts for column in columns for texts in _texts(column))
+        cells = (texts.cast(forms.type) for column in columns for texts in _texts(column))
         matches = [texts.filter(pc.is_in(texts, value_set=forms)).unique() for texts in cells]
         plainly_spelt = pa.concat_arrays(matches).unique() if matches else forms[:0]
         # Each form is one text; every spelling beyond one per form is one too many.
@@ -166,8 +171,7 @@ def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:
             values = chunk.flatten()
             values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
         if is_text(values.type):
-            values = values.dictionary if pa.types.is_dictionary(values.type) else values
-            yield values.cast(pa.large_string())
+            yield values.dictionary if pa.types.is_dictionary(values.type) else values
 
 
 def _is_plain_ascii(texts: pa.Array) -> bool:

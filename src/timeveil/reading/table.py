@@ -80,7 +80,7 @@ def read(
         pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
         axis = reader.close(lambda: [pushed])
         data = reader.complete(pushed, axis)
-    return Relation(resolved, data, axis, tuple(resolved.drop), source.name, reader.folded)
+    return Relation(resolved, data, axis, tuple(resolved.drop), source.name, reader.folded, reader.normal)
 
 
 class TypedReader:
@@ -106,6 +106,11 @@ class TypedReader:
     def folded(self) -> dict[str, int]:
         """How many cells of each column were written in their normal form."""
         return {name: spellings.folded for name, spellings in self._spellings.items() if spellings.folded}
+
+    @property
+    def normal(self) -> frozenset[str]:
+        """The columns in which every text is in its normal form."""
+        return frozenset(name for name, spellings in self._spellings.items() if spellings.all_normal)
 
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as possible before the last row."""

@@ -192,8 +192,8 @@ class TimeColumn:
     def _bounded(self, chunk: pa.Array, raw: pa.DataType, low: int, limit: int, row: int) -> pa.Array:
         """The chunk with nulls for values outside [low, limit), which are noted."""
         values = chunk.view(raw)
-        ends = pc.min_max(values).as_py()
-        if ends["min"] is None or (low <= ends["min"] and ends["max"] < limit):
+        present = (values.drop_null() if values.null_count else values).to_numpy()
+        if not len(present) or (low <= int(present.min()) and int(present.max()) < limit):
             return chunk
         out = pc.or_(pc.less(values, pa.scalar(low, raw)), pc.greater_equal(values, pa.scalar(limit, raw)))
         out = pc.fill_null(out, False)

@@ -37,7 +37,7 @@ Cells = dict[int, list[int]]
 People = Mapping[int, Hashable]
 """Record to person; empty where that is unknown."""
 
-CELLS, MIXING, BUCKETS, TIES = b"cells", b"mixing", b"buckets", b"ties"
+CELLS, MIXING, BUCKETS, TIES, TURNS = b"cells", b"mixing", b"buckets", b"ties", b"turns"
 """What words are drawn for."""
 BLOCK = 64
 """How many words are drawn at a time by `Draws`."""
@@ -153,9 +153,15 @@ class Placement:
         chosen: Cells = {}
         guests: dict[int, list[int]] = {}
         present: set[Hashable] = set()
+        # Values in random order: of a person's records the first is taken, and codes must not decide which.
+        values = sorted(slot.published)
+        if people:
+            values = [
+                values[turn] for turn in self.chance.words(number, TURNS, len(values)).argsort().tolist()
+            ]
         # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
         for origin in sorted(origins, reverse=True):
-            for value in sorted(slot.published):
+            for value in values:
                 count = slot.published[value].get(origin, 0)
                 if count:
                     records = self._take(origin, value, count, people, present, window)

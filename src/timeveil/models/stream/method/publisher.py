@@ -201,6 +201,7 @@ class StreamPublisher:
         self._rows = RowStore()
         self._held_back: tuple[pa.Table, Ints] | None = None
         self._closed = False
+        self._other_forms: set[str] = set()  # columns that had texts in another form than the normal one
 
     @classmethod
     def restore(cls, state: bytes, roles: Roles, *arguments: Any, **options: Any) -> StreamPublisher:
@@ -215,6 +216,7 @@ class StreamPublisher:
         loaded = load(state, publisher._settings, check_seed=options.get("seed") is not None)
         publisher._settings, publisher._stream = loaded.stream.settings, loaded.stream
         publisher._held_back, publisher._closed = loaded.held_back, loaded.closed
+        publisher._other_forms = set(publisher._settings.roles.columns)  # which of them is not known any more
         if loaded.slots is not None and loaded.rows is not None:
             settings, schema = publisher._settings, loaded.rows.schema
             publisher._layout = Layout(settings, settings.roles, loaded.slots, schema)
@@ -270,7 +272,7 @@ class StreamPublisher:
         if self._held_back is not None:
             rows = pa.concat_tables([self._held_back[0], rows])
             true_slot = np.concatenate([self._held_back[1], true_slot])
-        self._refuse_spellings(rows)
+        self._refuse_spellings(rows, arrived.relation.normal)
         # Late records go to the earliest slot that is open.
         slot = true_slot if last is None else np.maximum(true_slot, last + 1)
         refuse_wide_gap(np.sort(slot), last)
@@ -353,14 +355,18 @@ class StreamPublisher:
             hint = f"push whole slots in order, or {otherwise}"
             raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
 
-    def _refuse_spellings(self, rows: pa.Table) -> None:
+    def _refuse_spellings(self, rows: pa.Table, normal: frozenset[str]) -> None:
         """Refuse other spellings of values that came before, and of people who may still be published."""
-        known = {self._settings.sensitive: ("sensitive", self._stream.values.names)}
-        if self._settings.roles.respondent is not None:
-            known[self._settings.roles.respondent] = ("respondent", [*self._stream.people.values()])
-        for name, (role, earlier) in known.items():
-            column = rows.column(name)
+        stream, person = self._stream, self._settings.roles.respondent
+        for role, name in (("sensitive", self._settings.sensitive), ("respondent", person)):
+            # Where all texts are in their normal form, as most are, no two can be spellings of one.
+            if name is None or (name in normal and name not in self._other_forms):
+                continue
+            self._other_forms.add(name)
             spellings = Spellings(name, role, fold=self._settings.options.fold_spellings)
+            column, earlier = rows.column(name), stream.values.names
+            if name == person:
+                earlier = [*stream.people.values()]
             cells = pa.chunked_array([*column.chunks, pa.array(earlier, column.type)])
             spellings.note(cells)
             spellings.refuse([cells])

@@ -308,17 +308,19 @@ def solve_window(
     l: int,
     move: Sequence[int],
     withhold: Callable[[int], int],
+    ties: Ties = None,
 ) -> tuple[dict[int, Published], dict[int, dict[int, int]]]:
     """The first window solved exactly (§III: "the more expensive integer linear program").
 
     What to publish, by slot, and what to withhold, by origin, for snapshots from slot `first` on. HiGHS finds
     how many records of a value go from their origin to a slot. They are then assigned to slots in order of
-    time, which costs no more (Theorem 1) and is what relays start from.
+    time, which costs no more (Theorem 1) and is what relays start from. Among solutions of equal cost HiGHS
+    decides by the order of its variables, which is that of `ties`.
     """
     flows = [
         (value, origin, slot)
         for origin, counts in enumerate(snapshots)
-        for value in sorted(counts)
+        for value in sorted(counts, key=None if ties is None else ties.__getitem__)
         for slot in range(origin, len(snapshots))
     ]
     # A published record costs its move and saves its withholding: the loss of eq. 1, less a constant.
@@ -357,7 +359,7 @@ def _solve(
     # In every slot, l times the records of a value are at most all records.
     for slot in range(len(snapshots)):
         entering = [(column, flow[0]) for column, flow in enumerate(flows) if flow[2] == slot]
-        for value in sorted({value for _, value in entering}):
+        for value in dict.fromkeys(value for _, value in entering):
             entries += [(len(high), column, l * (other == value) - 1.0) for column, other in entering]
             high.append(0)
     rows, columns, factors = zip(*entries, strict=True)

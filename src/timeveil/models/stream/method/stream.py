@@ -210,10 +210,13 @@ class WindowStream(Stream):
             if final == self.first:
                 self._solve()
         elif self.window.waiting and (counts or options.fill_empty):
-            # One random word per value: codes show in which order values first came, so they must not decide.
-            ties = self.chance.words(slot, TIES, len(self.values.names)).tolist()
-            reposition(self.window, l, options.filler, ties)
+            reposition(self.window, l, options.filler, self._ties(slot))
         return [self._emit(final)] if self.first is not None and final >= self.first else []
+
+    def _ties(self, slot: int) -> list[int]:
+        """One random word per value: codes show in which order values first came, so they must not decide."""
+        words: list[int] = self.chance.words(slot, TIES, len(self.values.names)).tolist()
+        return words
 
     def _solve(self) -> None:
         """The first window as one integer program."""
@@ -222,7 +225,9 @@ class WindowStream(Stream):
         span, snapshots = range(self.first, self.last + 1), self.placement.snapshots
         counts = [snapshots[slot].counts if slot in snapshots else {} for slot in span]
         settings, self.window = self.settings, self._empty_window()
-        published, withheld = solve_window(self.first, counts, settings.l, settings.costs.move, self._beta)
+        published, withheld = solve_window(
+            self.first, counts, settings.l, settings.costs.move, self._beta, self._ties(self.last)
+        )
         for slot in span:
             self.window.place(slot, published[slot], withheld[slot])
         self.solved = True

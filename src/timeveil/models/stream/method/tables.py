@@ -27,6 +27,8 @@ from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
 from timeveil.models.stream.method.stream import Final
 
+DENSE = 8
+"""A table over a range of numbers beats a sort, up to this many entries per number."""
 Columns = list[tuple[str, str, pa.DataType]]
 """Name, role and type."""
 
@@ -75,6 +77,10 @@ class Layout:
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
+        self._schemas = [
+            pa.schema([(name, kind) for name, _, kind in columns])
+            for columns in (self.data_columns, self.sensitive_columns)
+        ]
         self._ranked: tuple[pa.Array, Ints] = (pa.array([], value[2]), np.zeros(0, np.int64))
 
     def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
@@ -102,7 +108,7 @@ class Layout:
             slot, table = table["slot"].to_numpy(), table.drop_columns(["slot"])
         if any(map(pa.types.is_dictionary, table.schema.types)):  # a cast is a tenth of what a slot costs
             table = decode_dictionaries(table)
-        return _table([self._labels(slot), *table.columns], self.data_columns)
+        return pa.table([self._labels(slot), *table.columns], schema=self._schemas[0])
 
     def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
@@ -115,14 +121,19 @@ class Layout:
         first = int(slot[0]) if len(slot) else 0
         buckets, ranks = int(bucket.max(initial=0)) + 1, len(ordered) + 1
         key = ((slot - first) * buckets + bucket) * ranks + rank[codes]
-        keys, counts = np.unique(key, return_counts=True)
+        if int(key.max(initial=0)) < DENSE * len(key):  # a table of all numbers costs less than a sort
+            counts = np.bincount(key)
+            keys = np.flatnonzero(counts)
+            counts = counts[keys]
+        else:
+            keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array((keys // ranks % buckets).astype(np.int32)),
             ordered.take(pa.array(keys % ranks)),
             pa.array(counts, pa.int64()),
         ]
-        return _table(columns, self.sensitive_columns)
+        return pa.table(columns, schema=self._schemas[1])
 
     def entries(self, origin: Ints, finals: Sequence[Final], withheld: Ints) -> pa.Table:
         """The ledger's table: where each input row came from, and where it went.
@@ -215,7 +226,10 @@ class RowStore:
         return np.arange(first, self._next)
 
     def take(self, records: Ints, columns: list[str]) -> pa.Table:
-        return self._rows.select(columns).take(pa.array(records - self._first))
+        first, end = int(records.min(initial=self._next)), int(records.max(initial=self._first - 1)) + 1
+        # Only the part that holds them: taking from a few blocks costs less than from all.
+        part = self._rows.select(columns).slice(first - self._first, max(end - first, 0))
+        return part.take(pa.array(records - first))
 
     def drop(self, slot: int) -> None:
         """Forget what was pushed up to a slot."""
@@ -234,10 +248,6 @@ def slots_of_records(finals: Sequence[Final]) -> Ints:
     """The slot of each published record."""
     numbers = np.array([final.slot for final in finals], np.int64)
     return np.repeat(numbers, [len(final.records) for final in finals])
-
-
-def _table(columns: Sequence[Any], described: Columns) -> pa.Table:
-    return pa.table(columns, schema=pa.schema([(name, kind) for name, _, kind in described]))
 
 
 def _described(columns: Columns) -> list[dict[str, str]]:
