@@ -44,14 +44,13 @@ class Parameters:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that must not change from one start to the next, as plain JSON values."""
-        options = self.settings.options.as_arguments()
         stored = {
             "respondent": self.roles.respondent,
             "time": self.roles.time,
             "quasi": list(self.roles.quasi_columns),
             "sensitive": list(self.roles.sensitive),
             "keep": list(self.roles.keep),
-            **{name: value for name, value in options.items() if name != "seed"},
+            **self.settings.options.lasting(),
             "stream_by": self.stream_by,
             "format": self.format,
         }

@@ -128,6 +128,10 @@ class StreamParameters(Parameters):
     )
     fold_spellings: bool = fold_spellings()
 
+    def lasting(self) -> dict[str, Any]:
+        """What a stream keeps to from its first record on; the seed is compared on its own."""
+        return {n: v for n, v in self.as_arguments().items() if n not in ("seed", "fold_spellings")}
+
     @property
     def reach(self) -> int:
         """A record is published fewer than this many slots late."""

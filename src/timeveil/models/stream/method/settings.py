@@ -79,7 +79,7 @@ class Settings:
         by_value = sorted((repr(value), cost) for value, cost in costs.withhold_by_value.items())
         digest = hashlib.sha256(json.dumps(by_value).encode()).hexdigest()
         remembered: dict[str, Any] = {
-            **{name: value for name, value in self.options.as_arguments().items() if name != "seed"},
+            **self.options.lasting(),
             "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
             "move_cost": [str(cost * costs.unit) for cost in costs.move],
             "withhold_cost": [str(costs.withhold * costs.unit), digest],
