@@ -46,9 +46,12 @@ Case: TypeAlias = Release | Evidence
 def gather(release: Case, ledger: Ledger | None = None) -> Evidence:
     """The evidence of a release; pass it to several judges to read and link the release only once.
 
-    Evidence that was gathered before is returned as it is.
+    Evidence that was gathered before is returned as it is, and has its ledger already.
     """
     if isinstance(release, Evidence):
+        if ledger is not None and ledger is not release.ledger:
+            hint = "leave {ledger} out, or gather the evidence with it: gather(release, ledger)"
+            raise ParameterError("this evidence was gathered without this ledger", hint=hint)
         return release
     require(Release, release)
     if ledger is not None:

@@ -287,6 +287,8 @@ class Plot(ReleaseCommand):
     longer_than: int | None = optional("Patterns: only those of more than N items.", 3, models=("patterns",))
 
     def run(self, output: Output) -> None:
+        from timeveil.judging import gather
+
         private = self.ledger is not None
         refuse_file(self.out, private=private)
         release = tv.open_release(self.folder)
@@ -298,11 +300,10 @@ class Plot(ReleaseCommand):
             )
         refuse_foreign(type(self).table(), vars(self), model)
         pictures = part(model, "words.pictures")
+        evidence = gather(release, None if self.ledger is None else output.ledger(self.ledger))
         if model == "series":
-            ledger = None if self.ledger is None else output.ledger(self.ledger)
-            picture = pictures.release_picture(release, self.group, ledger)
+            picture = pictures.release_picture(evidence, self.group, private=private)
         else:
-            evidence = part(model, "evidence").Evidence(release)
             top = pictures.SHOWN if self.top is None else self.top
             picture = pictures.release_picture(evidence, top, self.longer_than)
         write_file(self.out, picture.svg(), private=private)

@@ -18,13 +18,14 @@ import numpy as np
 
 from timeveil.compare.comparison import Comparison, Line, Part
 from timeveil.domain.guarantee import KPAnonymity, LDiversity
+from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import align, column_of, encode_values, plain_type
-from timeveil.evidence.published import require
+from timeveil.evidence.published import Evidence, require
 from timeveil.explore.sweep import judge
-from timeveil.judging import attack, verify
+from timeveil.judging import attack, gather, verify
 from timeveil.models import part
 
 _NO_SIZE = ("withheld", "rows_read", "suppressed", "first_slot", "last_slot")
@@ -91,8 +92,7 @@ def compare(
     names, opened = _named(releases)
     private = [] if ledgers is None else _ordered(ledgers, names)
     beside: Sequence[Ledger | None] = private or [None] * len(names)
-    verdicts = tuple(map(verify, opened, beside))
-    summaries = _summaries(names, opened, beside, progress)
+    verdicts, summaries = _judged(names, opened, beside, progress)
     models = tuple(summary.model for summary in summaries)
     comparable = len({(summary.model, summary.basis) for summary in summaries}) == 1
     lines = tuple(_lines(summaries, ranked=comparable and all(verdicts)))
@@ -138,9 +138,11 @@ def _ordered(ledgers: Mapping[str, Ledger] | Sequence[Ledger], names: Sequence[s
     return [named[name] for name in names]
 
 
-def _summaries(
+def _judged(
     names: Sequence[str], releases: Sequence[Release], ledgers: Sequence[Ledger | None], progress: Progress
-) -> list[_Summary]:
+) -> tuple[tuple[Verdict, ...], list[_Summary]]:
+    """Each release, one after the other: what is read and linked of it is not kept for the next."""
+    verdicts: list[Verdict] = []
     summaries: list[_Summary] = []
     for name, release, ledger in zip(names, releases, ledgers, strict=True):
 
@@ -148,17 +150,20 @@ def _summaries(
             progress(f"{step} {name}", (len(summaries) + share) / len(names))
 
         try:
-            summaries.append(_summary(release, ledger, doing))
+            evidence = gather(release, ledger)
+            verdicts.append(verify(evidence))
+            summaries.append(_summary(evidence, doing))
         except InputError as error:
             if error.code != "ledger-mismatch":
                 raise
             hint = "give one ledger for each release, in the same order"
             raise InputError(f"`{name}`: {error.message}", hint=hint, code=error.code) from None
-    return summaries
+    return tuple(verdicts), summaries
 
 
-def _summary(release: Release, ledger: Ledger | None, doing: Progress) -> _Summary:
+def _summary(evidence: Evidence, doing: Progress) -> _Summary:
     """What anyone who has the release knows; with its ledger, also what `measure` and `attack` find."""
+    release = evidence.release
     manifest, guarantee = release.manifest, release.guarantee
     model, counts = str(manifest["model"]), manifest["counts"]
     tradeoff = part(model, "judges.tradeoff")
@@ -169,12 +174,12 @@ def _summary(release: Release, ledger: Ledger | None, doing: Progress) -> _Summa
         risks["promised_true_slot"] = 1 / slot
     if isinstance(guarantee, KPAnonymity):
         risks["envelopes_alone"] = 1 / guarantee.k  # not promised: patterns narrow it
-    if ledger is not None:
-        measured, chances, _ = judge(release, ledger, outsider, doing)
+    if evidence.ledger is not None:
+        measured, chances, _ = judge(evidence, outsider, doing)
         losses |= measured
         risks |= {chance: chances[chance] for chance in ("worst", "mean")}
         for name, further in tradeoff.further_outsiders(release).items():
-            breach = attack(release, ledger, further)
+            breach = attack(evidence, None, further)
             risks |= {f"worst_{name}": breach.worst, f"mean_{name}": breach.mean}
     sizes = {name: count for name, count in counts.items() if name not in _NO_SIZE}
     numbers = {"size": sizes, "loss": losses, "risk": risks}

@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, Release
+from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, raising
+from timeveil.evidence.published import Evidence
 from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.judging import attack, measure, refuse_foreign, verify
+from timeveil.judging import attack, gather, measure, refuse_foreign, verify
 from timeveil.models import method_of, part, tables
 from timeveil.reading.sources import open_source
 
@@ -95,11 +96,10 @@ def explore(
             data, roles, **options, progress=lambda step, share: doing(step, 0.5 * share)
         )
         doing("verifying", 0.5)
-        if not verify(release, ledger):
+        evidence = gather(release, ledger)
+        if not verify(evidence):
             return Setting(value, refused="the release does not keep its promise")
-        losses, risks, facts = judge(
-            release, ledger, outsider, lambda step, share: doing(step, 0.6 + 0.4 * share)
-        )
+        losses, risks, facts = judge(evidence, outsider, lambda step, share: doing(step, 0.6 + 0.4 * share))
         if loss not in losses:
             message = f"`{loss}` cannot be measured because that part was not published"
             raise _bad(message, f"compare by one of {', '.join(losses)}")
@@ -110,14 +110,15 @@ def explore(
 
 
 def judge(
-    release: Release, ledger: Ledger, adversary: AnyAdversary[Any], doing: Callable[[str, float], None]
+    evidence: Evidence, adversary: AnyAdversary[Any], doing: Callable[[str, float], None]
 ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     """Measure and attack one release: its losses, risks and other facts by name; `doing` reports progress."""
+    release = evidence.release
     tradeoff = part(release.guarantee.model, "judges.tradeoff")
     doing("measuring", 0.0)
-    loss = measure(release, ledger, queries=QUERIES)
+    loss = measure(evidence, queries=QUERIES)
     doing("attacking", 0.5)
-    breach = attack(release, ledger, adversary)
+    breach = attack(evidence, None, adversary)
     doing("judged", 1.0)
     losses, facts = tradeoff.measured(release, loss)
     promised = tradeoff.promised(release.guarantee, adversary)

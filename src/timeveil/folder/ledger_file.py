@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,16 @@ class LedgerColumns(Columns):
         super().__init__(path, schema, rows)
         self.prefix = prefix
 
+    @cached_property
+    def file(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path, pre_buffer=False)
+
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         names = self.chosen(columns).names
         stored = [self.prefix + name for name in names]
-        with pq.ParquetFile(self.path, pre_buffer=False) as file:
-            for batch in file.iter_batches(columns=stored):
-                batch.validate(full=True)
-                yield batch.select(stored).rename_columns(names)
+        for batch in self.file.iter_batches(columns=stored):
+            batch.validate(full=True)
+            yield batch.select(stored).rename_columns(names)
 
 
 def _write(ledger: Ledger, file: Any) -> None:
@@ -143,14 +147,15 @@ def _packed(table: pa.Table) -> str:
 
 
 def _read(path: Path) -> Ledger:
-    with pq.ParquetFile(path, pre_buffer=False) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+    file = pq.ParquetFile(path, pre_buffer=False)
+    schema, rows = file.schema_arrow, file.metadata.num_rows
     description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
     own = pa.schema([schema.field(name) for name in description["entries"]])
     names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
     bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
     entries: Any = LedgerColumns(path, own, rows)
     data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
+    entries.file = data.file = file
     if rows <= IN_MEMORY_ROWS:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -276,7 +277,8 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     manifest = {**_shared(first), "counts": {**totals, **span}}
 
     def concatenated(table: str) -> pa.Table:
-        return pa.concat_tables([release.parts[table].read() for release in ordered])
+        # Of copies, so that no file of a slot stays open: there may be thousands.
+        return pa.concat_tables([copy(release.parts[table]).read() for release in ordered])
 
     parts: dict[str, Any] = {name: Deferred(partial(concatenated, name)) for name in first.parts}
     return Release(first.guarantee, manifest, parts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from timeveil.reading.csv_file import cells_as_text
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
+PARSED_ONCE_BYTES = 1 << 25
 FORMULA = r"^'*[=+\-@\t\r\n]"
 _GUARDED = r"^'('*[=+\-@\t\r\n])"
 
@@ -83,9 +85,25 @@ class Columns(Stored):
     def read(self, columns: list[str] | None = None) -> pa.Table:
         return pa.Table.from_batches(self.to_batches(columns), self.chosen(columns))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy opens the file anew."""
+        return {name: value for name, value in vars(self).items() if name not in ("file", "cells")}
+
 
 class Table(Columns):
-    """A table file of a release, read a batch at a time in the types that `release.json` states."""
+    """A table file of a release, read a batch at a time in the types that `release.json` states.
+
+    A Parquet file is opened once and stays open. A small CSV file is parsed once, a large one for each pass.
+    """
+
+    @cached_property
+    def file(self) -> parquet_file.OpenFile:
+        return parquet_file.OpenFile(self.path)
+
+    @cached_property
+    def cells(self) -> pa.Table:
+        """All rows of a CSV file."""
+        return pa.Table.from_batches(self._parsed(self.schema), self.schema)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         if self.path.is_symlink() or not self.path.is_file():
@@ -101,12 +119,20 @@ class Table(Columns):
             raise damaged(self.path.name, f"has {count} rows where release.json states {self.num_rows}")
 
     def _parquet(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in parquet_file.read_batches(self.path, schema.names, expected=self.schema.names):
+        if self.file.schema.names != self.schema.names:
+            raise pa.ArrowInvalid("other columns than stated")
+        for batch in self.file.batches(schema.names):
             batch.validate(full=True)
             if batch.num_rows:
                 yield batch.cast(schema)
 
     def _csv(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        if self.path.stat().st_size > PARSED_ONCE_BYTES:
+            yield from self._parsed(schema)
+        else:
+            yield from self.cells.select(schema.names).to_batches()
+
+    def _parsed(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         header = _guarded_names(self.schema)
         reader = pcsv.open_csv(
             self.path,

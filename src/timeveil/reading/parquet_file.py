@@ -9,7 +9,6 @@ few rows are read at a time, and their length is summed.
 from __future__ import annotations
 
 import glob
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -36,12 +35,13 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
-        with raising(self._refusal, on=FAILURES), _opened(path) as file:
-            self.names: tuple[str, ...] = tuple(file.schema_arrow.names)
+        with raising(self._refusal, on=FAILURES):
+            self._file = OpenFile(path)
+        self.names: tuple[str, ...] = tuple(self._file.schema.names)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of some columns, in order, after a table without rows."""
-        for batch in raising_each(read_batches(self._path, columns), self._refusal, on=FAILURES):
+        for batch in raising_each(self._file.batches(columns), self._refusal, on=FAILURES):
             yield pa.Table.from_batches([batch])
 
     def _refusal(self, cause: Exception) -> TimeveilError:
@@ -55,97 +55,91 @@ class ParquetTable:
         return InputError(message, hint=hint, code="file-unreadable")
 
 
-def read_batches(
-    path: Path, columns: Sequence[str], *, expected: Sequence[str] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The rows of some columns in order, after a batch without rows; `expected` lists all columns."""
-    allowed = limits().allowance(file_size(path))
-    with _opened(path) as file:
-        schema = file.schema_arrow
-        if expected is not None and schema.names != list(expected):
-            raise pa.ArrowInvalid("other columns than expected")
-        chosen = pa.schema([schema.field(name) for name in columns])
+class OpenFile:
+    """A file whose footer is within the limits, open for as long as its columns may be asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file_size(path)  # refuses what is no file
+        self._handle = pa.OSFile(str(path))
+        self._parquet = self._read()
+        self.schema: pa.Schema = self._parquet.schema_arrow
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of some columns in order, after a batch without rows."""
+        allowed = limits().allowance(self._handle.size())
+        chosen = pa.schema([self.schema.field(name) for name in columns])
         yield pa.RecordBatch.from_pylist([], chosen)
-        batch_rows = _batch_rows(file, path, chosen, allowed)
-        for batch in file.iter_batches(batch_size=batch_rows or BATCH_ROWS, columns=chosen.names):
+        batch_rows = self._batch_rows(chosen, allowed)
+        for batch in self._parquet.iter_batches(batch_size=batch_rows or BATCH_ROWS, columns=chosen.names):
             if batch_rows is not None:
                 allowed -= sum(_written_length(column) for column in batch.columns)
                 if allowed < 0:
-                    raise _too_large(path)
+                    raise _too_large(self.path)
             yield batch.select(chosen.names)
 
+    def _read(self, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+        """The file with its footer; some columns are read as numbers with a dictionary."""
+        most = limits()
+        _check_footer_length(self._handle, self.path.name, most.description)
+        parquet = pq.ParquetFile(
+            self._handle,
+            read_dictionary=list(dictionaries) or None,
+            page_checksum_verification=True,
+            pre_buffer=False,
+            thrift_string_size_limit=min(most.description, _INT32),
+            thrift_container_size_limit=min(max(most.columns, _MOST_ITEMS), _INT32),
+        )
+        refuse_columns(self.path.name, parquet.metadata.num_columns)
+        return parquet
 
-def _opened(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
-    """A file whose footer is within the limits; some columns are read as numbers with a dictionary."""
-    most = limits()
-    _check_footer_length(path, most.description)
-    file = pq.ParquetFile(
-        path,
-        read_dictionary=list(dictionaries) or None,
-        page_checksum_verification=True,
-        pre_buffer=False,
-        thrift_string_size_limit=min(most.description, _INT32),
-        thrift_container_size_limit=min(max(most.columns, _MOST_ITEMS), _INT32),
-    )
-    try:
-        refuse_columns(path.name, file.metadata.num_columns)
-    except BaseException:
-        file.close()
-        raise
-    return file
+    def _batch_rows(self, schema: pa.Schema, allowed: int) -> int | None:
+        """Check the claims of the footer; return how many rows to read at a time if texts may be a bomb."""
+        metadata = self._parquet.metadata
+        if not schema.names or not metadata.num_row_groups or allowed >= UNLIMITED:
+            return None
+        sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
+        lists = [field.name for field in schema if pa.types.is_nested(field.type)]
+        items = _list_items(self.path, lists) if lists else 0
+        # From the footer alone, before any page is read; how long texts become is examined below.
+        claimed = sum(sizes) + metadata.num_rows * sum(_width(field.type) for field in schema) + 8 * items
+        if claimed > allowed:
+            raise _too_large(self.path, f"would take {claimed:,} bytes")
+        # The path of a leaf begins with its column's name, which may have dots of its own.
+        columns = tuple(f"{name}." for name in schema.names)
+        leaves = [leaf for leaf in self._parquet.schema if f"{leaf.path}.".startswith(columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        if not texts or (metadata.num_rows + items) * max(sizes) <= allowed:
+            return None
+        longest = self._longest_text(texts)
+        if longest is None:  # each text may repeat most of the one before it
+            longest = max(sizes)
+        # One row may have any number of items, so lists are refused by the most that they may become.
+        elif lists and items * longest > allowed:
+            raise _too_large(self.path)
+        return max(1, min(BATCH_ROWS, allowed // max(longest, 1)))
+
+    def _longest_text(self, texts: list[str]) -> int | None:
+        """Bytes of the longest text in any dictionary; None if texts may overlap, and be longer than any."""
+        paths = [leaf.path for leaf in self._parquet.schema]
+        for group, _ in _first_rows(self._parquet, texts):
+            # pyarrow ends the process on some chunk descriptions; those that its reader accepted are safe.
+            chunks = [self._parquet.metadata.row_group(group).column(paths.index(text)) for text in texts]
+            if any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in chunks):
+                return None
+        first_rows = [batch for _, batch in _first_rows(self._read(texts), texts)]
+        return max((_longest(column) for batch in first_rows for column in batch.columns), default=0)
 
 
-def _check_footer_length(path: Path, most: int) -> None:
-    size = file_size(path)
-    with path.open("rb") as file:
-        file.seek(-min(size, _TAIL_BYTES), io.SEEK_END)
-        tail = file.read(_TAIL_BYTES)
+def _check_footer_length(file: pa.NativeFile, name: str, most: int) -> None:
+    size = file.size()
+    tail = file.read_at(_TAIL_BYTES, max(size - _TAIL_BYTES, 0))
     footer = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or footer + _TAIL_BYTES > size:
         raise ValueError("no footer")
     if footer > most:
         claim = f"describes itself in {footer:,} bytes; at most {most:,} are read"
-        raise too_large(path.name, claim, "description")
-
-
-def _batch_rows(file: pq.ParquetFile, path: Path, schema: pa.Schema, allowed: int) -> int | None:
-    """Check the claims of the footer; return how many rows to read at a time if texts may be a bomb."""
-    metadata = file.metadata
-    if not schema.names or not metadata.num_row_groups or allowed >= UNLIMITED:
-        return None
-    sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
-    lists = [field.name for field in schema if pa.types.is_nested(field.type)]
-    items = _list_items(path, lists) if lists else 0
-    # From the footer alone, before any page is read; how long texts become is examined below.
-    claimed = sum(sizes) + metadata.num_rows * sum(_width(field.type) for field in schema) + 8 * items
-    if claimed > allowed:
-        raise _too_large(path, f"would take {claimed:,} bytes")
-    # The path of a leaf begins with its column's name, which may have dots of its own.
-    columns = tuple(f"{name}." for name in schema.names)
-    leaves = [leaf for leaf in file.schema if f"{leaf.path}.".startswith(columns)]
-    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-    if not texts or (metadata.num_rows + items) * max(sizes) <= allowed:
-        return None
-    longest = _longest_text(file, path, texts)
-    if longest is None:  # each text may repeat most of the one before it
-        longest = max(sizes)
-    # One row may have any number of items, so lists are refused by the most that they may become.
-    elif lists and items * longest > allowed:
-        raise _too_large(path)
-    return max(1, min(BATCH_ROWS, allowed // max(longest, 1)))
-
-
-def _longest_text(file: pq.ParquetFile, path: Path, texts: list[str]) -> int | None:
-    """Bytes of the longest text in any dictionary; None if texts may overlap, and be longer than any."""
-    paths = [leaf.path for leaf in file.schema]
-    for group, _ in _first_rows(file, texts):
-        # pyarrow ends the process on some chunk descriptions; those that its reader accepted are safe.
-        chunks = [file.metadata.row_group(group).column(paths.index(text)) for text in texts]
-        if any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in chunks):
-            return None
-    with _opened(path, texts) as coded:
-        first_rows = [batch for _, batch in _first_rows(coded, texts)]
-        return max((_longest(column) for batch in first_rows for column in batch.columns), default=0)
+        raise too_large(name, claim, "description")
 
 
 def _first_rows(file: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -90,3 +90,18 @@ def test_a_verdict_knows_when_only_the_ledger_disagrees():
     assert verdict.ledger_only
     cut = tv.Release(release.guarantee, release.manifest, {"data": release.table.slice(1)})
     assert not tv.verify(cut, ledger).ledger_only
+
+
+def test_evidence_takes_no_other_ledger(pair):
+    release, ledger = pair
+    evidence = gather(release, ledger)
+    assert gather(evidence, ledger) is gather(evidence) is evidence
+    assert tv.verify(evidence, ledger).scope == "with ledger"
+    for case, other in ((gather(release), ledger), (evidence, tv.Ledger(*_fields(ledger))), (evidence, 7)):
+        for judge in (tv.verify, tv.measure, tv.attack):
+            with pytest.raises(tv.ParameterError, match="gathered without this ledger"):
+                judge(case, other)
+
+
+def _fields(ledger):
+    return ledger.model, ledger.entries, ledger.original, ledger.mappings, ledger.facts

@@ -15,7 +15,7 @@ from tests.oracles import series_queries as oracle
 import timeveil as tv
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import WindowCount
-from timeveil.judging import answer
+from timeveil.judging import answer, gather
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges, estimated_ranges
 from timeveil.models.series.judges.features import FEATURES
@@ -255,7 +255,7 @@ def test_a_table_that_does_not_fit_its_manifest_is_refused(change):
         lambda: answer(broken, RangeCount({"t0": (0, 1)})),
         lambda: tv.measure(broken, ledger, queries=5),
         lambda: tv.attack(broken, ledger, tv.SeriesAdversary(2)),
-        lambda: release_picture(broken),
+        lambda: release_picture(gather(broken)),
     ):
         with pytest.raises(tv.BundleError) as caught:
             read()

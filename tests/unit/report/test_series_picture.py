@@ -63,8 +63,8 @@ def original(groups: int = 2) -> Ledger:
     return Ledger("series", table, relation)
 
 
-def drawn(*given: Any, **named: Any) -> str:
-    return release_picture(*given, **named).svg()
+def drawn(release: Release, group: int | None = None, ledger: Ledger | None = None) -> str:
+    return release_picture(Evidence(release, ledger), group, private=ledger is not None).svg()
 
 
 def found(svg: str, kind: str, tag: str = "polyline") -> list[ET.Element]:
@@ -113,14 +113,14 @@ def test_with_the_ledger_the_originals_are_in_it_and_it_says_so() -> None:
     svg = drawn(made(), group=1, ledger=original())
     assert len(found(svg, "original")) == 4
     assert svg.count(PRIVATE) == 2
-    (group,) = groups_of(Evidence(made(), original()), [1])
+    (group,) = groups_of(Evidence(made(), original()), [1], private=True)
     rising, falling = group.subgroups
     assert rising.originals.tolist() == [[0, 1, 2], [1, 2, 3]]
     assert falling.originals.tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
 def test_instants_that_are_not_published_are_gaps() -> None:
-    (group,) = groups_of(Evidence(made(values=["a", "c"], pattern=["a", "b<&"])), [1])
+    (group,) = groups_of(Evidence(made(values=["a", "c"], pattern=["a", "b<&"])), [1], private=False)
     assert np.isnan(group.low).tolist() == [False, True, False]
     assert np.isnan(group.subgroups[0].line).tolist() == [False, False, True]
     svg = drawn(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)

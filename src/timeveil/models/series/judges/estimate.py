@@ -48,7 +48,7 @@ _ENDLESS = 1e6
 """In spreads of the bounds: a deviation that may be as large as this may be of any size."""
 
 
-def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
+def estimate_ranges(release: Release | Evidence, domain: Range = (None, None)) -> pa.Table:
     """Ranges of the values that a series release does not publish: `<instant>_lo`, `<instant>_hi`.
 
     One row per row of the release, in its order. The true value is in the range. A range without an end is
@@ -63,7 +63,7 @@ def estimate_ranges(release: Release, domain: Range = (None, None)) -> pa.Table:
     return pa.table(columns)
 
 
-def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Table:
+def estimate_patterns(release: Release | Evidence, domain: Range = (None, None)) -> pa.Table:
     """The symbols that a series release does not publish: `<instant>_symbol` and `<instant>_level`.
 
     One row per row of the release, in its order: the symbol whose values overlap the published envelope
@@ -79,11 +79,12 @@ def estimate_patterns(release: Release, domain: Range = (None, None)) -> pa.Tabl
     return pa.table(columns)
 
 
-def _estimable(release: Release) -> Published:
+def _estimable(case: Release | Evidence) -> Published:
+    release = case.release if isinstance(case, Evidence) else case
     if release.manifest.get("model") != "series":
         message = "only a release of series has ranges and patterns to estimate"
         raise bad(message, "give a release made by anonymize_series")
-    published = Evidence(release).published
+    published = (case if isinstance(case, Evidence) else Evidence(release)).published
     refuse_borrowed(published)
     return published
 

@@ -144,13 +144,13 @@ def query_table(loss: SeriesLoss) -> Table | None:
 
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
-    release, published, drawn = f.evidence.release, f.evidence.published, []
+    published, drawn = f.evidence.published, []
     if f.manifest["series"]["values"] and f.manifest["series"]["pattern"] and f.counts["rows"]:
         # Several groups, and a single one in case that is too large to show.
         numbers = pictures.overview(published)
         drawn = [
-            pictures.release_picture(release),
-            pictures.release_picture(release, numbers[len(numbers) // 2]),
+            pictures.release_picture(f.evidence),
+            pictures.release_picture(f.evidence, numbers[len(numbers) // 2]),
         ]
     rows = published.rows
     return {

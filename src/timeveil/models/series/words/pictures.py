@@ -15,7 +15,6 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence, Floats, Published
 from timeveil.models.series.judges.attack import SeriesBreach
@@ -55,12 +54,11 @@ class Group:
     subgroups: tuple[Subgroup, ...]
 
 
-def release_picture(release: Release, group: int | None = None, ledger: Ledger | None = None) -> Picture:
-    """One group, or without a number a few groups from the narrowest envelope to the widest."""
-    evidence = Evidence(release, ledger)
+def release_picture(evidence: Evidence, group: int | None = None, *, private: bool = False) -> Picture:
+    """One group, or without a number a few groups, narrow to wide; if `private`, with the original series."""
     published = evidence.published  # refuses what cannot be drawn
-    groups = groups_of(evidence, overview(published) if group is None else [group])
-    private, total = ledger is not None, f"{release.manifest['counts']['groups']:,}"
+    groups = groups_of(evidence, overview(published) if group is None else [group], private=private)
+    total = f"{evidence.release.manifest['counts']['groups']:,}"
     if len(groups) == 1:
         title, left, width = f"Group {groups[0].number} of {total}: {groups[0].size} series", 64, 760
         body, bottom = _single(groups[0], published.instants)
@@ -76,8 +74,8 @@ def release_picture(release: Release, group: int | None = None, ledger: Ledger |
     return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
 
 
-def groups_of(evidence: Evidence, numbers: Sequence[int]) -> list[Group]:
-    """The groups with these numbers; with the ledger, the original series too."""
+def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> list[Group]:
+    """The groups with these numbers; if `private`, the original series too."""
     published, groups = evidence.published, []
     for number in numbers:
         runs = np.flatnonzero(published.group == number)
@@ -89,17 +87,17 @@ def groups_of(evidence: Evidence, numbers: Sequence[int]) -> list[Group]:
             )
         low, high = np.full((2, published.size), np.nan)
         low[published.values], high[published.values] = published.low[runs[0]], published.high[runs[0]]
-        subgroups = tuple(_subgroup(evidence, run, low, high) for run in runs.tolist())
+        subgroups = tuple(_subgroup(evidence, run, low, high, private=private) for run in runs.tolist())
         groups.append(Group(number, int(published.rows[runs].sum()), low, high, subgroups))
     return groups
 
 
-def _subgroup(evidence: Evidence, run: int, low: Floats, high: Floats) -> Subgroup:
+def _subgroup(evidence: Evidence, run: int, low: Floats, high: Floats, *, private: bool) -> Subgroup:
     published = evidence.published
     shape = np.full(published.size, np.nan)
     shape[published.pattern] = reconstructed(published.symbols[run], published.levels[run])
     originals = np.empty((0, published.size))
-    if evidence.ledger is not None:
+    if private:
         originals = evidence.records.matrix[evidence.records.run == run]
     letters = to_letters(published.symbols[run])
     return Subgroup(int(published.rows[run]), letters, fitted(shape, low, high), originals)
