@@ -79,7 +79,7 @@ class Conditions:
             if meant.any() and distinct:
                 part = np.repeat(meant[:, None].astype(float), 3, axis=1)
             elif meant.any():
-                part[:, 0] = meant
+                part[:, 0], part[:, 2] = meant, np.maximum(part[:, 2], meant)
             self._met[name][number] |= meant.any() or (part[:, 2].any() and is_legible(level))
             total += part
         share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
@@ -184,6 +184,8 @@ def _share_of_interval(label: str, condition: Any) -> Share:
     low, high = map(_decimal, written.groups()) if written else (None, None)
     if low is None or high is None or low >= high:
         return MAYBE
+    if condition == label:  # no number is spelt like it
+        return ALL
     if not isinstance(condition, tuple):
         number, width = _decimal(condition), max(float(high) - float(low), 2.0)
         return (1 / width, 0.0, 1.0) if number is not None and low <= number < high else NONE

@@ -1,0 +1,110 @@
+"""What is true of rows, the slow and plain way: one row at a time, as Python compares.
+
+Nothing here looks at a release, and nothing is counted by the project's own code. Labels are written as the
+documentation says; a column is what the original table holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import NormalDist, fmean, median, pstdev
+from typing import Any
+
+Row = Mapping[str, Any]
+Label = Callable[[Any], str | None]
+
+
+def interval(width: int) -> Label:
+    """The label of a number: the multiple of the width at or below it, and the next one."""
+
+    def label(value: Any) -> str | None:
+        if value is None:
+            return None
+        low = math.floor(value / width) * width
+        return f"[{low}, {low + width})"
+
+    return label
+
+
+def prefix(length: int) -> Label:
+    """The beginning of a code, and a star for each letter that is hidden."""
+
+    def label(value: Any) -> str | None:
+        return None if value is None else value[:length] + "*" * max(len(value) - length, 0)
+
+    return label
+
+
+def star(_: Any) -> str:
+    return "*"
+
+
+def same(value: Any, asked: Any) -> bool:
+    """Whether a value is the one asked for; numbers may be written as text."""
+    if value is None or asked is None:
+        return value is asked
+    if isinstance(value, int | float) and isinstance(asked, str):
+        try:
+            return value == float(asked)
+        except ValueError:
+            return False
+    return bool(value == asked)
+
+
+def meets(value: Any, asked: Any) -> bool:
+    """Whether a value is the one asked for, or in the range (lo, hi)."""
+    if not isinstance(asked, tuple):
+        return same(value, asked)
+    low, high = asked
+    return value is not None and (low is None or value >= low) and (high is None or value <= high)
+
+
+def readings(values: Iterable[Any], label: Label, asked: Any) -> list[Callable[[Any], bool]]:
+    """What a question about a generalised column can mean: a value, a label, or, spelt alike, either."""
+    if isinstance(asked, tuple):
+        return [lambda value: meets(value, asked)]
+    present = list(values)
+    ways: list[Callable[[Any], bool]] = []
+    if any(same(value, asked) for value in present):
+        ways.append(lambda value: same(value, asked))
+    if any(label(value) == asked for value in present):
+        ways.append(lambda value: label(value) == asked)
+    return ways or [lambda value: same(value, asked)]
+
+
+def truths(
+    rows: Sequence[Row],
+    where: Mapping[str, Any],
+    labels: Mapping[str, Label],
+    among: Callable[[Row], bool] = lambda _: True,
+) -> list[int]:
+    """How many rows meet all conditions, a list meaning any of its values: once for each reading."""
+    choices = []
+    for column, condition in where.items():
+        options = condition if isinstance(condition, list) else [condition]
+        if column in labels:
+            values = [row[column] for row in rows]
+            ways = itertools.product(*(readings(values, labels[column], option) for option in options))
+            choices.append([(column, way) for way in ways])
+        else:
+            choices.append([(column, tuple(_meeting(option) for option in options))])
+    inside = [row for row in rows if among(row)]
+    return [
+        sum(all(any(test(row[column]) for test in tests) for column, tests in reading) for row in inside)
+        for reading in itertools.product(*choices)
+    ]
+
+
+def _meeting(option: Any) -> Callable[[Any], bool]:
+    return lambda value: meets(value, option)
+
+
+def letters(series: Sequence[float], symbols: int, center: str = "mean") -> list[str]:
+    """The letter of each value: its cell of the normal curve, in deviations of the series from its centre."""
+    borders = [NormalDist().inv_cdf(n / symbols) for n in range(1, symbols)]
+    middle = fmean(series) if center == "mean" else median(series)
+    deviation = pstdev(series) or 1.0
+    return ["abcdefgh"[bisect_right(borders, (x - middle) / deviation + 1e-12)] for x in series]
