@@ -110,8 +110,9 @@ def _ask(evidence: Any, query: Any, truths: list[float], tally: Tally) -> None:
 
 def events(chance: random.Random) -> Case:
     axis = chance.choice(["date", "civil", "zoned", "relative"])
-    rows = [_event(chance, axis) for _ in range(chance.randint(12, 60))]
-    levels = {column: chance.choice(ways) for column, ways in _WAYS.items() if chance.random() < 0.6}
+    missing = chance.choice([0, 0, 0.05])
+    rows = [_event(chance, axis, missing) for _ in range(chance.choice([20, 80, 200]))]
+    levels = {column: chance.choice(ways) for column, ways in _WAYS.items() if chance.random() < 0.3}
     plain = [column for column in ("ward", "result", "dose") if column not in levels]
     quasi = [*levels, *(["plan"] if chance.random() < 0.3 else [])]
     kinds = {
@@ -124,7 +125,8 @@ def events(chance: random.Random) -> Case:
     kinds |= dict.fromkeys(("sex", "zip", "edu", "plan", "result"), pa.string()) | {"dose": pa.float64()}
     schema = pa.schema([(name, kinds[name]) for name in ("who", "at", *quasi, *plain)])
     table = pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema=schema)
-    names = ["day", "week", "all"] if axis == "relative" else ["day", "week", "month", "all", "business-day"]
+    names = ["month", "month", "business-day"] if axis != "relative" else []
+    names += ["day", "week", "week", "all", "all"]
     name = chance.choice(names)
     gaps = chance.choice(["suppress", "next"]) if name == "business-day" else "error"
     release, _ = tv.generalize_time(
@@ -187,15 +189,15 @@ _WAYS: dict[str, list[tuple[Any, int, oracle.Label | None]]] = {
 _TYPED = {"age": int, "ward": int, "bmi": float, "dose": float}
 
 
-def _event(chance: random.Random, axis: str) -> dict[str, Any]:
+def _event(chance: random.Random, axis: str, missing: float) -> dict[str, Any]:
     day = FIRST + dt.timedelta(days=chance.choice([0, 1, 5, 6, 7, 12, 33, 34, 35]))
     clock = dt.time(chance.choice([0, 2, 23]), chance.choice([0, 30]), 0, chance.choice([0, 500_000]))
     at: Any = {"date": day, "relative": (day - FIRST).days - 3}.get(axis)
     if at is None:
         at = dt.datetime.combine(day, clock, ROME if axis == "zoned" else None)
     return {
-        "who": None if chance.random() < 0.03 else f"p{chance.randrange(20)}",
-        "at": None if chance.random() < 0.03 else at,
+        "who": None if chance.random() < missing else f"p{chance.randrange(20)}",
+        "at": None if chance.random() < missing else at,
         "sex": chance.choice(["f", "m", "m", "*"]),
         "age": chance.choice([20, 24, 29, 30, 37, 37, 41, None]),
         "bmi": chance.choice([18.5, 20.0, 21.9, 22.0, 30.25]),
@@ -225,7 +227,7 @@ def _condition(chance: random.Random, rows: Any, column: str, label: oracle.Labe
 
 def _option(chance: random.Random, rows: Any, column: str, label: oracle.Label | None) -> Any:
     value = chance.choice(rows)[column]
-    match chance.randrange(6):
+    match chance.randrange(9):
         case 0 if label is not None:
             return label(value)
         case 1:

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,7 +75,7 @@ class Conditions:
         for number, option in enumerate(self.by_label[name]):
             asked = _decimals(name, level, option) if isinstance(option, tuple) else option
             part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
-            meant = np.array([label == text_of(asked) for label in labels], dtype=bool)
+            meant = np.array([label == _text_of(asked) for label in labels], dtype=bool)
             if meant.any() and distinct:
                 part = np.repeat(meant[:, None].astype(float), 3, axis=1)
             elif meant.any():
@@ -171,17 +171,19 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     prefix = _FIRST.fullmatch(level)
     if prefix is None:
         return _share_of_interval(label, condition)
-    length, spellings = int(prefix[1]), _spellings(condition)
-    if len(label) <= length:  # nothing is hidden: it is the value itself
-        return ALL if label in spellings else NONE
-    begins = [text for text in spellings if text[:length] == label[:length]]
-    # Text has the length of its label. A number or a time may have been written with more digits.
-    return MAYBE if any(not isinstance(condition, str) or len(t) == len(label) for t in begins) else NONE
+    length, is_text = int(prefix[1]), isinstance(condition, str)
+
+    def begins(text: str) -> bool:
+        # Text has the length of its label. A number or a time may have been written with more digits.
+        return text[:length] == label[:length] and (len(text) == len(label) or not is_text)
+
+    if (is_text and begins(condition)) or any(map(begins, _spellings(condition))):
+        return MAYBE if len(label) > length else ALL  # where nothing is hidden, it is the value itself
+    return NONE
 
 
 def _share_of_interval(label: str, condition: Any) -> Share:
-    written = _INTERVAL.fullmatch(label)
-    low, high = map(_decimal, written.groups()) if written else (None, None)
+    low, high = _ends_of(label)
     if low is None or high is None or low >= high:
         return MAYBE
     if condition == label:  # no number is spelt like it
@@ -197,6 +199,12 @@ def _share_of_interval(label: str, condition: Any) -> Share:
     ends = [float(end) for end in (min(high, most), max(low, least), high, low)]
     finite = all(map(math.isfinite, ends)) and ends[2] > ends[3]
     return ((ends[0] - ends[1]) / (ends[2] - ends[3]) if finite else 0.5, 0.0, 1.0)
+
+
+@lru_cache(4096)
+def _ends_of(label: str) -> tuple[Decimal | None, Decimal | None]:
+    written = _INTERVAL.fullmatch(label)
+    return (_decimal(written[1]), _decimal(written[2])) if written else (None, None)
 
 
 def _decimals(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
@@ -223,17 +231,26 @@ def _decimal(value: object) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def text_of(value: object) -> str | None:
-    """A value as text, as tables are written; None stays."""
+def texts_of(values: pa.Array) -> list[str | None]:
+    """Values as text, as tables are written; None stays."""
     try:
-        return value if value is None or isinstance(value, str) else str(pa.scalar(value).cast(pa.string()))
+        return list(values.cast(pa.string()).to_pylist())
+    except pa.ArrowException:
+        return [None if value is None else str(value) for value in values.to_pylist()]
+
+
+def _text_of(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return texts_of(pa.array([value]))[0]
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return str(value)
 
 
 def _spellings(value: object) -> set[str]:
     """A value as text. A number is written with or without a decimal point, as its column has them or not."""
-    text = str(text_of(value))
+    text = str(_text_of(value))
     number = _decimal(text)
     # Codes such as 04103 are not numbers.
     if number is None or text not in (str(float(number)), f"{number.normalize():f}"):
