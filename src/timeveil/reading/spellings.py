@@ -98,7 +98,7 @@ class Spellings:
 
     def push(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """The cells, folded if that is asked for; what is not in its normal form then is noted."""
-        if self._fold and not all(map(_is_plain_ascii, _texts(column))):
+        if self._fold and not is_plain(column):
             column = pa.chunked_array([self._folded(chunk) for chunk in decoded(column).chunks])
         self.note(column)
         return column
@@ -150,6 +150,11 @@ class Spellings:
         return pa.array(forms, chunk.type).take(coded.indices)
 
 
+def is_plain(column: pa.ChunkedArray) -> bool:
+    """Whether no text can be another spelling, at a glance."""
+    return all(map(_is_plain_ascii, _texts(column)))
+
+
 def without_nameless(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text in which nothing is seen becomes null: a missing name must not count as a person."""
     kind = column.type
@@ -181,6 +186,7 @@ def _is_plain_ascii(texts: pa.Array) -> bool:
     if lowest != _BLANK or highest > _LAST_ASCII:
         return bool(lowest > _BLANK and highest <= _LAST_ASCII)
     # Two blanks that touch belong to one cell, or the first ends and the second begins a cell: both are odd.
-    blank, filled = marks == _BLANK, ends[1:] > ends[:-1]
-    first, last = ends[:-1][filled], ends[1:][filled] - 1
+    blank, filled, first, last = marks == _BLANK, ends[1:] > ends[:-1], ends[:-1], ends[1:] - 1
+    if not filled.all():
+        first, last = first[filled], last[filled]
     return not (blank[first].any() or blank[last].any() or (blank[1:] & blank[:-1]).any())
