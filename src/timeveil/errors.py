@@ -36,10 +36,10 @@ ErrorCode = (
     | Literal["file-unreadable", "folder-damaged", "folder-exists", "folder-missing", "gap", "internal"]
     | Literal["item-clash", "item-twice", "late", "ledger-in-release", "ledger-mismatch", "mixed-zones"]
     | Literal["no-frequent-pattern", "no-granularity", "no-permission", "nulls", "not-published"]
-    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "role-missing"]
-    | Literal["same-people", "series-gap", "slot-differs", "state-damaged", "state-locked", "state-mismatch"]
-    | Literal["stream-closed", "too-few-people", "too-large", "too-many-patterns", "unit-missing"]
-    | Literal["unknown-granularity", "unsupported-input", "value-clash", "zone-missing"]
+    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "risky-column"]
+    | Literal["role-missing", "same-people", "series-gap", "slot-differs", "state-damaged", "state-locked"]
+    | Literal["state-mismatch", "stream-closed", "too-few-people", "too-large", "too-many-patterns"]
+    | Literal["unit-missing", "unknown-granularity", "unsupported-input", "value-clash", "zone-missing"]
 )
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 

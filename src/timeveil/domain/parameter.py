@@ -209,6 +209,12 @@ def fold_spellings() -> Any:
     return parameter(meaning, default=False)
 
 
+def accept_risk() -> Any:
+    """The line of methods that publish columns unchanged."""
+    meaning = "Kept or sensitive column to publish although it reads as a time or is nearly unique."
+    return parameter(meaning, default=(), example=["discharged"], metavar="C")
+
+
 def rule(*names: str) -> Callable[[F], F]:
     """Mark a method of a table that says what is wrong between several parameters, or nothing."""
 

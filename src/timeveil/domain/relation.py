@@ -37,6 +37,7 @@ class Relation:
     `data` has the role columns only, in the order of `roles.columns`, then derived quasi-identifiers. It is
     an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order. `folded` counts
     the cells of each column that were read in another spelling; in columns of `normal` no text has another.
+    `risks` has what kept and sensitive columns give away by themselves.
     """
 
     roles: Roles
@@ -46,6 +47,7 @@ class Relation:
     source: str | None = field(default=None, compare=False)
     folded: Mapping[str, int] = field(default_factory=dict, compare=False)
     normal: frozenset[str] = field(default=frozenset(), compare=False)
+    risks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def respondent(self) -> str:
@@ -75,7 +77,8 @@ class Relation:
     @property
     def exceptions(self) -> dict[str, Any]:
         """What the facts of a run state of the reading, only where there is something to state."""
-        return {"folded": dict(self.folded)} if self.folded else {}
+        stated = {"folded": self.folded, "risks": self.risks}
+        return {name: dict(columns) for name, columns in stated.items() if columns}
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Some columns, a batch at a time, in input order."""

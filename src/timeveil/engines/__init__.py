@@ -19,6 +19,7 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
+from timeveil.reading.risks import Occurrences
 
 ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents"}
 """The engines by the name of their module, which `EventParameters.engine` takes, and their classes."""
@@ -75,6 +76,9 @@ class Events(Protocol):
 
     def values(self, column: str) -> pa.Array:
         """The distinct values of a quasi-identifier, null among them if it occurs, in any order."""
+
+    def occurrences(self, column: str) -> Occurrences:
+        """The values of a kept or sensitive column, and how many rows have one that only one person has."""
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int

@@ -25,6 +25,8 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.engines import Int64s, Levels, Published, Tally, published_schema
 from timeveil.errors import EngineError, ParameterError, raising
+from timeveil.reading.columns import is_text
+from timeveil.reading.risks import Occurrences
 
 _CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
 _LAST_VISIT = "lag(granule) OVER (PARTITION BY quasi, person ORDER BY granule) AS before"
@@ -49,6 +51,16 @@ _TALLY = """
         coalesce(min(people) FILTER (people >= {k}), 0), coalesce(sum(people) FILTER (people >= {k}), 0)
     FROM groups
 """
+_OCCURRENCES = """
+    SELECT CAST(coalesce(sum(rows), 0) AS BIGINT),
+        CAST(coalesce(sum(CASE WHEN first = last THEN rows END), 0) AS BIGINT)
+    FROM (
+        SELECT count(*) AS rows, min(person) AS first, max(person) AS last
+        FROM source WHERE {column} IS NOT NULL GROUP BY {column}
+    )
+"""
+MOST_VALUES = 10_000
+"""Values that are looked at to find out whether they read as times."""
 _LARGE_GROUPS = """
     SELECT quasi, first, people, CAST(row_number() OVER (ORDER BY quasi, first) - 1 AS INTEGER) AS number
     FROM groups WHERE people >= {k}
@@ -107,11 +119,24 @@ class DuckDBEvents:
         return np.asarray(columns["granule"], np.int64)
 
     def values(self, column: str) -> pa.Array:
-        quasi = self._quasi[self._relation.roles.quasi_columns.index(column)]
+        return self._distinct(self._quasi[self._relation.roles.quasi_columns.index(column)], column)
+
+    def _distinct(self, stored: str, column: str, limit: str = "") -> pa.Array:
         with _explained():
-            values = self._database.sql(f"SELECT DISTINCT {quasi} FROM source ORDER BY ALL").to_arrow_table()
+            query = f"SELECT DISTINCT {stored} FROM source ORDER BY ALL {limit}"
+            values = self._database.sql(query).to_arrow_table()
         kind = published_schema(self._relation, {}).field(column).type
         return values.column(0).combine_chunks().cast(kind)
+
+    def occurrences(self, column: str) -> Occurrences:
+        roles = self._relation.roles
+        carried = self._carried[[*roles.keep, *roles.sensitive].index(column)]
+        rows, sole = self._row(_OCCURRENCES.format(column=carried))
+        kind = published_schema(self._relation, {}).field(column).type
+        # Other types say whether they are times.
+        written = is_text(kind) or pa.types.is_integer(kind)
+        values = self._distinct(carried, column, f"LIMIT {MOST_VALUES}") if written else pa.array([], kind)
+        return Occurrences(values, rows, sole)
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int

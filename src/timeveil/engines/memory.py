@@ -28,6 +28,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, decode_dictionaries
 from timeveil.engines import Int64s, Levels, Published, Tally
 from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
+from timeveil.reading.risks import Occurrences, occurrences
 
 Codes = npt.NDArray[np.int32]
 
@@ -89,6 +90,12 @@ class MemoryEvents:
 
     def values(self, column: str) -> pa.Array:
         return self._quasi[column].values
+
+    def occurrences(self, column: str) -> Occurrences:
+        values = self._table[column]
+        return occurrences(
+            values if self._counted_rows is None else values.take(pa.array(self._counted_rows)), self._person
+        )
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int

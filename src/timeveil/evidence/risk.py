@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers
+from timeveil.evidence.codes import Integers, distinct_pairs
+from timeveil.evidence.published import Evidence
+from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -127,6 +129,45 @@ class Posterior:
         return Posterior(self.chance[mask], self.weight[mask])
 
     as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRisk:
+    """What a column that is published unchanged reveals by itself.
+
+    `is_time` says whether it reads as a time; `sole` is the share of its `rows` with a value that only one
+    person has, or where people are unknown, only one row.
+    """
+
+    KEYS: ClassVar = ("is_time", "sole", "rows")
+
+    is_time: bool
+    sole: float
+    rows: int
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the column would be refused if it is kept and nobody accepts it."""
+        return self.is_time or (self.rows >= FEWEST_ROWS and self.sole > MOST)
+
+    as_dict = as_dict
+
+
+def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
+    """The kept and sensitive columns of the original, counted from the ledger."""
+    original = evidence.private.original
+    person, people, risks = np.arange(original.rows), original.rows, dict[str, ColumnRisk]()
+    if original.roles.respondent is not None:
+        respondent = evidence.original_column(original.roles.respondent)
+        person, people = respondent.codes, respondent.size
+    for name in (*original.roles.keep, *original.roles.sensitive):
+        values = evidence.original_column(name)
+        present = ~np.isin(values.codes, np.flatnonzero(values.values.is_null()))
+        value, _, rows = distinct_pairs(values.codes[present], person[present], people)
+        alone, total = np.bincount(value)[value] == 1, int(rows.sum())
+        is_time = total > 0 and reads_as_time(values.values)
+        risks[name] = ColumnRisk(is_time, float(rows[alone].sum()) / max(total, 1), total)
+    return risks
 
 
 class Exposure:

@@ -28,7 +28,7 @@ from timeveil.page import templates
 from timeveil.page.markdown import Figure, Markdown, Table, markdown
 from timeveil.page.report import Explanation, Report
 from timeveil.page.svg import Picture
-from timeveil.page.wording import capital, counted, name, visible
+from timeveil.page.wording import capital, counted, name, quoted, visible
 
 __all__ = ["Explanation", "Report", "explain", "report"]
 
@@ -82,7 +82,8 @@ def facts_of(evidence: Evidence, run: Run | None = None) -> Any:
 def sentences_of(facts: Any) -> tuple[list[str], list[str]]:
     """What was done, in sentences, and warnings."""
     sentences, warnings = templates.marked(f"{words(facts.manifest['model'])}/run.j2", f=facts)
-    return sentences + templates.sentences("page/exceptions.j2", f=facts), warnings
+    exceptions, risks = templates.marked("page/exceptions.j2", f=facts)
+    return sentences + exceptions, warnings + risks
 
 
 def limits_of(facts: Any) -> list[templates.Limit]:
@@ -254,7 +255,7 @@ class VerificationSummary:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
             verified = f"Verified {scope}, by code that shares no counting with the method."
-            return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified
+            return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified, *self._accepted
         result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
         if not self.sound:
             return "The guarantee is VIOLATED.", f"{result} Do not rely on this release."
@@ -262,6 +263,17 @@ class VerificationSummary:
             f"{capital(NOT_ITS_LEDGER.message)}.",
             f"According to this ledger, the guarantee is VIOLATED. {result} Without the ledger, no violation "
             "is found. Do not rely on this release before you know which of the two is wrong.",
+        )
+
+    @property
+    def _accepted(self) -> list[str]:
+        """What is said next to a verdict of columns that the publisher took a risk with."""
+        manifest = {} if self.evidence is None else self.evidence.release.manifest
+        columns = manifest.get("parameters", {}).get("accept_risk")
+        return (
+            [f"The publisher accepted the risk of {quoted(columns)}: see what is not protected."]
+            if columns
+            else []
         )
 
     @property

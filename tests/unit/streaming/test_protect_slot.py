@@ -158,7 +158,7 @@ def test_a_state_holds_the_records_that_wait_and_no_others() -> None:
     table = pa.concat_tables([cases(12, 50), last])
     table = table.append_column("note", pa.array([f"note-{row:05}" for row in range(table.num_rows)]))
     roles = tv.Roles(time="day", quasi=["age"], sensitive=["ill"], keep=["note"])
-    publisher = tv.StreamPublisher(roles, **PACKETS)
+    publisher = tv.StreamPublisher(roles, **PACKETS, accept_risk=["note"])
     slots = publisher.push(table)
     state = publisher.state()
     gone = [note for slot in slots for note in slot.data["note"].to_pylist()]

@@ -278,15 +278,15 @@ def test_times_that_python_cannot_tell_apart_are_refused(kind):
     roles = tv.Roles(time="day", sensitive=["value"])
     fine = pa.table({"day": [1] * 4, "value": pa.array([1, 2, 1, 2], kind)})
     for publish in (
-        tv.StreamPublisher(roles, l=2, window=2).push,
-        lambda t: tv.publish_stream(t, roles, l=2),
+        tv.StreamPublisher(roles, l=2, window=2, accept_risk=["value"]).push,
+        lambda t: tv.publish_stream(t, roles, l=2, accept_risk=["value"]),
     ):
         with pytest.raises(tv.errors.InputError, match="finer than a microsecond"):
             publish(fine)
     coarse = pa.table({"day": [1] * 4, "value": pa.array([1000, 2000, 1000, 2000], kind)})
-    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1)
+    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1, accept_risk=["value"])
     publisher.push(coarse)
-    whole, _ = tv.publish_stream(coarse, roles, l=2, window=2, seed=1)
+    whole, _ = tv.publish_stream(coarse, roles, l=2, window=2, seed=1, accept_risk=["value"])
     assert publisher.close()[0].sensitive.equals(whole.tables["sensitive"])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.parameter import Checked, Parameters, Problem, fold_spellings, parameter, rule
+from timeveil.domain.parameter import Checked, Parameters, Problem, accept_risk, fold_spellings, parameter, rule
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 
@@ -80,6 +80,7 @@ class EventParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
+    accept_risk: list[str] = accept_risk()
     definitions: Any = parameter(
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",

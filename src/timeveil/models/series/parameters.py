@@ -13,6 +13,7 @@ from timeveil.domain.parameter import (
     Parameters,
     Problem,
     Range,
+    accept_risk,
     fold_spellings,
     numbers_nest,
     parameter,
@@ -109,6 +110,7 @@ class SeriesParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
+    accept_risk: list[str] = accept_risk()
 
     numbers_nest = numbers_nest
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
+from timeveil.domain.parameter import Parameters, Problem, accept_risk, fold_spellings, parameter, rule
 from timeveil.errors import ParameterError, raising
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class StreamParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
+    accept_risk: list[str] = accept_risk()
 
     def lasting(self) -> dict[str, Any]:
         """What a stream keeps to from its first record on; the seed is compared on its own."""

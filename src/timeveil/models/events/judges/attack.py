@@ -18,7 +18,7 @@ is out of reach, with a chance of 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -29,7 +29,7 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.codes import Integers, distinct, fold
-from timeveil.evidence.risk import Exposure, Risk
+from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.parameters import Adversary
@@ -46,11 +46,12 @@ class Breach(Exposure):
     `people` were attacked out of `everyone`. `largest_share` is the largest share of a group's rows that
     belongs to one person. `commonest_sensitive` has per sensitive column the share of the most common value
     within a group, `worst` and `mean` over groups: where it is 1, being one of k does not hide the value.
+    `columns` has what each kept or sensitive column reveals by itself.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "people", "everyone", "before", "after"),
-        *("share_above_one_in_k", "largest_share", "commonest_sensitive"),
+        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns"),
     )
 
     adversary: Adversary
@@ -61,6 +62,7 @@ class Breach(Exposure):
     after: Risk
     largest_share: float
     commonest_sensitive: Mapping[str, Mapping[str, float]]
+    columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
 
     @property
     def pinned_before(self) -> float:
@@ -102,6 +104,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         after=after,
         largest_share=largest_share(evidence),
         commonest_sensitive=commonest_sensitive(evidence),
+        columns=column_risks(evidence),
     )
 
 

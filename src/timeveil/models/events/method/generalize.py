@@ -37,6 +37,7 @@ from timeveil.errors import InfeasibleError
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
+from timeveil.reading.risks import with_risks
 from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
@@ -63,6 +64,7 @@ def generalize_time(
     definitions: Iterable[Granularity] | Mapping[str, Any] | None = None,
     memory_limit: str | None = None,
     fold_spellings: bool = False,
+    accept_risk: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
@@ -93,6 +95,7 @@ def generalize_time(
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)
     try:
+        relation = with_risks(relation, parameters.accept_risk, events.occurrences)
         plan = make_plan(events, relation, parameters, custom)
         if events.rows == 0:
             return _empty(plan)

@@ -16,7 +16,7 @@ finest level.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from timeveil.domain.judgement import as_dict
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.evidence.risk import Exposure, Posterior, Risk
+from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.parameters import SeriesAdversary
@@ -51,12 +51,13 @@ class SeriesBreach(Exposure):
     of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
     chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
     people for whom all rows that fit have the same value. Numbers changed for l are read as the nearest
-    number in the original. `people` were attacked out of `everyone`.
+    number in the original. `people` were attacked out of `everyone`. `columns` has what each kept or
+    sensitive column reveals by itself.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "p", "people", "everyone", "before", "after"),
-        *("share_above_one_in_p", "told", "homogeneous"),
+        *("share_above_one_in_p", "told", "homogeneous", "columns"),
     )
 
     adversary: SeriesAdversary
@@ -69,6 +70,7 @@ class SeriesBreach(Exposure):
     told: Mapping[str, Posterior]
     homogeneous: Mapping[str, float]
     own_patterns: bool = True
+    columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
 
     @property
     def unique_before(self) -> float:
@@ -130,6 +132,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         told={name: Posterior(c.matching / np.maximum(rows, 1), weight) for name, c in columns.items()},
         homogeneous={name: float(c.single.mean()) if len(targets) else 0.0 for name, c in columns.items()},
         own_patterns=published.own_patterns,
+        columns=column_risks(evidence),
     )
 
 

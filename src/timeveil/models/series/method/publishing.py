@@ -45,6 +45,7 @@ from timeveil.models.series.method.partition import (
 )
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
+from timeveil.reading.risks import with_risks
 from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
@@ -70,6 +71,7 @@ def anonymize_series(
     zone: str | None = None,
     unit: str | None = None,
     fold_spellings: bool = False,
+    accept_risk: Sequence[str] = (),
     seed: int | None = None,
     progress: Progress = silent,
     **removed: Any,
@@ -100,6 +102,7 @@ def anonymize_series(
         )
     progress("reading", 0.0)
     relation = read_series(table, roles, zone=zone, unit=unit, fold_spellings=parameters.fold_spellings)
+    relation = with_risks(relation, parameters.accept_risk)
     collection = collect(relation, parameters.fill)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)

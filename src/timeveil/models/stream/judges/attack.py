@@ -19,14 +19,14 @@ each such value is the product of its shares in the buckets, relative to its sha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
-from timeveil.evidence.risk import Exposure, Floats, Posterior
+from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
@@ -40,7 +40,8 @@ class StreamBreach(Exposure):
     happened to a record (`stayed`, `moved`, `missing`), or by whether a person always had the same value
     (`constant`) or not (`changing`), which misleads this adversary. `people` were attacked out of `everyone`.
     `true_slot` is the promise to someone who knows the true slot: at most 1 in this many, unless a value is
-    held by more than 1 in this many of the slot's records; None if there is none.
+    held by more than 1 in this many of the slot's records; None if there is none. `columns` has what each
+    kept or sensitive column reveals by itself.
     """
 
     adversary: StreamAdversary
@@ -51,6 +52,7 @@ class StreamBreach(Exposure):
     after: Posterior
     parts: Mapping[str, Posterior]
     true_slot: int | None = None
+    columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
 
     @property
     def certain(self) -> float:
@@ -73,6 +75,7 @@ class StreamBreach(Exposure):
             "after": self.after.as_dict(),
             **above(self.after),
             "parts": {name: {**part.as_dict(), **above(part)} for name, part in self.parts.items()},
+            "columns": {name: risk.as_dict() for name, risk in self.columns.items()},
         }
 
 
@@ -96,7 +99,8 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
     before, after, parts = attacks[adversary.knows]()
     everyone = len(distinct(journeys.person[journeys.complete]))
     people = round(after.people)
-    return StreamBreach(adversary, evidence.l, people, everyone, before, after, parts, evidence.true_slot)
+    columns, true_slot = column_risks(evidence), evidence.true_slot
+    return StreamBreach(adversary, evidence.l, people, everyone, before, after, parts, true_slot, columns)
 
 
 class _Scene:

@@ -27,6 +27,7 @@ from timeveil.models.stream.method.stream import Values
 from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
+from timeveil.reading.risks import with_risks
 
 WIDEST_GAP = 1_000_000
 END_OF_TIME = 253_402_300_799  # the last second of the year 9999
@@ -141,6 +142,7 @@ def _relation(table: Any, settings: Settings) -> Relation:
         relation = table
     else:
         relation = read_records(table, settings.roles, settings.options)
+    relation = with_risks(relation, settings.options.accept_risk)
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
     _refuse_times(name, column)

@@ -127,10 +127,10 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     caption = f"What an outsider finds who knows {pictures.KNOWLEDGE[breach.adversary.knows]}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
-    sentences = templates.sentences(
+    sentences, limits = templates.marked(
         "models/stream/words/attack.j2", breach=breach, bounds=bounds, split=split
     )
-    return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find")
+    return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find", limits)
 
 
 def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[object, ...]:

@@ -1,0 +1,146 @@
+"""Columns that give away by themselves what a release hides: a second time, or a value for each person.
+
+A kept or sensitive column is published as it is. If it reads as a time, it may tell when a row happened,
+however coarse the time column is. If a kept column is nearly unique, by row or by person, anyone who knows a
+value finds the row, and a pseudonym links the rows of a person. Both are refused unless the column is named
+in `accept_risk`; a nearly unique sensitive column is warned about. Decision 19 has the thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.relation import Relation
+from timeveil.domain.wording import listed
+from timeveil.errors import InputError, RolesError
+from timeveil.reading.columns import is_text
+from timeveil.reading.encoding import Codes, encode
+
+MOST = 0.5
+"""A column reads as a time, or is nearly unique, if more than this share of its values or rows is."""
+FEWEST_ROWS = 100
+"""Of fewer values nobody can say whether they are unique by nature or by chance."""
+
+_MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DAY, _MONTH, _YEAR = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])", "(?:[0-9]{4}|[0-9]{2})"
+_COMPACT = rf"(?:19|20)[0-9]{{2}}{_MONTH}(?:0[1-9]|[12][0-9]|3[01])"
+_DATES = (
+    rf"[0-9]{{4}}-{_MONTH}",
+    rf"[0-9]{{4}}[-/.](?:0?[1-9]|1[0-2])[-/.]{_DAY}",
+    rf"{_DAY}[-/.]{_DAY}[-/.]{_YEAR}",
+    rf"{_DAY}[-. ]*{_MONTHS}[-., ]*{_YEAR}",
+    rf"{_MONTHS} {_DAY},? {_YEAR}",
+    _COMPACT,
+)
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?(?: ?[ap]m)?"
+_ZONE = " ?(?:z|utc|gmt|[+-][0-9]{2}:?(?:[0-9]{2})?)?"
+_DATED = rf"(?:{'|'.join(_DATES)})(?:[t ,]+{_CLOCK}{_ZONE})?"
+_TIME = rf"(?i)^\s*(?:{_DATED}|{_CLOCK}{_ZONE}|{_COMPACT}[0-9]{{4,6}})\s*$"
+_FIRST_COMPACT, _LAST_COMPACT = 19_000_101, 20_991_231
+
+
+class Occurrences(NamedTuple):
+    """Distinct values of a column, all or a part that follows from content; rows with a value; `sole` ones.
+
+    A row is sole if only one person has its value; where people are unknown, if no other row has it.
+    """
+
+    values: pa.Array
+    rows: int
+    sole: int
+
+
+def occurrences(column: pa.ChunkedArray, person: Codes | None) -> Occurrences:
+    """The values of a column in memory; `person` has a code per row.
+
+    >>> occurrences(pa.chunked_array([["a", "a", "b", None, "c", "c"]]), np.array([1, 2, 1, 1, 3, 3])).sole
+    3
+    """
+    coded = encode(column)
+    codes = coded.codes if not column.null_count else coded.codes[coded.codes < len(coded.values) - 1]
+    if person is None:
+        return Occurrences(coded.values, len(codes), int(np.count_nonzero(np.bincount(codes) == 1)))
+    owner = person if not column.null_count else person[coded.codes < len(coded.values) - 1]
+    # Somebody who has the value, and whether anybody else does.
+    somebody = np.zeros(len(coded.values), owner.dtype)
+    somebody[codes] = owner
+    shared = np.zeros(len(coded.values), np.bool_)
+    shared[codes[somebody[codes] != owner]] = True
+    return Occurrences(coded.values, len(codes), int(np.count_nonzero(~shared[codes])))
+
+
+def reads_as_time(values: pa.Array) -> bool:
+    """Whether distinct values are times by their type, or most of them by how they are written.
+
+    >>> reads_as_time(pa.array(["31.03.2024 14:05", "unknown", "1 Apr 2024"]))
+    True
+    >>> reads_as_time(pa.array(["1:40", "2024", "1234.50", "12345678"]))
+    False
+    """
+    kind = values.type
+    if pa.types.is_temporal(kind):
+        return True
+    if pa.types.is_integer(kind):
+        ends = pc.min_max(values).as_py()
+        if ends["min"] is None or ends["min"] < _FIRST_COMPACT or ends["max"] > _LAST_COMPACT:
+            return False
+    elif not is_text(kind):
+        return False
+    times = pc.sum(pc.match_substring_regex(values.cast(pa.string()), _TIME)).as_py() or 0
+    return bool(times > MOST * (len(values) - values.null_count))
+
+
+def with_risks(
+    relation: Relation, accepted: Collection[Any], look: Callable[[str], Occurrences] | None = None
+) -> Relation:
+    """The relation with the risks of its kept and sensitive columns; one that is not accepted is refused.
+
+    `look` counts the values of a column where they are not in memory.
+    """
+    roles = relation.roles
+    columns = (*roles.keep, *roles.sensitive)
+    if unknown := [str(name) for name in accepted if name not in columns]:
+        message = f"`accept_risk` names {listed(unknown)}, which is neither kept nor sensitive"
+        raise RolesError(message, hint="name columns of {keep} or {sensitive} in it", code="column-missing")
+    if not columns:
+        return relation
+    if look is None:
+        table = relation.table
+        person = None if roles.respondent is None else encode(table[roles.respondent]).codes
+        found = {name: occurrences(table[name], person) for name in columns}
+    else:
+        found = {name: look(name) for name in columns}
+    risks = {name: risk for name, seen in found.items() if (risk := _risk(seen))}
+    refused = {
+        n: risk for n, risk in risks.items() if n not in accepted and (n in roles.keep or "time" in risk)
+    }
+    if refused:
+        raise _refused(refused, "row has" if roles.respondent is None else "person has")
+    return replace(relation, risks=risks)
+
+
+def _risk(seen: Occurrences) -> dict[str, Any]:
+    """What is wrong with a column, by name; nothing if all is well."""
+    is_unique = seen.rows >= FEWEST_ROWS and seen.sole > MOST * seen.rows
+    return {
+        **({"time": True} if seen.rows and reads_as_time(seen.values) else {}),
+        **({"sole": seen.sole, "rows": seen.rows} if is_unique else {}),
+    }
+
+
+def _refused(risks: Mapping[str, Mapping[str, Any]], having: str) -> InputError:
+    reasons = []
+    for name, risk in risks.items():
+        reasons += [f"column {listed([name])} reads as a time"] if "time" in risk else []
+        if "sole" in risk:
+            share = f"{risk['sole']:,} of {risk['rows']:,} rows"
+            reasons.append(f"{share} have a value in column {listed([name])} that only one {having}")
+    message = f"{'; '.join(reasons)}; it would be published unchanged"
+    hint = "drop it or make it coarser before reading, or name it in {accept_risk} to publish it as it is"
+    return InputError(message, hint=hint, code="risky-column", facts={"columns": dict(risks)})
