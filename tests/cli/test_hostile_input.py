@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
 from tests.fuzz.targets import RELEASES
@@ -112,6 +113,20 @@ def test_a_folder_writes_no_line_of_its_own(cli: Cli, published: str) -> None:
     assert said.code == 1
     assert not any(line.startswith("holds") for line in said.out.splitlines())
     assert "  `x?holds` does not belong to the release\n" in said.out
+
+
+def test_an_item_writes_no_row_and_no_item_of_its_own(cli: Cli, here: Path) -> None:
+    forged = "milk\nbread, tea         9,999     9,999\x1b[31m"
+    table = pa.table({"has": [[forged, "tea"]] * 5 + [["tea"], ["a, b"]] * 4})
+    pq.write_table(table, "baskets.parquet")
+    assert cli("sanitize-patterns baskets.parquet --item has --k 2 --min-support 3 --out out").code == 0
+    said = cli("query out --top 9")
+    head, *rows = said.out.splitlines()
+    assert head.split() == ["pattern", "people", "at", "least"]
+    assert len(rows) == 4
+    assert not any(row.startswith("bread") for row in rows)
+    assert any(row.startswith("`a, b`  ") for row in rows)
+    assert any("milk\\nbread" in row and "\\x1b[31m" in row for row in rows)
 
 
 def test_a_shape_that_is_no_path(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -119,6 +119,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     >>> aligned([("name", "people"), ("week", "12")])
     ['name  people', 'week      12']
     """
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -196,7 +196,12 @@ def top_lines(top: pa.Table, published: Patterns) -> list[str]:
     patterns = top.to_pylist()
     if not patterns:
         return ["no pattern is that long"]
-    rows = [(", ".join(row["pattern"]), f"{row['support']:,}", f"{row['low']:,.0f}") for row in patterns]
+    # In backquotes, a comma in a name does not make two items of one.
+    shown = [
+        ", ".join(quoted([item]) if "," in item else item for item in row["pattern"]) for row in patterns
+    ]
+    numbers = [(f"{row['support']:,}", f"{row['low']:,.0f}") for row in patterns]
+    rows = [(text, *counts) for text, counts in zip(shown, numbers, strict=True)]
     items = list(dict.fromkeys(item for row in patterns for item in row["pattern"]))
     lines = aligned([("pattern", "people", "at least"), *rows])
     return [*lines, *_limit_lines(published), *meaning_lines(published, items)]
