@@ -203,18 +203,6 @@ def optional(meaning: str, example: Any, metavar: str | None = None, **more: Any
     return parameter(meaning, default=None, example=example, metavar=metavar, **more)
 
 
-def fold_spellings() -> Any:
-    """The line that every method has."""
-    meaning = "Fold spellings of a person, sensitive value or item that look alike; refused if not set."
-    return parameter(meaning, default=False)
-
-
-def accept_risk() -> Any:
-    """The line of methods that publish columns unchanged."""
-    meaning = "Kept or sensitive column to publish although it reads as a time or is nearly unique."
-    return parameter(meaning, default=(), example=["discharged"], metavar="C")
-
-
 def rule(*names: str) -> Callable[[F], F]:
     """Mark a method of a table that says what is wrong between several parameters, or nothing."""
 

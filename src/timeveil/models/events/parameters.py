@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.parameter import Checked, Parameters, Problem, accept_risk, fold_spellings, parameter, rule
+from timeveil.domain.lines import accept_risk, fold_spellings
+from timeveil.domain.parameter import Checked, Parameters, Problem, parameter, rule
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.parameter import Parameters, Problem, fold_spellings, parameter, rule
+from timeveil.domain.lines import fold_spellings
+from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.domain.wording import counted
 
 if TYPE_CHECKING:

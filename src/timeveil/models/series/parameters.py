@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from timeveil.domain.adversary import AnyAdversary
+from timeveil.domain.lines import accept_risk, fold_spellings
 from timeveil.domain.parameter import (
     Checked,
     Parameter,
     Parameters,
     Problem,
     Range,
-    accept_risk,
-    fold_spellings,
     numbers_nest,
     parameter,
     rule,

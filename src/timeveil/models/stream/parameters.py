@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.parameter import Parameters, Problem, accept_risk, fold_spellings, parameter, rule
+from timeveil.domain.lines import accept_risk, fold_spellings
+from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError, raising
 
 if TYPE_CHECKING:

@@ -1,0 +1,19 @@
+"""Lines that the tables of several methods share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from timeveil.domain.parameter import parameter
+
+
+def fold_spellings() -> Any:
+    """The line that every method has."""
+    meaning = "Fold spellings of a person, sensitive value or item that look alike; refused if not set."
+    return parameter(meaning, default=False)
+
+
+def accept_risk() -> Any:
+    """The line of methods that publish columns unchanged."""
+    meaning = "Kept or sensitive column to publish although it reads as a time or is nearly unique."
+    return parameter(meaning, default=(), example=["discharged"], metavar="C")
