@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,16 +171,18 @@ def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _refuse_inexact(name: str, column: pa.ChunkedArray, values: Floats) -> None:
-    """Whole numbers beyond 2^53 share floats: another person's value would be published."""
+    """Numbers beyond 2^53 share floats: another value would be published, or lie outside its envelope."""
     if pa.types.is_floating(column.type):
         return
-    long = np.abs(values) >= _EXACT
+    long = (np.abs(values) >= _EXACT) & np.isfinite(values)
     if long.any() and is_text(column.type):
-        text = pc.utf8_trim_whitespace(column.filter(pa.array(long)))
-        long[long] = _mask(pc.match_substring_regex(text, r"^[+-]?[0-9]+$"))
+        text = pc.utf8_trim_whitespace(column.filter(pa.array(long))).to_pylist()
+        # Written as a power of ten, a number may have few digits: 9e18 is what it is as a float.
+        pairs = zip(text, values[long].tolist(), strict=True)
+        long[long] = [cell.lstrip("+-").isdigit() or Decimal(cell) != Decimal(str(v)) for cell, v in pairs]
     fault = "of more than 15 digits, which cannot be stored exactly"
     hint = "give them in a larger unit, or subtract an offset that all share"
-    _refuse_rows(name, long, (f"whole number {fault}", f"whole numbers {fault}"), hint, long=True)
+    _refuse_rows(name, long, (f"number {fault}", f"numbers {fault}"), hint, long=True)
 
 
 def _refuse_rows(name: str, mask: Flags, what: tuple[str, str], hint: str, **facts: Any) -> None:

@@ -190,28 +190,29 @@ def test_no_rows_are_no_series() -> None:
     assert collect(read_series(table, LONG)).matrix.shape == (0, 0)
 
 
-@pytest.mark.parametrize("kind", ["int64", "uint64", "text", "decimal", "long"])
-def test_whole_numbers_that_no_float_holds_are_refused_without_being_told(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["int64", "uint64", "text", "point", "power", "decimal", "long"])
+def test_numbers_that_no_float_holds_are_refused_without_being_told(kind: str) -> None:
     big = 2**64 - 1 if kind == "uint64" else 2**53 + 1
     types = {"uint64": pa.uint64(), "decimal": pa.decimal128(20, 0)}
     column = pa.array([1, 2, big], types.get(kind, pa.int64()))
-    if kind == "text":
-        column = pa.array(["1.5", "2", str(big)])
+    written = {"text": str(big), "point": f"{big}.0", "power": "9.007199254740993e15"}
+    if kind in written:
+        column = pa.array(["1.5", "2", written[kind]])
     table = pa.table({"t0": [1.0, 2.0, 3.0], "t1": column})
     roles = Roles(series=["t0", "t1"])
     if kind == "long":
         table = pa.table({"a": [1, 2, 3], "b": [1, 1, 1], "c": column})
         roles = Roles(respondent="a", time="b", value="c")
-    with pytest.raises(InputError, match="1 whole number of more than 15 digits") as caught:
+    with pytest.raises(InputError, match="1 number of more than 15 digits") as caught:
         collect(read_series(table, roles))
     assert caught.value.code == "bad-number"
-    assert str(big) not in str(caught.value)
+    assert str(big)[-6:] not in str(caught.value)
 
 
 def test_whole_numbers_that_floats_hold_are_read() -> None:
-    table = pa.table({"t0": [2**53 - 1, -(2**53) + 1], "t1": [1e20, 1e300], "t2": ["9e18", "1"]})
+    table = pa.table({"t0": [2**53 - 1, -(2**53) + 1], "t1": [1e20, 1e300], "t2": ["9e18", "1e23"]})
     found = collect(read_series(table, Roles(series=["t0", "t1", "t2"])))
-    assert found.matrix.tolist() == [[2**53 - 1, 1e20, 9e18], [-(2**53) + 1, 1e300, 1.0]]
+    assert found.matrix.tolist() == [[2**53 - 1, 1e20, 9e18], [-(2**53) + 1, 1e300, 1e23]]
 
 
 @pytest.mark.parametrize("value", [1e-310, -5e-324, 1.7e308, -1.1e300])

@@ -303,3 +303,19 @@ def test_a_gap_can_be_bounded():
     with pytest.raises(tv.errors.ParameterError, match="`max_gap` must be a whole number"):
         publisher.push(later, max_gap=-1)
     assert len(publisher.push(later, max_gap=6, since=2)) == 8
+
+
+def test_both_sides_of_a_clock_change_are_values_of_their_own():
+    """Half past two comes twice in Berlin on 27 October 2024; by a push, a whole table and a state alike."""
+    twice = pa.array([1_729_989_000, 1_729_992_600] * 2, pa.timestamp("s", "Europe/Berlin"))
+    roles = tv.Roles(time="day", respondent="who", quasi=["age"], sensitive=["at"])
+    table = pa.table({"day": [1] * 4, "who": [1, 2, 3, 4], "age": [10, 20, 30, 40], "at": twice})
+    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1)
+    publisher.push(table)
+    restored = tv.StreamPublisher.restore(publisher.state(), roles, l=2, window=2)
+    whole, ledger = tv.publish_stream(table, roles, l=2, window=2, seed=1)
+    assert whole.tables["sensitive"]["at"].unique().to_pylist() == twice.unique().to_pylist()
+    assert whole.table.num_rows == 4
+    assert tv.verify(whole, ledger)
+    for other in (publisher, restored):
+        assert other.close()[0].release.tables == whole.tables

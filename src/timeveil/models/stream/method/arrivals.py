@@ -132,8 +132,19 @@ def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
     """The code of every sensitive value; new values are numbered in the order of the column."""
     # Only the different values become Python objects, not every row's.
     encoded = decoded(column).combine_chunks().dictionary_encode()
-    codes = values.codes(encoded.dictionary.to_pylist())
+    codes = values.codes(python_values(encoded.dictionary))
     return codes[encoded.indices.to_numpy()] if len(codes) else codes
+
+
+def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Values that are equal in Python where they are in the column.
+
+    Instants are in UTC: on the clocks of a zone Python takes the two hours of a clock change for equal.
+    """
+    kind = column.type
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    cells: list[Any] = (column.cast(pa.timestamp(kind.unit, "UTC")) if zoned else column).to_pylist()
+    return cells
 
 
 def _relation(table: Any, settings: Settings) -> Relation:

@@ -29,7 +29,7 @@ from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, InternalError, ParameterError, raising
-from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, refuse_wide_gap
+from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, python_values, refuse_wide_gap
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
@@ -313,7 +313,7 @@ class StreamPublisher:
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
         order = slot.argsort(kind="stable")
         codes = codes_of(_taken(rows.column(settings.sensitive), order), stream.values)
-        people = None if person is None else _taken(rows.column(person), order).to_pylist()
+        people = None if person is None else python_values(_taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
         return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))

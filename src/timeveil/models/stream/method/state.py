@@ -21,7 +21,7 @@ import pyarrow as pa
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.models.stream.method.arrivals import Slots, codes_of
+from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
 from timeveil.models.stream.method.packets import Packet
 from timeveil.models.stream.method.placing import Ints, snapshot_of
 from timeveil.models.stream.method.reposition import Published
@@ -177,7 +177,7 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
     rows = held_back = None
     if tables:
         records, values, names = (pa.ipc.open_stream(table).read_all() for table in tables)
-        stream.values = Values(values["values"].to_pylist())
+        stream.values = Values(python_values(values["values"]))
         bookkeeping = np.array([records[name].to_numpy() for name in BOOKKEEPING])
         standing = bookkeeping[2]
         rows = pa.table(records.columns[: -len(BOOKKEEPING)], names=names["names"].to_pylist())
@@ -188,7 +188,7 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
         rows = rows.take(pa.array(live))
         person = stream.settings.roles.respondent
         if person is not None:
-            stream.people = dict(enumerate(rows.column(person).to_pylist()))
+            stream.people = dict(enumerate(python_values(rows.column(person))))
         if isinstance(stream, WindowStream):
             _put_back(stream, rows, bookkeeping[:, live], in_order=in_order)
     if isinstance(stream, PacketStream):
