@@ -182,7 +182,7 @@ WRONG = {
     "alike": (
         "sanitize-patterns alike.csv --out out --respondent who --item what --k 2 --min-support 2",
         2,
-        "looks",
+        "spells items in more than one way",
     ),
 }
 

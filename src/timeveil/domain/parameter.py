@@ -135,7 +135,7 @@ class Parameter:
             raise self.refused(value, get_close_matches(str(value), self.choices, 1))
         if plain is None or (self.kind in ("whole", "number") and not self.range.includes(plain)):
             raise self.refused(value)
-        return plain
+        return self.default if plain == [] and self.default == () else plain
 
     def refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
         """What is said of a value that it does not take."""

@@ -274,7 +274,9 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     counts = [release.manifest["counts"] for release in ordered]
     totals = {key: sum(count[key] for count in counts) for key in ("rows", "slots", "buckets")}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
-    manifest = {**_shared(first), "counts": {**totals, **span}}
+    shared = _shared(first)
+    parameters = {**shared["parameters"], **_exceptions(ordered)}
+    manifest = {**shared, "parameters": parameters, "counts": {**totals, **span}}
 
     def concatenated(table: str) -> pa.Table:
         # Of copies, so that no file of a slot stays open: there may be thousands.
@@ -284,9 +286,24 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     return Release(first.guarantee, manifest, parts)
 
 
+def _exceptions(releases: Sequence[Release]) -> dict[str, Any]:
+    """What a stream accepted or folded in any of its slots: it may begin to while it goes on."""
+    stated = [release.manifest["parameters"] for release in releases]
+    accepted = {name for parameters in stated for name in parameters.get("accept_risk", ())}
+    folds = any("fold_spellings" in parameters for parameters in stated)
+    found = {"accept_risk": sorted(accepted), "fold_spellings": folds}
+    return {name: value for name, value in found.items() if value}
+
+
 def _shared(release: Release) -> dict[str, Any]:
     """What the manifests of all slots of a stream have in common."""
-    return {key: value for key, value in release.manifest.items() if key not in ("counts", "tables")}
+    shared = {key: value for key, value in release.manifest.items() if key not in ("counts", "tables")}
+    parameters = {
+        key: value
+        for key, value in shared["parameters"].items()
+        if key not in ("accept_risk", "fold_spellings")
+    }
+    return {**shared, "parameters": parameters}
 
 
 def _in_time_order(name: str, releases: Sequence[Release]) -> list[Release]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
+from timeveil.cli.frame import run
 from timeveil.errors import InputError
 from timeveil.reading.risks import FEWEST_ROWS, reads_as_time
 from timeveil.report import explain
@@ -165,3 +166,22 @@ def test_times_are_recognised(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_TIMES)
 def test_what_is_not_a_time(name: str) -> None:
     assert not reads_as_time(NOT_TIMES[name])
+
+
+def test_a_risk_may_be_accepted_while_a_stream_goes_on(tmp_path: Any) -> None:
+    """A service that met a second time goes on once the column is accepted; its slots are one stream."""
+    (tmp_path / "inbox").mkdir()
+    for day, more in enumerate((["a", "b"], ["c", "d"], ["2024-03-31", "2024-04-01"]), start=1):
+        rows = "".join(f"{day},{ill},{value}\n" for ill, value in zip(("flu", "cold"), more, strict=True))
+        (tmp_path / "inbox" / f"{day}.csv").write_text(f"day,ill,more\n{rows}")
+    line = (
+        "publish-stream {0}/inbox --state {0}/state.db --out {0}/out --time day --sensitive ill --keep more"
+    )
+    words = f"{line.format(tmp_path)} --l 2 --window 1 --settle 0".split()
+    assert run(words) == 2  # a file went to quarantine
+    (bad,) = (tmp_path / "inbox" / "quarantine").glob("3.csv")
+    bad.rename(tmp_path / "inbox" / bad.name)
+    assert run([*words, "--accept-risk", "more", "--close"]) == 0
+    release = tv.open_release(tmp_path / "out")
+    assert (release.table.num_rows, release.manifest["parameters"]["accept_risk"]) == (6, ["more"])
+    assert tv.verify(release)

@@ -132,7 +132,8 @@ class StreamParameters(Parameters):
 
     def lasting(self) -> dict[str, Any]:
         """What a stream keeps to from its first record on; the seed is compared on its own."""
-        return {n: v for n, v in self.as_arguments().items() if n not in ("seed", "fold_spellings")}
+        free = ("seed", "fold_spellings", "accept_risk")
+        return {name: value for name, value in self.as_arguments().items() if name not in free}
 
     @property
     def reach(self) -> int:
