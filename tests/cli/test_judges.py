@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from xml.etree import ElementTree as ET
 
 import pytest
 from tests.cli.conftest import ROLES, Cli, names
+from tests.conformance.releases import made
 from tests.fuzz.targets import RELEASES
 
+import timeveil as tv
 from timeveil.cli.output import Output
 from timeveil.folder import open_release
-from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.words import loss_summary
 
 
@@ -153,10 +155,12 @@ def test_measure(cli: Cli, published: str) -> None:
 
 
 def test_large_numbers_are_grouped() -> None:
-    loss = Loss(4_807, 3, 1, 9_000, 1, 1_602.6, 1_000.2, 1.0, 86_400.0, "second", 1_000, 0.1, 0.2)
+    loss = replace(
+        tv.measure(*made("time"), windows=1), rows=4_807, rows_per_group=1_602.6, people_per_group=1_000.2
+    )
     assert (
         loss_summary(loss).sentences[0]
-        == "4,807 rows published in 3 groups: on average 1,602.6 rows and 1,000.2 people per group."
+        == f"4,807 rows published in {loss.groups} groups: on average 1,602.6 rows and 1,000.2 people per group."
     )
 
 

@@ -160,15 +160,19 @@ def test_nothing_of_a_withheld_row_is_in_a_release(engine):
 
 @pytest.mark.parametrize("engine", OTHERS)
 def test_an_engine_that_fails_tells_no_value(engine):
-    """A time too large for the engine's files is refused without being shown."""
+    """A time too large for the engine's files, if it is for that engine, is refused without being shown."""
     huge = pa.array([2**60 + 12345] * 4, pa.int64()).view(pa.timestamp("s"))
     table = pa.table({"who": ["a", "b"] * 2, "when": ["2024-01-01"] * 4, "far": huge})
-    with pytest.raises(tv.TimeveilError) as caught:
-        tv.generalize_time(table, tv.Roles(respondent="who", time="when", keep=["far"]), 2, engine=engine)
-    error: BaseException | None = caught.value
-    while error is not None:
-        assert "1152921504606859321" not in str(error)
-        error = error.__cause__ or error.__context__
+    roles = tv.Roles(respondent="who", time="when", keep=["far"])
+    expected, _ = tv.generalize_time(table, roles, 2)
+    try:
+        release, _ = tv.generalize_time(table, roles, 2, engine=engine)
+        assert release.table.equals(expected.table)
+    except tv.TimeveilError as refusal:
+        error: BaseException | None = refusal
+        while error is not None:
+            assert "1152921504606859321" not in str(error)
+            error = error.__cause__ or error.__context__
 
 
 @pytest.mark.parametrize("engine", OTHERS)
@@ -222,7 +226,7 @@ def test_files_give_what_tables_give(engine, suffix, tmp_path: Path):
 
 def test_an_unknown_engine_is_refused():
     """With the names of those there are."""
-    with pytest.raises(tv.ParameterError, match="memory, duckdb"):
+    with pytest.raises(tv.ParameterError, match=f"must be one of {', '.join(ENGINES)}$"):
         tv.generalize_time(VISITS, CLINIC, 4, engine="abacus")
 
 
