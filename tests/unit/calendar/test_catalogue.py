@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from timeveil.calendar.catalogue import CATALOGUE, available, canonical, fit, granularity, resolve
+from timeveil.calendar.catalogue import CATALOGUE, FIXED, available, canonical, fit, granularity, resolve
 from timeveil.calendar.definitions import boundaries, day_parts, groups_of
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
@@ -63,6 +66,14 @@ def test_the_default_set_has_no_gaps_and_no_choices_in_it() -> None:
     assert names[-1] == "all"
     assert not {"business-day", "day-part", "shift", "academic-term"} & set(names)
     assert not any(CATALOGUE[name].has_gaps for name in names)
+
+
+def test_the_reference_lists_the_whole_catalogue() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "granularities.md"
+    first_cells = [
+        line.split("|")[1] for line in page.read_text("utf-8").splitlines() if line.startswith("|")
+    ]
+    assert set(CATALOGUE) <= {name for cell in first_cells for name in re.findall("`([^`]+)`", cell)}
 
 
 def test_definitions_join_the_default_set() -> None:

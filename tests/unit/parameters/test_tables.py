@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conformance import releases
 
 import timeveil as tv
 from timeveil.cli.publishing import publishing_command
+from timeveil.datasets import clinic_visits, daily_cases
 from timeveil.domain.parameter import Parameters, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import ParameterError
+from timeveil.evidence import checks
 from timeveil.jobs.request import read_job
-from timeveil.models import tables
+from timeveil.models import part, tables
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.models.stream.parameters import StreamParameters
@@ -91,6 +94,48 @@ def test_a_removed_parameter_is_refused_as_such() -> None:
         SeriesParameters.refuse_unknown(["exact"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'exakt'"):
         SeriesParameters.refuse_unknown(["exakt"])
+
+
+SOURCES: dict[str, Any] = {
+    "time": (lambda: clinic_visits(rows=200, seed=1), releases.VISITS),
+    "stream": (lambda: daily_cases(days=10), releases.CASES),
+    "series": (releases.loads, releases.LOADS),
+    "patterns": (releases.bought, releases.BOUGHT),
+}
+MADE: dict[str, tuple[str, dict[str, Any]]] = {
+    "time": ("generalize", {"k": 2}),
+    "stream": ("publisher", {"l": 2, "window": 3, "seed": 1}),
+    "series": ("publishing", {"k": 2, "p": 1, "effort": 0}),
+    "patterns": ("publishing", {"k": 2, "min_support": 0.2}),
+}
+
+
+@pytest.mark.parametrize("model", MADE)
+def test_a_new_line_is_in_manifest_and_report_where_it_is_set(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = part(model, "parameters").PARAMETERS
+    module, options = MADE[model]
+
+    class Extended(table):  # type: ignore[misc, valid-type]  # made for each model
+        novelty: int = parameter("Number of novelties.", default=0, at_least=0, at_most=9, example=4)
+
+        @classmethod
+        def from_call(cls, arguments: Any) -> Any:
+            return super().from_call({**arguments, "novelty": chosen})
+
+    # The steps of the recipe: the line, the argument (here by `from_call`) and the shape that judges know.
+    monkeypatch.setattr(part(model, "parameters"), "PARAMETERS", Extended)
+    monkeypatch.setattr(part(model, f"method.{module}"), table.__name__, Extended)
+    shapes = part(model, "judges.manifest").MANIFEST["parameters"]
+    monkeypatch.setitem(shapes, "novelty?", checks.COUNT)
+    source, roles = SOURCES[model]
+    for chosen in (0, 4):
+        release, ledger = getattr(tv, table.command.replace("-", "_"))(source(), roles, **options)
+        assert tv.verify(release, ledger)
+        text = tv.report(release).text()
+        assert (release.manifest["parameters"].get("novelty") == 4) is (chosen == 4)
+        assert ("Number of novelties." in text) is (chosen == 4)
 
 
 class WithNovelty(StreamParameters):
