@@ -51,12 +51,13 @@ from timeveil.models.series.method.partition import (
     run_ranges,
     runs_of,
     scaled,
+    slots_of,
 )
 from timeveil.symbols import Center, pattern_distance, positions, reconstructed, symbols_at, z_normalised
 
 EQUALLY_FAR = 1e-12
 ROOM = 2**62
-BUCKET = 128
+BUCKET = BUCKETS_AT_ONCE = 128
 WIDTH_SHARE = 0.75
 """How much a subgroup's width counts against its middle when buckets are cut: wide ones go with wide ones."""
 
@@ -217,12 +218,12 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
         features = np.column_stack([(low + high) / 2, share * width])
         order, bounds, _ = balanced_cut(features, np.array([0, len(size)]), minimum)
         group, lengths = np.empty(len(size), np.int64), np.diff(bounds)
-        # Bucket by bucket, all buckets of one length at once.
+        # Bucket by bucket, buckets of one length together, but only as many as the cache has room for.
         for length in np.unique(lengths):
-            begins = bounds[:-1][lengths == length, None]
-            members = order[begins + np.arange(length)]
-            # Groups are numbered from 0 in each bucket, so no two buckets share a number.
-            group[members] = begins + _in_buckets(low[members], high[members], size[members], k)
+            for slots in slots_of(bounds[:-1][lengths == length], length, BUCKETS_AT_ONCE):
+                members = order[slots]
+                # Groups are numbered from 0 in each bucket, so no two buckets share a number.
+                group[members] = slots[:, :1] + _in_buckets(low[members], high[members], size[members], k)
         group = numbered_as_met(group)[0]
         rows, runs = runs_of(group)
         united = envelope_widths(
