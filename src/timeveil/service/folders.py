@@ -13,10 +13,11 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,10 @@ LINES = (".csv", ".tsv")
 _LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
 
 
+Look: TypeAlias = tuple[str, int, int]
+"""Name, size and time of change of a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A file of the inbox; its size and time of change show whether it was touched since."""
@@ -60,7 +65,7 @@ class Arrival:
         return self.path.name
 
     @property
-    def look(self) -> tuple[str, int, int]:
+    def look(self) -> Look:
         return self.name, self.size, self.changed_at
 
     @property
@@ -96,11 +101,14 @@ class Arrival:
         return raising(lambda cause: read_error(self.printable, cause), on=OSError)
 
 
-def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
+def arrivals_in(
+    inbox: Path, known: Mapping[str, Look] = {}, *, only_new: bool = False
+) -> tuple[Iterator[Arrival | None], int]:
     """The snapshots of a folder in the order of their names, and how many files are not snapshots.
 
-    Files that are still being written start with a dot or end in `.tmp` or `.part`. Each file is looked at
-    when its turn comes; until then only its name is in memory.
+    A file that looks as it is known is None, and with `only_new` every one of a known name. Files that are
+    still being written start with a dot or end in `.tmp` or `.part`. Each file is looked at when its turn
+    comes; until then only its name is in memory.
     """
     message = f"the inbox `{inbox.name}` is not a folder that can be read"
     error = BundleError(message, hint="name the folder of the snapshot files", code="folder-missing")
@@ -109,7 +117,23 @@ def arrivals_in(inbox: Path) -> tuple[Iterator[Arrival], int]:
     names = {name for name in names if not name.lower().endswith(UNFINISHED)}
     snapshots = sorted(name for name in names if name.lower().endswith(SNAPSHOTS))
     ignored = sum((inbox / name).is_file() for name in names.difference(snapshots))
-    return (arrival for name in snapshots if (arrival := _look(inbox / name)) is not None), ignored
+
+    def arrivals() -> Iterator[Arrival | None]:
+        for name in snapshots:
+            if name in known and (only_new or _is_as_known(f"{inbox}/{name}", known[name])):
+                yield None
+            elif (arrival := _look(inbox / name)) is not None:
+                yield arrival
+
+    return arrivals(), ignored
+
+
+def _is_as_known(path: str, look: Look) -> bool:
+    """Whether a file has this size and time; quick, because an inbox may hold thousands of known files."""
+    with suppress(OSError):
+        stat = os.stat(path)  # noqa: PTH116 (a path object costs more than the question)
+        return (stat.st_size, stat.st_mtime_ns) == look[1:]
+    return False
 
 
 def _look(path: Path) -> Arrival | None:

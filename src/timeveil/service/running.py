@@ -158,8 +158,11 @@ class Service:
         """Keep taking files as they arrive, until a stop is requested."""
         self._publish()
         self._warn()
+        took_some = False
         while not stop.requested:
-            if self._pass(stop):
+            # Straight after files were taken only new ones count: the others were looked at just now.
+            took_some = self._pass(stop, only_new=took_some)
+            if took_some:
                 self._warn()
             else:
                 stop.wait(poll)
@@ -193,14 +196,14 @@ class Service:
         for warning in filter(self._is_news, status.warnings):
             self._say(f"warning: {warning}")
 
-    def _pass(self, stop: Stop) -> bool:
+    def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:
         """Look at the inbox once; whether anything was taken."""
-        files, ignored = arrivals_in(self._inbox)
+        files, ignored = arrivals_in(self._inbox, self._settled, only_new=only_new)
         before = self.tally.taken
         self.tally.not_snapshots, self.tally.already_taken = ignored, 0
         self.tally.left = self.tally.unmoved = 0
         for arrival in files:
-            if self._settled.get(arrival.name) == arrival.look:
+            if arrival is None:
                 self.tally.already_taken += 1
                 continue
             try:
