@@ -506,8 +506,9 @@ def test_slots_are_held_back_until_l_values_have_come(tmp_path: Path) -> None:
     assert place.said == [
         "warning: 3 slots held back: fewer than 4 different values have arrived (3 at most), so none could "
         "have a record. If no others exist, l is too large.",
-        "warning: 1 stream withheld more than 1 % of the records: a value is held by more than 1 in "
-        "4 overall, fewer than 4 values occur, or the window is too small for how unevenly they arrive.",
+        "warning: 1 stream withheld up to 100 % of the records of the last 3 slots. Final slots cannot be "
+        "taken back. A value is held by more than 1 in 4, fewer than 4 values occur, people have several "
+        "records in a slot, or the window is too small for how unevenly values arrive.",
     ]
     assert not place.out.exists()
     with pytest.raises(ParameterError) as refused:

@@ -24,7 +24,8 @@ from timeveil.cli.frame import run as command
 from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, InputError, ParameterError
 from timeveil.folder import writing
-from timeveil.service import folders, running, status
+from timeveil.page.wording import share
+from timeveil.service import Service, folders, running, status
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_a_passing_error_on_a_parquet_file(
     for slot in range(4):
         pq.write_table(pa.table({"n": [slot] * 4, "v": list("aabc")}), place.inbox / f"{slot}.parquet")
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "ParquetFile", failing(pq.ParquetFile, number, 1, "in/2.parquet"))
+        patch.setattr(pa, "OSFile", failing(pa.OSFile, number, 1, "in/2.parquet"))
         with pytest.raises(InputError, match=r"2\.parquet"):
             place.run()
     assert place.run().taken == 2
@@ -495,3 +496,49 @@ def test_known_files_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert service.tally.already_taken == known + 2
         questions[known] = count
     assert questions[500] == questions[10]
+
+
+def test_the_share_withheld_of_the_last_30_slots_is_shown(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sixty good days, then ten of which most records have one value."""
+    rows = [(day(n), "30", "abcd"[k], "x") for n in range(60) for k in range(4)]
+    (place.inbox / "1.csv").write_text(text(rows))
+    place.run()
+    assert not place.said
+    rows = [(day(n), "30", "aaaaaaab"[k], "x") for n in range(60, 70) for k in range(8)]
+    (place.inbox / "2.csv").write_text(text(rows))
+    place.run()
+    (stream,) = status(place.state).streams
+    assert stream.recent_slots == 30
+    withheld = stream.withheld / (22 * 4 + 8 * 8)  # of the last 30 final slots, eight were bad
+    assert stream.recent_withheld_share == pytest.approx(withheld, abs=0.05)
+    assert stream.recent_withheld_share > 2 * stream.withheld_share * 0.9
+    shown = share(stream.recent_withheld_share)
+    assert place.said[0].startswith(
+        f"warning: 1 stream withheld up to {shown} of the records of the last 30 slots. Final slots cannot"
+    )
+    command(["stream-status", "--state", str(place.state)])
+    head, row = capsys.readouterr().out.splitlines()[3:5]
+    assert head.endswith("withheld  last 30 slots")
+    assert row.endswith(shown)
+
+
+def test_several_records_of_a_person_in_a_slot_are_told_before_any_is_withheld(tmp_path: Path) -> None:
+    roles = Roles(respondent="age", time="day", sensitive=["ill"], drop=["site"])
+    place = Place(tmp_path / "stream", roles=roles)
+    for number in range(6):
+        rows = [(day(number), str(k // 8), "abcd"[k % 4], "x") for k in range(32)]
+        (place.inbox / f"{number}.csv").write_text(text(rows))
+    published = list[int]()
+
+    def say(words: str) -> None:
+        place.said.append(words)
+        published.append(len(place.slots()) if place.out.exists() else 0)
+
+    with Service(place.inbox, place.out, place.state, place.parameters, seed=7, say=say) as service:
+        service.run()
+    assert published[0] == 0
+    assert place.said[0].startswith("warning: up to 87.5 % of the records of 1 stream are of people who have")
+    assert status(place.state).streams[0].withheld_share > 0.8
+    assert len([said for said in place.said if "another one in the same slot" in said]) == 1

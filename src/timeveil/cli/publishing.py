@@ -127,7 +127,8 @@ def _status_lines(path: str, state: Status) -> list[str]:
 
 
 LONGEST_NAME = 30
-_HEAD = ("stream", "published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
+_COUNTS = ("published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
+_HEAD = ("stream", *_COUNTS, "last 30 slots")
 
 
 def _status_row(stream: StreamStatus) -> tuple[str, ...]:
@@ -139,4 +140,5 @@ def _status_row(stream: StreamStatus) -> tuple[str, ...]:
     before = (stream.slots_published, stream.slots_in_window, stream.lag)
     after = (stream.rows_read, stream.rows_waiting, stream.moved)
     withheld = f"{stream.withheld:,} ({share(stream.withheld_share)})"
-    return (name, *(f"{n:,}" for n in before), last, *(f"{n:,}" for n in after), withheld)
+    counts = (*(f"{n:,}" for n in before), last, *(f"{n:,}" for n in after))
+    return (name, *counts, withheld, share(stream.recent_withheld_share))

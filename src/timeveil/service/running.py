@@ -37,7 +37,7 @@ from timeveil.service.folders import (
 )
 from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
-from timeveil.service.status import Tally, status_of
+from timeveil.service.status import Tally, is_repetitive, status_of
 
 USUAL_GAP = 31
 """Empty slots allowed before a file, unless the window is longer or another number is set."""
@@ -308,6 +308,9 @@ class Service:
             boundary()
         boundary()
         self.tally.taken += 1
+        facts = [self._publisher(name).facts for name, _ in final]
+        if any(is_repetitive(fact["repeated"], fact["rows_read"]) for fact in facts):
+            self._warn()  # before slots are published, which cannot be taken back
         self._publish()
         return True
 

@@ -11,9 +11,11 @@ from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError
 from timeveil.folder.opening import stream_folder
+from timeveil.page.wording import share
 from timeveil.service.state_file import StateFile, StreamRecord
 
 MUCH_WITHHELD = 0.01
+MUCH_REPEATED = 0.25
 
 
 @dataclass(slots=True)
@@ -48,7 +50,9 @@ class StreamStatus:
     """One stream. `folder` is where it is published, "" where no column separates streams.
 
     `lag` is how many slots have arrived and are not in their folder yet: those of the window, and those that
-    are final and wait to be written. `withheld_share` is of the records that were dealt with.
+    are final and wait to be written. `withheld_share` is of the records that were dealt with,
+    `recent_withheld_share` of those since before the last `recent_slots`. `repeated` records are of a person
+    who has another one in the same slot.
     """
 
     folder: str
@@ -65,6 +69,9 @@ class StreamStatus:
     late: int
     values: int
     withheld_share: float
+    repeated: int
+    recent_slots: int
+    recent_withheld_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +99,33 @@ class Status:
                 f"{counted(self.slots_held, 'slot')} held back: fewer than {l} different values have arrived "
                 f"({few} at most), so none could have a record. If no others exist, l is too large."
             )
-        much = sum(stream.withheld_share > MUCH_WITHHELD for stream in self.streams)
-        if much:
+        repeating = [stream for stream in self.streams if is_repetitive(stream.repeated, stream.rows_read)]
+        if repeating:
+            most = max(stream.repeated / stream.rows_read for stream in repeating)
+            streams = counted(len(repeating), "stream")
             warnings.append(
-                f"{counted(much, 'stream')} withheld more than 1 % of the records: a value is held by more "
-                f"than 1 in {l} overall, fewer than {l} values occur, or the window is too small for how "
-                "unevenly they arrive."
+                f"up to {share(most)} of the records of {streams} are of people who have another one in the "
+                "same slot. A slot shows each person once, so most of these will be withheld. Provide one "
+                "record per person and slot."
+            )
+        much = [stream for stream in self.streams if stream.recent_withheld_share > MUCH_WITHHELD]
+        if much:
+            worst = max(much, key=lambda stream: stream.recent_withheld_share)
+            records = f"{share(worst.recent_withheld_share)} of the records"
+            warnings.append(
+                f"{counted(len(much), 'stream')} withheld up to {records} of the last "
+                f"{counted(worst.recent_slots, 'slot')}. Final slots cannot be taken back. A value is held "
+                f"by more than 1 in {l}, fewer than {l} values occur, people have several records in a slot, "
+                "or the window is too small for how unevenly values arrive."
             )
         return warnings
 
     as_dict = as_dict
+
+
+def is_repetitive(repeated: int, rows: int) -> bool:
+    """Whether many records are of a person who has another one in the same slot."""
+    return repeated > MUCH_REPEATED * rows
 
 
 def status(state: Path) -> Status:
@@ -135,6 +159,7 @@ def status_of(file: StateFile) -> Status:
 
 def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatus:
     facts, settled = record.facts, record.facts["withheld"] + record.facts["published"]
+    recent = facts.get("recent_withheld", 0) + facts.get("recent_published", 0)
     same = ("slots_in_window", "last_slot", "rows_read", "withheld", "moved", "late", "values")
     return StreamStatus(
         folder=stream_folder(record.name) if several else "",
@@ -144,5 +169,8 @@ def _stream(record: StreamRecord, waiting: int, *, several: bool) -> StreamStatu
         rows_published=facts["published"],
         rows_waiting=facts["waiting"],
         withheld_share=facts["withheld"] / max(settled, 1),
+        repeated=facts.get("repeated", 0),  # not in a state file of an earlier version
+        recent_slots=facts.get("recent_slots", 0),
+        recent_withheld_share=facts.get("recent_withheld", 0) / max(recent, 1),
         **{name: facts[name] for name in same},
     )

@@ -15,6 +15,7 @@ from tests.effort import some
 from tests.oracles import judges_stream as oracle
 
 import timeveil as tv
+from timeveil.datasets import daily_cases
 from timeveil.errors import InputError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
@@ -287,3 +288,23 @@ def test_small_counts_are_judged_by_the_sanity_bound():
     one = np.array([0])
     empty, single = Publication(*[nothing] * 4, ()), Publication(one, one + 1, one - 1, one, ())
     assert relative_errors(empty, single, [Window(0, 1)], 1).tolist() == [1.0]
+
+
+def test_shares_by_group_are_those_of_a_slow_count() -> None:
+    cases = daily_cases(days=40, seed=3)
+    roles = tv.Roles(time="day", quasi=["district", "sex"], sensitive=["diagnosis"], drop="rest")
+    release, ledger = tv.publish_stream(cases, roles, l=3, window=3, seed=1)
+    loss = tv.measure(release, ledger)
+    rows = list(zip(ledger.table.to_pylist(), cases.to_pylist(), strict=True))
+    assert [part.column for part in loss.by_group] == ["district", "sex", "diagnosis"]
+    for part in loss.by_group:
+        withheld, moved = [], []
+        for value in {row[part.column] for _, row in rows}:
+            fates = [(entry["slot"], entry["origin"]) for entry, row in rows if row[part.column] == value]
+            if len(fates) >= 20:
+                withheld.append(sum(slot is None for slot, _ in fates) / len(fates))
+                moved.append(sum(slot not in (None, origin) for slot, origin in fates) / len(fates))
+        assert part.groups == len(withheld)
+        assert part.suppressed == pytest.approx((min(withheld), max(withheld)))
+        assert part.moved == pytest.approx((min(moved), max(moved)))
+    assert loss.by_group[-1].suppressed[1] > 0

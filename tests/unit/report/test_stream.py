@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,11 +12,13 @@ from timeveil.datasets import daily_cases
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
+from timeveil.folder import write
 from timeveil.judging import attack
 from timeveil.models.stream import words
 from timeveil.models.stream.method import publish_stream
 from timeveil.models.stream.parameters import StreamAdversary, StreamParameters
 from timeveil.models.stream.words import attack_summary
+from timeveil.page.wording import share
 from timeveil.report import Explanation, explain
 
 ROLES = Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
@@ -166,3 +169,36 @@ def test_following_people_leads_with_those_who_keep_their_value() -> None:
     assert "are in at most one published slot, so there is nothing to follow." in text
     assert f"Of {round(breach.parts['constant'].people):,} people with the same value every time" in text
     assert "of the people is told" not in text
+
+
+def test_a_plain_run_shows_what_is_learnt_beyond_the_promise(tmp_path: Path) -> None:
+    roles = Roles(respondent="person", time="day", quasi=["district"], sensitive=["diagnosis"], drop="rest")
+    release, ledger = publish_stream(daily_cases(days=40, seed=3), roles, l=3, window=5, seed=1)
+    several = attack(release, ledger, StreamAdversary("several-slots"))
+    true_slot = attack(release, ledger, StreamAdversary("true-slot"))
+    explanation = explain(release, ledger)
+    limits = " ".join(" ".join(explanation.limits).split())
+    above = share(several.share_above(1 / 3))
+    assert (
+        f"Here, {several.people:,} people are in several slots; the values of {above} of them are" in limits
+    )
+    assert f"known with a chance above 1 in 3, with a mean chance of {share(several.mean)}." in limits
+    assert f"mean chance of {share(true_slot.parts['moved'].mean)} for moved records" in limits
+    assert "`--protect-slot 2` bounds this chance at 1 in 2 wherever no value takes more than half" in limits
+    assert explanation.facts["several_slots_known"] == several.as_dict()
+    public = (write(release, tmp_path / "out") / "README.txt").read_text()
+    assert "Here, " not in public
+    assert "--protect-slot" not in public
+
+
+def test_an_l_of_2_is_too_small_to_protect_the_slot() -> None:
+    assert "`--protect-slot 2`, with an l of at least 3, bounds" in " ".join(said().limits)
+
+
+def test_several_records_of_a_person_in_a_slot_are_told() -> None:
+    table = cases(who=["a", "a", "a", "b", "c", "d", "e", "e", "e"])
+    roles = Roles(respondent="who", time="day", quasi=["age"], sensitive=["ill"], drop="rest")
+    release, ledger = publish_stream(table, roles, l=2, window=1, seed=1)
+    [warning] = [one for one in explain(release, ledger).facts["warnings"] if "each person once" in one]
+    assert warning.startswith(f"{ledger.facts['duplicates']} record")
+    assert "Provide one record per person and slot." in warning

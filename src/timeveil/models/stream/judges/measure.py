@@ -8,7 +8,7 @@ compared, not bucketing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +21,8 @@ from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligibl
 from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
+LEAST_RECORDS = 20
+"""Records of a group, below which a share says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,19 @@ class PacketLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupLoss:
+    """Lowest and highest share withheld and moved of the records with one value of a column.
+
+    Of its values, `groups` have at least `LEAST_RECORDS` records; the others are left out.
+    """
+
+    column: str
+    groups: int
+    suppressed: tuple[float, float]
+    moved: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamLoss:
     """What a stream release lost, in plain numbers.
 
@@ -70,7 +85,8 @@ class StreamLoss:
     them could not have been published unchanged. `suppress_only` is the number of records that would be
     withheld if none were moved, `merge_width` the average number of slots in a merge of snapshots, 0 where no
     merge is possible. `largest_share` is the share of the most common value overall: above 1/l, no window
-    helps. `packets` is about closed packets, where the release has them.
+    helps. `by_group` has the shares by value of each quasi-identifier and of the sensitive column, where two
+    values or more occur often enough. `packets` is about closed packets, where the release has them.
     """
 
     ALSO: ClassVar = ("suppressed_share", "moved_share")
@@ -87,6 +103,7 @@ class StreamLoss:
     merge_width: float
     largest_share: float
     window_errors: tuple[WindowError, ...]
+    by_group: tuple[GroupLoss, ...] = ()
     packets: PacketLoss | None = None
 
     @property
@@ -125,8 +142,25 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:
         merge_width=ways.merge_width,
         largest_share=float(counts.max() / max(counts.sum(), 1)),
         window_errors=tuple(ways.errors(length, windows, rng) for length in LENGTHS),
+        by_group=tuple(_by_group(evidence)),
         packets=_measure_packets(evidence),
     )
+
+
+def _by_group(evidence: Evidence) -> Iterator[GroupLoss]:
+    """The shares withheld and moved, by column; records without a time, a person or a value do not count."""
+    journeys, roles = evidence.linked, evidence.private.original.roles
+    complete = journeys.complete
+    withheld, moved = ~journeys.published[complete], journeys.distance[complete] > 0
+    columns = {name: evidence.original_column(name) for name in roles.quasi_columns}
+    for name, column in {**columns, roles.sensitive[0]: journeys.value}.items():
+        codes = column.codes[complete]
+        size = np.bincount(codes)
+        groups = np.flatnonzero(size >= LEAST_RECORDS)
+        if len(groups) > 1:
+            parts = (np.bincount(codes, fate, len(size))[groups] / size[groups] for fate in (withheld, moved))
+            suppressed, late = ((float(part.min()), float(part.max())) for part in parts)
+            yield GroupLoss(name, len(groups), suppressed, late)
 
 
 class _Ways:

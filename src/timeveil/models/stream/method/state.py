@@ -69,6 +69,7 @@ def dump(content: Loaded) -> bytes:
         "emitted": stream.emitted,
         "closed": content.closed,
         "tally": dict(stream.tally),
+        "totals": list(stream.totals),
         "slots": None if content.slots is None else _described(content.slots),
         **(_packets(stream) if isinstance(stream, PacketStream) else {}),
         **(_window(stream) if isinstance(stream, WindowStream) else {}),
@@ -173,6 +174,10 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
 def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes], *, in_order: bool) -> Loaded:
     stream.first, stream.last, stream.emitted = (numbers[name] for name in ("first", "last", "emitted"))
     stream.tally = Counter(numbers["tally"])
+    # A state of an earlier version has none: its latest slots are counted from here.
+    so_far = [(stream.tally["published"], stream.tally["withheld"])]
+    stream.totals.clear()
+    stream.totals.extend(map(tuple, numbers.get("totals", so_far)))
     slots = None if numbers["slots"] is None else _slots(numbers["slots"])
     rows = held_back = None
     if tables:

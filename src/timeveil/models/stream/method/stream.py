@@ -10,7 +10,7 @@ remaining ones. Records are numbers: which row a record is and what its value is
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,6 +23,8 @@ from timeveil.models.stream.method.reposition import Window, least_suppression, 
 from timeveil.models.stream.method.settings import Settings
 
 JITTER = b"jitter"
+RECENT = 30
+"""Final slots whose losses are counted apart."""
 WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK = range(5)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
 
@@ -80,7 +82,8 @@ class Stream(ABC):
 
     `first` and `last` are the first slot and the latest that arrived, `emitted` the latest that is final.
     `delayed` holds records by the slot they arrive in, `true_slots` those of records that did not arrive in
-    theirs, `people` the person of each record that may still be published.
+    theirs, `people` the person of each record that may still be published. `totals` has how many records had
+    been published and withheld after each of the latest final slots, and before the first of these.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -94,6 +97,7 @@ class Stream(ABC):
         self.true_slots: dict[int, int] = {}
         self.people: dict[int, Hashable] = {}
         self.tally: Counter[str] = Counter()
+        self.totals: deque[tuple[int, int]] = deque([(0, 0)], RECENT + 1)
 
     def arrive(self, arrivals: Arrivals) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
@@ -117,6 +121,7 @@ class Stream(ABC):
         jitter, numbers = self.settings.options.jitter, records.tolist() if true_slots or people else []
         if people:
             self.people.update(zip(numbers, people, strict=True))
+            self.tally["repeated"] += len(people) - len(set(people))
         if true_slots:
             pairs = zip(numbers, true_slots, strict=True)
             self.true_slots.update((record, origin) for record, origin in pairs if origin != slot)
@@ -149,6 +154,9 @@ class Stream(ABC):
     @abstractmethod
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records that a state must hold: slot, numbers, and whether they have arrived."""
+
+    def _add_total(self) -> None:
+        self.totals.append((self.tally["published"], self.tally["withheld"]))
 
     def _moved(self, distance: int, count: int) -> None:
         """Add records that are published `distance` slots late to the tally."""
@@ -244,6 +252,7 @@ class WindowStream(Stream):
         self._forget(placed.records.tolist() if self.people else ())
         # Records move by at most window - 1 slots: this was the last slot for that origin.
         self._give_up(number - options.window + 1)
+        self._add_total()
         counts = list(placed.counts.values())
         codes = np.repeat(np.fromiter(placed.counts, np.int64), counts)
         buckets = deal(number, counts, options.l, self.chance) if options.buckets == "anatomy" else None
@@ -302,7 +311,9 @@ class PacketStream(Stream):
         self.tally.update(slots=1, duplicates=outcome.conflicts)
         # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
-        return [Final(slot, numbers, values, buckets, packets, self._give_up(outcome.withheld))]
+        withheld = self._give_up(outcome.withheld)
+        self._add_total()
+        return [Final(slot, numbers, values, buckets, packets, withheld)]
 
     def _give_up(self, packets: Sequence[Packet]) -> tuple[tuple[int, int], ...]:
         for packet in packets:

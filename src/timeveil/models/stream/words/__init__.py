@@ -71,13 +71,32 @@ class Facts(ReleaseFacts):
             return None
         return attack(self.evidence, StreamAdversary("true-slot"))
 
+    @cached_property
+    def returning(self) -> StreamBreach | None:
+        """The attack by someone who follows people over several slots; None where it would take long."""
+        if self.breach is None or self.original.roles.respondent is None:
+            return None
+        return attack(self.evidence, StreamAdversary("several-slots"))
+
     @property
-    def exposure(self) -> dict[str, float] | None:
-        """Mean chance of guessing the values of moved and missing records, knowing the true slot."""
+    def exposure(self) -> dict[str, Any] | None:
+        """Chances of those who know more than the promise covers.
+
+        `fates` has the mean chance for moved and missing records, of someone who knows the true slot;
+        `returning` is about people in several slots, where there are any.
+        """
         if self.breach is None:
             return None
         parts = {fate: self.breach.parts[fate] for fate in ("moved", "missing") if fate in self.breach.parts}
-        return {fate: part.mean for fate, part in parts.items() if len(part.chance)}
+        numbers: dict[str, Any] = {"fates": {f: part.mean for f, part in parts.items() if len(part.chance)}}
+        if self.returning is not None and self.returning.people:
+            above = self.returning.share_above(1 / self.l)
+            numbers["returning"] = {
+                "people": self.returning.people,
+                "share": above,
+                "mean": self.returning.mean,
+            }
+        return numbers
 
     @property
     def withheld(self) -> dict[str, int]:
@@ -105,6 +124,7 @@ class Facts(ReleaseFacts):
             **{name: value for name, value in self.run.items() if name not in private},
             **self.slots,
             **({} if self.breach is None else {"true_slot_known": self.breach.as_dict()}),
+            **({} if self.returning is None else {"several_slots_known": self.returning.as_dict()}),
         }
 
 
@@ -171,7 +191,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
-        tried.append((attack(f.evidence, StreamAdversary("several-slots")), None))
+        tried.append((f.returning or attack(f.evidence, StreamAdversary("several-slots")), None))
     attempts = [
         Attempt(f"the quasi-identifiers and {pictures.KNOWLEDGE[breach.adversary.knows]}", breach, bound)
         for breach, bound in tried
