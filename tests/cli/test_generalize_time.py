@@ -22,7 +22,7 @@ def test_a_run_explains_itself(cli: Cli) -> None:
     said = cli(f"{RUN} --k 3 --granularity week --granularity month --ledger ledger")
     assert said.code == 0
     assert said.err == "The ledger `ledger` identifies people: keep it private.\n"
-    checks = f"{len(verify(open_release('out'), open_ledger('ledger')).checks)} checks passed."
+    checks = f"{len(verify(open_release('out'), open_ledger('ledger')).checks)} checks passed,"
     command = "visits.csv --out out --respondent who --time day --quasi zip --sensitive result --k 3"
     assert said.out == dedent(
         f"""\
@@ -35,7 +35,7 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         5. Quasi-identifiers besides the time: `zip` is published unchanged.
         6. Removed `who`, which identifies people. No row was withheld.
         7. The times have no time zone and are used as written.
-        8. Verified with the ledger, by code that shares no counting with the method: {checks}
+        8. Verified with the ledger, by separate code: {checks} and one on the files as written.
 
         What it does not protect:
         One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random
@@ -44,7 +44,7 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         Nor does it cover: several visits, other columns, missing combinations, more than one release,
         membership and other kinds of privacy. README.txt explains each.
 
-        To repeat this run:
+        To repeat this run in a new folder:
           $ timeveil generalize-time {command} --granularity week --granularity month --ledger ledger
         or in Python:
           import timeveil as tv
@@ -147,7 +147,7 @@ def test_withheld_rows_are_told_by_reason(cli: Cli, here: Path) -> None:
     said = cli(f"{RUN} --k 4 {options}")
     assert said.code == 0, said.err
     assert (
-        "Withheld 9 rows (56.2 %): 5 in groups below 4 people, 2 in gaps of the calendar, "
+        "Withheld 9 rows (56.2 %): 5 in groups of fewer than 4 people, 2 in gaps of the calendar, "
         "2 without a person or a time." in " ".join(said.out.split())
     )
 

@@ -38,13 +38,14 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
            leaves them out
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
-        4. the manifest agrees with itself
-        5. the chosen granularity is a feasible candidate with the numbers of the release
+        4. the numbers in release.json agree with each other
+        5. the chosen granularity is one of those that work, with the numbers of the release
         6. row and group counts are those of the manifest
-        7. every published value is in at least 2 rows (people cannot be counted from outside)
-        8. the stated smallest group is possible
+        7. every combination of quasi-identifiers and time is in at least 2 rows (a recipient cannot count
+           people)
+        8. the stated smallest group has no more people than a group has rows
         9. every label, start and end is a granule of the stated granularity
-        10. rows are in an order that follows from their values alone
+        10. rows are sorted by their values, so that their order reveals nothing
         """
     )
 
@@ -53,7 +54,10 @@ def test_verify_with_the_ledger_counts_people(cli: Cli, published: str) -> None:
     said = cli(f"verify {published}")
     assert said.code == 0
     assert said.out.startswith("holds: `out`, by counting the people of every group, with the ledger\n")
-    assert "every published value is shared by at least 2 different people\n" in said.out
+    assert (
+        "every combination of quasi-identifiers and time is shared by at least 2 different people\n"
+        in said.out
+    )
     assert "class" not in said.out
 
 
@@ -180,7 +184,7 @@ def test_attack(cli: Cli, published: str) -> None:
         candidates, most                          1        3
 
         In the release, a blind guess among the candidates names nobody with a chance above 1 in 2.
-        Shares of people are means over each person's visits; people out of reach have none published.
+        Each person counts by the mean of their visits; people out of reach have no published visit.
 
         What it does not protect:
         One person has up to 66.7 % of the rows of a group.
@@ -303,13 +307,13 @@ def test_profile(cli: Cli) -> None:
         visits.csv -> what `zip` and `day` reveal to an outsider
         12 rows of 6 people: a median of 2 rows per person, 3 at most.
 
-                      people   people     of  smallest  by counting
-        time by        alone  below 2    all     group         rows  groups
-        as it stands       6        6  100 %         1            1      12
-        week               0        0    0 %         2          3 !       4
+                      people  in groups  share of  smallest  counted
+        time by        alone    under 2    people     group  in rows  groups
+        as it stands       6          6     100 %         1        1      12
+        week               0          0       0 %         2      3 !       4
         ! counting rows instead of people would overstate the smallest group
 
-        violated: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
+        not yet: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
         """
     )
 

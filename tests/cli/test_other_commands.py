@@ -25,7 +25,7 @@ def test_help_lists_the_commands(cli: Cli, line: str) -> None:
     said = cli(line)
     assert said.code == 0
     assert all(f"\n  {name} " in said.out for name in command_names())
-    assert "Exit codes: 0 done, 1 guarantee violated" in said.out
+    assert "Exit codes: 0 done, 1 promise violated" in said.out
 
 
 @pytest.mark.parametrize("name", command_names())

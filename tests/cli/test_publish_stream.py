@@ -38,19 +38,19 @@ def test_a_run_explains_itself(cli: Cli) -> None:
     assert ledger == "The ledger `ledger` identifies people: keep it private."
     command = "cases.csv --out out --time day --quasi age --sensitive ill --drop site --l 2 --window 3"
     told = said.out.splitlines()
-    assert told[0] == "cases.csv -> every slot 2-diverse, in `out`"
+    assert told[0] == "cases.csv -> no value in more than 1 in 2 records, in `out`"
     assert told[1].startswith(
         "1. Read 93 records in 14 slots of one `day`, with 5 values of `ill`; the commonest "
     )
     assert f"  $ timeveil publish-stream {command} --ledger ledger" in told
     assert '  release, ledger = tv.publish_stream("cases.csv", roles, l=2, window=3)' in told
     assert "What it does not protect:" in told
-    assert "To repeat this run (add the --seed you used, to move the same records):" in told
+    assert "To repeat this run in a new folder (add the --seed you used, to move the same records):" in told
     assert "seed 3" not in said.out
     fresh = cli(
         f"{RUN} --l 2 --window 3 --ledger other".replace("--seed 3", "").replace("out out", "out new")
     )
-    assert "To repeat this run (a new seed is drawn, so other records may move):" in fresh.out
+    assert "To repeat this run in a new folder (a new seed is drawn, so other records may move):" in fresh.out
     numbered = [line for line in told if line[:1].isdigit() and ". " in line[:4]]
     assert [line.partition(".")[0] for line in numbered] == [str(n + 1) for n in range(len(numbered))]
 

@@ -19,8 +19,7 @@ def test_a_public_report_is_a_page(cli: Cli, published: str) -> None:
     said = cli("report out --out report.html")
     assert (said.code, said.err) == (0, "")
     assert (
-        said.out
-        == "report.html: public report written. The guarantee holds, as far as a recipient can see.\n"
+        said.out == "report.html: public report written. The promise holds, as far as a recipient can see.\n"
     )
     page = Path("report.html").read_text("utf-8")
     assert page == tv.report("out").html
@@ -36,7 +35,7 @@ def test_a_private_report_is_for_its_owner(cli: Cli, published: str) -> None:
     finally:
         os.umask(before)
     assert said.code == 0
-    assert said.out == "report.html: private report written. The guarantee holds.\n"
+    assert said.out == "report.html: private report written. The promise holds.\n"
     assert said.err == "`report.html` shows what the release hides: keep it to yourself.\n"
     assert stat.S_IMODE(Path("report.html").stat().st_mode) == 0o600
     page = Path("report.html").read_text("utf-8")
@@ -67,7 +66,7 @@ def test_a_violated_release_is_reported_and_told_by_the_exit_code(
     said = cli(f"report out{ledger} --out report.html --quiet")
     assert said.code == 1
     page = Path("report.html").read_text("utf-8")
-    assert "The guarantee is VIOLATED." in page
+    assert "The promise is VIOLATED." in page
     assert "notes.txt" in page
     assert cli("report out --json").out.count('"holds": false') == 1
 

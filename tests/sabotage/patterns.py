@@ -343,7 +343,7 @@ entry(
     "patterns",
     "recipient",
     "guarantee",
-    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the promise"),
 )
 entry(
     "k raised in the manifest alone",
@@ -593,7 +593,7 @@ def two_people_noted_as_one(release, ledger, chance):
 def a_row_missing_in_the_ledger(release, ledger, chance):
     rows = ledger.table.num_rows
     less = replace(ledger, entries=ledger.table.slice(1))
-    return Tampered(release, less, f"notes {rows - 1} rows, not the {rows} of the original")
+    return Tampered(release, less, f"lists {rows - 1} rows, not the {rows} of the original")
 
 
 @sabotage("patterns", "custodian", "virtual")

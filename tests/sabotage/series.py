@@ -156,7 +156,7 @@ def a_dropped_row_with_counts_put_right(release, ledger, chance):
     for row in large:
         less, number = _without(release, [row]), release.table.num_rows
         if holds(less):
-            said = f"{number} series not suppressed; the manifest states {number - 1} rows"
+            said = f"{number} series not withheld; the manifest states {number - 1} rows"
             return Tampered(less, ledger, said)
     return None
 
@@ -508,14 +508,14 @@ entry(
     "series",
     "recipient",
     "guarantee",
-    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the promise"),
 )
 entry(
     "P raised among the parameters alone",
     "series",
     "recipient",
     "guarantee",
-    lambda r: (section(r, "parameters", p=r.guarantee.p + 1), "is not the p of the guarantee"),
+    lambda r: (section(r, "parameters", p=r.guarantee.p + 1), "is not the p of the promise"),
 )
 entry(
     "k raised in the manifest alone",
@@ -554,7 +554,7 @@ entry(
     "suppressed",
     lambda r: (
         section(r, "counts", suppressed=r.guarantee.p),
-        f"the manifest states {r.guarantee.p} suppressed series, and p is {r.guarantee.p}",
+        f"the manifest states {r.guarantee.p} withheld series, and p is {r.guarantee.p}",
     ),
 )
 entry(
@@ -734,7 +734,7 @@ def a_series_noted_as_suppressed(release, ledger, chance):
         return None
     row, stated = _placed(ledger, chance), release.manifest["counts"]["suppressed"]
     told = noted(ledger, group={row: None}, subgroup={row: None})
-    return Tampered(release, told, f"{stated + 1} series suppressed; the manifest states {stated}")
+    return Tampered(release, told, f"{stated + 1} series withheld; the manifest states {stated}")
 
 
 @sabotage("series", "custodian", "ledger-groups")
@@ -758,7 +758,7 @@ def a_dropped_person_noted_in_a_group(release, ledger, chance):
     """Who was left out for a gap is in no group."""
     row = next(n for n in range(ledger.table.num_rows) if ledger.original.table["h1"][n].as_py() is None)
     told = noted(ledger, group={row: 1}, subgroup={row: 1})
-    return Tampered(release, told, "1 row of a dropped person not suppressed")
+    return Tampered(release, told, "1 row of a dropped person not withheld")
 
 
 @sabotage("series", "custodian", "person-twice")

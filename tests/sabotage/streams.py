@@ -290,7 +290,7 @@ entry(
     "stream",
     "recipient",
     "guarantee",
-    lambda r: (section(r, "parameters", l=r.guarantee.l + 1), "is not the l of the guarantee"),
+    lambda r: (section(r, "parameters", l=r.guarantee.l + 1), "is not the l of the promise"),
 )
 entry(
     "l raised in the manifest alone",
@@ -678,7 +678,7 @@ entry(
     "guarantee",
     lambda r: (
         section(r, "parameters", protect_slot=r.guarantee.true_slot + 1),
-        "is not the guarantee's `true_slot`",
+        "is not the promise's `true_slot`",
     ),
 )
 entry(

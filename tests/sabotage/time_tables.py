@@ -240,7 +240,7 @@ entry(
     "time",
     "recipient",
     "guarantee",
-    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the guarantee"),
+    lambda r: (section(r, "parameters", k=r.guarantee.k + 1), "is not the k of the promise"),
 )
 entry(
     "k raised in the manifest alone",
@@ -341,7 +341,7 @@ entry(
     "candidates",
     lambda r: (
         replace(r, manifest={**r.manifest, "frontier": [*r.manifest["frontier"], "eon"]}),
-        "not a feasible candidate",
+        "that does not work",
     ),
 )
 entry(

@@ -1,6 +1,6 @@
 """What surrounds every command: exit codes, and errors in one form whatever went wrong.
 
-Exit codes: 0 done, 1 guarantee violated, 2 bad usage or input, 3 infeasible, 70 internal error, 130 stopped.
+Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error, 130 stopped.
 An error goes to stderr as `error: ...`, an empty line and `hint: ...`; with `--json` the same goes to stdout
 as data. Of a foreign exception only the type and the line are shown, for its text could carry data.
 """

@@ -65,6 +65,11 @@ class Output:
             return PLAIN_WIDTH
         return max(NARROWEST, min(PLAIN_WIDTH, shutil.get_terminal_size().columns))
 
+    @property
+    def is_detached(self) -> bool:
+        """Whether nobody sees the text of a result on a terminal."""
+        return self.as_json or not sys.stdout.isatty()
+
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
         if self.as_json:

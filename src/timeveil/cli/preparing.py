@@ -76,7 +76,7 @@ def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> 
     verdict = f"holds: the table is {k}-anonymous as it stands."
     if not risk.already_anonymous:
         verdict = (
-            f"violated: the table is not {k}-anonymous as it stands: {risk.as_it_stands.people_below_k:,} of "
+            f"not yet: the table is not {k}-anonymous as it stands: {risk.as_it_stands.people_below_k:,} of "
             f"{people(risk.people)} are in a group of fewer than {k}."
         )
     head = wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width)
@@ -106,8 +106,8 @@ def explore(output: Output, **given: Any) -> int:
     """Try several settings of a parameter in memory: what each loses and risks, and the best balance.
 
     Takes the options of `generalize-time`, `publish-stream`, `anonymize-series` or `sanitize-patterns`, one
-    of them with a range, 2..50, or a list, 2,5,10. No release is written. Exits with 3 if no setting is
-    possible, or none stays within the limits.
+    of them with a list, 2,5,10, or a range, 2..50, of which up to ten settings are tried. No release is
+    written. Exits with 3 if no setting is possible, or none stays within the limits.
 
     Example: timeveil explore visits.csv --respondent patient --time taken_at --quasi zip --drop-rest
     --k 2..50 --max-risk 0.1 --picture explored.svg

@@ -75,10 +75,12 @@ def perform(run: Run, output: Output) -> int:
         output.result(text, {"verified": outcome.verdict.as_dict()})
         return VIOLATED
     output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
-    for warning in outcome.explanation.facts.get("warnings", ()):
+    for warning in outcome.explanation.facts.get("warnings", ()) if output.is_detached else ():
         output.say(f"warning: {warning}")
     if run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` identifies people: keep it private.")
+    elif not output.as_json:
+        output.say("No ledger was kept, so `attack` and `measure` cannot judge this release.")
     return 0
 
 

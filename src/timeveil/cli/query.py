@@ -204,7 +204,7 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
         question = tv.Complex(pattern=shape, range=values)
     count: tv.Estimate = tv.answer(release, question)
     suppressed = release.manifest["counts"]["suppressed"]
-    missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} suppressed" if suppressed else ""
+    missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} withheld" if suppressed else ""
     return _estimate(count, "series", missing), _data(count)
 
 

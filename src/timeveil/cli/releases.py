@@ -313,9 +313,9 @@ class Plot(ReleaseCommand):
 
 
 class Report(ReleaseCommand):
-    """Write a report to keep with a release: what was published and guaranteed, its cost and its limits.
+    """Write a report to keep with a release: what was published and promised, its cost and its limits.
 
-    Without a ledger it is public. Exits with 1 if the guarantee is violated; the report is written all the
+    Without a ledger it is public. Exits with 1 if the promise is violated; the report is written all the
     same, and says so.
 
     Example: timeveil report published --ledger visits.ledger --out report.html

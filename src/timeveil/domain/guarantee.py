@@ -49,7 +49,9 @@ class KAnonymity(Promise):
     words = "every combination of quasi-identifiers and time is shared by at least {0.k} different people"
 
     k: int = parameter(
-        "Number of different people who must share every published value.", at_least=2, example=5
+        "Number of different people who must share every combination of quasi-identifiers and time.",
+        at_least=2,
+        example=5,
     )
 
 

@@ -123,7 +123,9 @@ class Run:
         """What to say before the command."""
         notes = self.table.repeating
         note = next((n for name, n in notes.items() if self.values.get(name) is not None), notes.get(""))
-        return f"To repeat this run ({note}):" if note else "To repeat this run:"
+        return (
+            f"To repeat this run in a new folder ({note}):" if note else "To repeat this run in a new folder:"
+        )
 
     def unused(self) -> Iterator[str]:
         """What was set and changes nothing, and why."""

@@ -26,7 +26,7 @@ def check_row_order(
     Where the runs of a column have an order of their own, rows are compared `within` each of its runs.
     """
     of_table = "" if table == "data" else f" of table `{table}`"
-    findings.check(f"rows{of_table} are in an order that follows from their values alone")
+    findings.check(f"rows{of_table} are sorted by their values, so that their order reveals nothing")
     names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
     wrong, last = 0, list[pa.RecordBatch]()
     for batch in filter(len, release.batches(table)):

@@ -1,6 +1,6 @@
 """Publishing from the table to the folder: method, verify, explain, write.
 
-Nothing is written unless the guarantee holds. Commands, the service and any other surface run jobs through
+Nothing is written unless the promise holds. Commands, the service and any other surface run jobs through
 `publish`, and show its `Outcome` their own way.
 """
 

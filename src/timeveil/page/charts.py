@@ -132,7 +132,7 @@ def pair_chart(
     shares = [part * top / 5 for part in range(6)]
     body = [*svg.heading(title, subtitle), *svg.legend(names, (ORIGINAL, RELEASE))]
     body += [svg.text(LEFT, 86, note, "soft")] if note else []
-    body += svg.value_axis(panel, shares, [f"{share:.0%}" for share in shares])
+    body += svg.value_axis(panel, shares, [f"{share:.0%}".replace("%", " %") for share in shares])
     width = min(panel.width / max(len(before), 1) * 0.42, _WIDEST)
     for index, pair in enumerate(zip(before, after, strict=True)):
         middle = panel.x(index + 0.5)

@@ -90,7 +90,7 @@ class Report:
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "is violated"
-        return f"<Report: {self.kind}, on a {self.model} release; the guarantee {verdict}>"
+        return f"<Report: {self.kind}, on a {self.model} release; the promise {verdict}>"
 
 
 def _page(report: Report) -> str:

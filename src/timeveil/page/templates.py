@@ -39,7 +39,7 @@ _ROLES = {
     "group": "number of the group that shares one envelope",
     "low": "lowest value of the group at this instant",
     "high": "highest value of the group at this instant",
-    "pattern": "the shape: one letter per instant, a for the lowest values of the series itself",
+    "pattern": "the shape: one symbol per instant, a for the lowest values of the series itself",
     "level": "number of letters that are possible",
     "support": "how many people have all of it",
 }

@@ -104,13 +104,13 @@ def percent(part: float) -> str:
     """A share as short as a picture needs it; never 0 or 100 unless it is exactly that.
 
     >>> [percent(part) for part in (0, 0.00001, 0.0123, 0.5, 0.99999, 1)]
-    ['0%', '≈0%', '1.2%', '50%', '≈100%', '100%']
+    ['0 %', '≈0 %', '1.2 %', '50 %', '≈100 %', '100 %']
     """
     if 0 < part < 0.001:
-        return "≈0%"
+        return "≈0 %"
     if 0.999 < part < 1:
-        return "≈100%"
-    return f"{100 * part:.1f}".removesuffix(".0") + "%"
+        return "≈100 %"
+    return f"{100 * part:.1f}".removesuffix(".0") + " %"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -72,7 +72,7 @@ def _open_file(path: Path) -> Source:
     if name.endswith(PARQUET_SUFFIXES):
         return ParquetTable(path)
     message = f"the name of `{path.name}` does not end like that of a CSV or Parquet file"
-    hint = f"rename it to end in one of {', '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}"
+    hint = f"save it as one whose name ends in {' or '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}"
     raise InputError(message, hint=hint)
 
 

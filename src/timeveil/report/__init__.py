@@ -101,7 +101,7 @@ def limits_of(facts: Any) -> list[templates.Limit]:
 def report(
     release: Release | str | Path, ledger: Ledger | str | Path | None = None, *, progress: Progress = silent
 ) -> Report:
-    """Report what was released, under which guarantee, what it costs and what it does not protect.
+    """Report what was released, under which promise, what it costs and what it does not protect.
 
     `release` is a release or its folder, whose files are then checked, too. Without a `ledger` the report is
     public: everything in it follows from the release. With a ledger, or its file, it is private: it adds the
@@ -122,7 +122,7 @@ def report(
         context = _context(verified, evidence, progress)
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
-        title, template, context = "a release that violates its guarantee", "report/violated.md.j2", {}
+        title, template, context = "a release that violates its promise", "report/violated.md.j2", {}
         if evidence is not None and is_well_formed(evidence.release):
             context = {"stated": evidence.release, "parameters": parameter_table(evidence.release)}
     figures: list[Figure] = []
@@ -254,14 +254,14 @@ class VerificationSummary:
         if self.verdict:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
-            verified = f"Verified {scope}, by code that shares no counting with the method."
-            return f"The guarantee holds{seen}.", f"{capital(promise)}.", verified, *self._accepted
+            verified = f"Verified {scope}, by separate code."
+            return f"The promise holds{seen}.", f"{capital(promise)}.", verified, *self._accepted
         result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
         if not self.sound:
-            return "The guarantee is VIOLATED.", f"{result} Do not rely on this release."
+            return "The promise is VIOLATED.", f"{result} Do not rely on this release."
         return (
             f"{capital(NOT_ITS_LEDGER.message)}.",
-            f"According to this ledger, the guarantee is VIOLATED. {result} Without the ledger, no violation "
+            f"According to this ledger, the promise is VIOLATED. {result} Without the ledger, no violation "
             "is found. Do not rely on this release before you know which of the two is wrong.",
         )
 

@@ -131,7 +131,7 @@ def test_nothing_came_in() -> None:
 
 def test_nothing_but_rows_without_a_person() -> None:
     table = visits(who=pa.nulls(10, pa.string()))
-    assert "Withheld 10 rows (100 %): 10 without a person or a time." in sentence(
+    assert "Withheld 10 rows (100 %), all without a person or a time." in sentence(
         said(table, nulls="withhold"), "Removed"
     )
 
@@ -140,7 +140,7 @@ def test_a_verdict_is_told_as_it_is() -> None:
     pair = generalize_time(visits(), ROLES, 3)
     good = explain(*pair, verdict=Verdict("with ledger", ("a", "b")))
     assert good.sentences[-1] == (
-        "Verified with the ledger, by code that shares no counting with the method: 2 checks passed."
+        "Verified with the ledger, by separate code: 2 checks passed, and one on the files as written."
     )
     bad = explain(*pair, verdict=Verdict("recipient", ("a",), (Violation("x", "y"),)))
     assert bad.sentences[-1].startswith("Verified as a recipient can")

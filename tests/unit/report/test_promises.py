@@ -38,7 +38,7 @@ def test_whoever_knows_some_values_of_series_is_promised_p(private: bool) -> Non
     """k is what envelopes alone hide; the pattern narrows it."""
     report = told("series", private=private)
     assert "1 in 6" not in str(report)
-    guarantee = " ".join(report.as_dict()["summary"]) + part(report, "The guarantee")
+    guarantee = " ".join(report.as_dict()["summary"]) + part(report, "The promise")
     assert "at least 3 rows" in guarantee
     assert "Envelopes alone leave 6 rows or more, but that is not promised" in guarantee
 
@@ -62,7 +62,7 @@ def test_patterns_promise_no_more_than_groups_of_their_own_items(private: bool) 
     assert any(0 < more - less < 8 for less, more in pairwise(supports))
     report = told("patterns", private=private)
     assert "in any way" not in str(report)
-    assert "counts of patterns of these items" in part(report, "The guarantee")
+    assert "counts of patterns of these items" in part(report, "The promise")
     beyond = str(report.sections[-2])
     assert all(name in beyond for name in ("Bounds", "Other sums", "The method in reverse"))
     assert "Systems of equations" not in beyond
@@ -123,8 +123,8 @@ def test_a_report_on_series_says_how_many_questions_were_asked() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_without_the_ledger_it_holds_as_far_as_can_be_seen(model: str) -> None:
     """Who stands where twice, and who is virtual, the custodian alone can check."""
-    assert told(model, private=False).summary[0] == "The guarantee holds, as far as a recipient can see."
-    assert told(model, private=True).summary[0] == "The guarantee holds."
+    assert told(model, private=False).summary[0] == "The promise holds, as far as a recipient can see."
+    assert told(model, private=True).summary[0] == "The promise holds."
 
 
 @pytest.mark.parametrize("moved", [True, False])

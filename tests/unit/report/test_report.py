@@ -21,7 +21,7 @@ from timeveil.report import meanings
 
 HEADINGS = (
     "What was released",
-    "The guarantee",
+    "The promise",
     "What was done",
     "Risk",
     "What it costs",

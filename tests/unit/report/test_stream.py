@@ -142,7 +142,7 @@ def test_the_verdict_is_told_and_the_seed_is_not() -> None:
     run = Run(StreamParameters, "cases.csv", ROLES, {"l": 2, "window": 3, "seed": 987654}, out="out")
     bad = Verdict("recipient", ("one", "two"), (Violation("x", "y"),))
     told = explain(release, ledger, verdict=bad, run=run)
-    assert told.sentences[-1].endswith("the method: 2 checks found 1 violation.")
+    assert told.sentences[-1].endswith("separate code: 2 checks found 1 violation.")
     assert "987654" not in told.text() + str(told.as_dict()) + repr(run)
 
 

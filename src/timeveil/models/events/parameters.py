@@ -21,7 +21,7 @@ _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 class EventParameters(Parameters):
-    """Publish events so that every (quasi-identifiers, time) value is shared by k people.
+    """Publish events so that k people share every combination of quasi-identifiers and time.
 
     Finds the finest time granularity that keeps the promise, leaves out who the rows are about, checks the
     result, and writes a complete folder or none.
@@ -52,7 +52,8 @@ class EventParameters(Parameters):
         default=None, example=["week", "month"], option="--granularity", metavar="NAME"
     )
     choose: str = parameter(
-        "How to choose among the granularities that work: by most groups, least generality, or name.",
+        "Which granularity that works to take: the one with most groups, the least general by the paper's "
+        "measure, or one by name.",
         default="groups", example="month", metavar="groups|generality|NAME"
     )
     suppress: float = parameter(

@@ -35,14 +35,14 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
 
 
 class StreamParameters(Parameters):
-    """Publish small snapshots so that no sensitive value can be guessed better than 1 in l.
+    """Publish small snapshots so that no sensitive value is held by more than 1 in l records of a bucket.
 
     Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
     every slot in order. With a folder for IN and --state it runs as a service: each file is a
     snapshot, each final slot becomes a folder, and after an interruption it continues where it was.
 
-    Example: timeveil publish-stream cases.csv --out published --time day --sensitive disease --quasi age
-    --drop-rest --l 3 --window 7
+    Example: timeveil publish-stream cases.csv --out published --respondent person --time day
+    --quasi district --sensitive diagnosis --drop-rest --l 3 --window 7
     """
 
     model = "stream"
@@ -66,7 +66,8 @@ class StreamParameters(Parameters):
 
     l: int = parameter("No value may be held by more than 1 in l records of a bucket.", at_least=2, example=3)
     window: int = parameter(
-        "Slots held at a time; a record is late by fewer slots.", at_least=1, at_most=MOST_SLOTS, example=7
+        "Slots to collect before the first is published; a record is late by fewer slots.",
+        at_least=1, at_most=MOST_SLOTS, example=7
     )
     slot: Any = parameter("Period that is published at once.", default="day", example="week", metavar="NAME")
     move_cost: Any = parameter(
@@ -101,7 +102,8 @@ class StreamParameters(Parameters):
         default=None, at_least=2, example=2
     )
     spread: int = parameter(
-        "With {protect_slot}: number of later slots over which moved packets are spread at random.",
+        "With {protect_slot}, which moves records in packets of different values: number of later slots over "
+        "which packets are spread at random.",
         default=1, at_least=1, at_most=MOST_SLOTS, example=6, applies_with="protect_slot"
     )
     fillers: int = parameter(
@@ -109,7 +111,7 @@ class StreamParameters(Parameters):
         default=0, at_least=0, at_most=MOST_SLOTS, example=8, applies_with="protect_slot"
     )
     buckets: Literal["anatomy", "none"] = parameter(
-        "Whether sensitive values are published per bucket in a second table, or as they are.",
+        "How values are published: a second table lists those of each bucket, or each record has its own.",
         default="anatomy", example="none"
     )
     late: Literal["refuse", "move"] = parameter(

@@ -98,7 +98,7 @@ def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
 
 def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect equal numbers wherever the manifest states one twice."""
-    findings.check("the manifest agrees with itself")
+    findings.check("the numbers in release.json agree with each other")
     manifest = evidence.release.manifest
     counts, definition = manifest["counts"], manifest["granularity_definition"]
     facts = {
@@ -115,7 +115,7 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
 
 def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect a chosen granularity that is a feasible candidate with the numbers of the release."""
-    findings.check("the chosen granularity is a feasible candidate with the numbers of the release")
+    findings.check("the chosen granularity is one of those that work, with the numbers of the release")
     manifest = evidence.release.manifest
     candidates, name = manifest["candidates"], manifest["granularity"]
     findings.expect("candidates:definition", manifest["granularity_definition"].get("name") == name)

@@ -47,7 +47,7 @@ SENTENCES = {
     "candidates:definition": "the granularity and its definition have different names",
     "candidates:empty": "the frontier is empty",
     "candidates:feasible": "{wrong} of {candidates} candidates are not as feasible as their numbers say",
-    "candidates:frontier": "the frontier names a granularity that is not a feasible candidate",
+    "candidates:frontier": "the frontier names a granularity that does not work",
     "candidates:groups": "the chosen granularity is stated with {chosen_groups:group}, "
     "the release with {groups}",
     "candidates:nodes": "the frontier is not that of the nodes at the published levels",
@@ -73,7 +73,7 @@ SENTENCES = {
     "granule": "{wrong:label} of {granules} not a granule of the stated granularity with its start and end",
     "granule:definition": "the stated granularity cannot be rebuilt from its definition",
     "granule:title": "a granularity of the catalogue has another title than in the catalogue",
-    "guarantee:k": "`parameters.k` of the manifest is not the k of the guarantee",
+    "guarantee:k": "`parameters.k` of the manifest is not the k of the promise",
     "incomplete-rows": "{rows:row} without person or time not withheld",
     "label:distinct": "the {granules:granule} do not each have a label and a start of their own",
     "label:missing": "{granules:granule} without a label",
@@ -123,12 +123,15 @@ def check(evidence: Evidence) -> Verdict:
 def _check_sizes(evidence: Evidence, findings: Findings) -> None:
     k, counts, sizes = evidence.k, evidence.release.manifest["counts"], np.asarray(evidence.classes["rows"])
     findings.check("row and group counts are those of the manifest")
-    findings.check(f"every published value is in at least {k} rows (people cannot be counted from outside)")
+    findings.check(
+        f"every combination of quasi-identifiers and time is in at least {k} rows "
+        "(a recipient cannot count people)"
+    )
     total, classes, stated = int(sizes.sum()), len(sizes), counts["smallest_group"]
     below, smallest = int((sizes < k).sum()), int(sizes.min(initial=total))
     facts = {"row-count": total == counts["rows"], "counts:groups": classes == counts["groups"]}
     if classes:
-        findings.check("the stated smallest group is possible")
+        findings.check("the stated smallest group has no more people than a group has rows")
         facts["rows-below-k"] = not below
         facts["smallest-group:below"] = stated >= k
         facts["smallest-group:rows"] = stated <= smallest
@@ -246,7 +249,9 @@ def _aligned(evidence: Evidence, name: str, original: Coded, rows: Integers) -> 
 
 def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
     k, stated = evidence.k, evidence.release.manifest["counts"]["smallest_group"]
-    findings.check(f"every published value is shared by at least {k} different people")
+    findings.check(
+        f"every combination of quasi-identifiers and time is shared by at least {k} different people"
+    )
     original, released, count = classes
     members, _, _ = distinct_pairs(original, evidence.people.person[rows], evidence.people.people)
     people = np.bincount(members, minlength=count)[np.bincount(released, minlength=count) > 0]

@@ -4,7 +4,7 @@
 |---|---|---|---|
 | UID | `timeveil.domain.roles.Roles.respondent` | §2 | the person a row is about |
 | f_R | `timeveil.engines.Events.tally` | Definition 2 | different people per published value |
-| k-anonymous | `timeveil.domain.guarantee.KAnonymity` | Definition 3 | every published value is shared by k people |
+| k-anonymous | `timeveil.domain.guarantee.KAnonymity` | Definition 3 | every combination of quasi-identifiers and time is shared by k people |
 | gen_m | `timeveil.engines.Tally.smallest_group` | Definition 5 | people in the smallest group |
 | gen_s | `timeveil.engines.Tally.group_total` | Definition 6 | people per group, summed over groups |
 | gen_c, ≤_c | `timeveil.models.events.method.search.generality` | Definition 7 | smallest group first, then the total, larger first |

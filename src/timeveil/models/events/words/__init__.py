@@ -64,7 +64,7 @@ class Facts(ReleaseFacts):
             withheld_in_gaps = self.in_gaps
         self.incomplete: int = self.counts["withheld"] - small - withheld_in_gaps
         self.withheld = {
-            f"in groups below {self.k} people": small,
+            f"in groups of fewer than {self.k} people": small,
             "in gaps of the calendar": withheld_in_gaps,
             "without a person or a time": self.incomplete,
         }
@@ -252,8 +252,8 @@ def span(width: float, unit: str) -> str:
 def profile_lines(profile: Profile, granularities: frozenset[str] | None = None) -> list[str]:
     """The risk of a table as it is, and at each granularity, or at some of them."""
     rows = [
-        ("", "people", "people", "of", "smallest", "by counting", ""),
-        ("time by", "alone", f"below {profile.k}", "all", "group", "rows", "groups"),
+        ("", "people", "in groups", "share of", "smallest", "counted", ""),
+        ("time by", "alone", f"under {profile.k}", "people", "group", "in rows", "groups"),
     ]
     for level in (profile.as_it_stands, *profile.granularities):
         if granularities is None or level is profile.as_it_stands or level.granularity in granularities:
@@ -324,5 +324,9 @@ def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
         )
         for granularity, counts in candidates.items()
     ]
-    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", "would work")
-    return Table("What each granularity gives, before rows are withheld", head, rows) if rows else None
+    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", "works")
+    return (
+        Table("What each granularity gives before rows are withheld, and whether it works", head, rows)
+        if rows
+        else None
+    )

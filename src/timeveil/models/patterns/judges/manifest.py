@@ -74,7 +74,7 @@ def check_columns(release: Release, findings: Findings) -> bool:
 
 def check_statements(evidence: Evidence, findings: Findings) -> bool:
     """What the manifest says in two sections is the same, and what it says is possible."""
-    findings.check("the manifest agrees with itself")
+    findings.check("the numbers in release.json agree with each other")
     release, manifest = evidence.release, evidence.release.manifest
     described, parameters = manifest["patterns"], manifest["parameters"]
     guarantee, series = release.guarantee.as_dict(), described["kind"] == "series"

@@ -48,7 +48,7 @@ SENTENCES = {
     "counts:empty": "the empty pattern counts {people} people where the manifest states {stated}",
     "counts:kinds": "the virtual people are not k of each kind, as the method adds them",
     "counts:virtual": "the manifest states more virtual people than people",
-    "guarantee:k": "`parameters.k` of the manifest is not the k of the guarantee",
+    "guarantee:k": "`parameters.k` of the manifest is not the k of the promise",
     "guarantee:readers": "the guarantee and `patterns.structural` differ on what readers know",
     "item:missing": "{cells:pattern} or items missing",
     "item:order": "{items:item} twice in a pattern, or out of order",
@@ -57,7 +57,7 @@ SENTENCES = {
     "ledger:columns": "the ledger lacks a column or a table of a pattern release's ledger",
     "ledger:model": "the ledger does not belong to this release",
     "ledger:original": "{problem}",
-    "ledger-rows": "the ledger notes {noted} rows, not the {rows} of the original in order",
+    "ledger-rows": "the ledger lists {noted} rows, not the {rows} of the original in order",
     "ledger-rows:people": "the transactions of the ledger are not the people of the original",
     "lost": "{lost:pattern} that at least {least} people have not published",
     "min-support": "{rare:pattern} with a support below {least}",
@@ -89,7 +89,7 @@ SENTENCES = {
     "these counts",
     "virtual": "the ledger does not note the {stated} virtual people that the manifest states",
     "virtual:instants": "{kinds:kind} of virtual people without one symbol at every instant",
-    "virtual:none": "the ledger notes no virtual people where {stated} are stated",
+    "virtual:none": "the ledger lists no virtual people where {stated} are stated",
     "wrong-support": "{wrong:pattern} of {patterns} with another support than stated",
 }
 
@@ -212,7 +212,7 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
         return
     table, described = evidence.table, evidence.release.manifest["patterns"]
     if "origin" in described:
-        findings.check("the letters are those of the stated origin")
+        findings.check("the symbols are those of the stated origin")
         mined = "series release" if ledger.facts.get("origin") == "release" else "table"
         findings.expect("statements:origin", described["origin"] == mined)
     counted = _check_people(ledger, original, table.method, findings)
@@ -240,7 +240,7 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
 
 
 def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
-    findings.check("the ledger notes every original row, in order")
+    findings.check("the ledger lists every original row, in order")
     roles = ledger.original.roles
     long = roles.respondent and roles.time and roles.value
     has_roles = roles.item or roles.series or long
@@ -275,7 +275,7 @@ def _check_people(ledger: Ledger, original: Original, method: str, findings: Fin
 
 
 def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies | None:
-    """The virtual people that the ledger notes."""
+    """The virtual people that the ledger lists."""
     findings.check("the virtual people are as many as the manifest states")
     table, stated = ledger.mappings["virtual"], published.virtual
     if not {"pattern", "copies"} <= set(table.column_names) or not table.num_rows:
@@ -303,9 +303,7 @@ def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies 
 def _check_supports(
     family: Family, real: Integers, virtual: Copies, doubtful: int, findings: Findings
 ) -> None:
-    findings.check(
-        "every support is the number of people, and virtual people, with the pattern: data have them all"
-    )
+    findings.check("every support is the number of real and virtual people who have the pattern")
     total = real + sum(copies * supports(family, people) for copies, people in virtual)
     stated, people = int(family.support[0]), int(total[0])
     findings.expect("conservation:empty", stated == people, stated=stated, people=people)

@@ -78,7 +78,7 @@ def _default_length(longest: int) -> int:
 def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str, virtual: str) -> Picture:
     across, step, height = min(3, len(chosen)), 312, 196
     subtitle = (
-        f"Bands: {published.kinds} letters, from far below a series' own {published.center} to far above it."
+        f"Bands: {published.kinds} symbols, from far below a series' own {published.center} to far above it."
     )
     body = [*heading(title, subtitle, 24), *([text(24, 64, virtual, "soft")] if virtual else [])]
     for index, row in enumerate(chosen):

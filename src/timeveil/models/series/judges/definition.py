@@ -44,9 +44,9 @@ SENTENCES: Mapping[str, str] = {
     "columns:instants": "the instants are not those of the original",
     "columns:private": "the {role} is among the published columns",
     "columns:role": "the {role} columns are not those of the original",
-    "conservation": "{series} series not suppressed; the manifest states {rows:row}",
+    "conservation": "{series} series not withheld; the manifest states {rows:row}",
     "envelope-wide": "{groups:group} with a wider envelope than series and rounding explain",
-    "incomplete-rows": "{rows:row} of a dropped person not suppressed",
+    "incomplete-rows": "{rows:row} of a dropped person not withheld",
     "ledger": "{fault}",
     "ledger:columns": "the ledger lacks a column of a series' ledger",
     "ledger:model": "the ledger is not that of this release",
@@ -59,7 +59,7 @@ SENTENCES: Mapping[str, str] = {
     "person-twice:series": "{series:series} of a person who has one already",
     "row-values": "{surplus:published row} not in the original, {missing} original series not in the release",
     "row-values:type": "column `{name}` cannot be compared with the original's",
-    "suppressed": "{suppressed} series suppressed; the manifest states {stated}",
+    "suppressed": "{suppressed} series withheld; the manifest states {stated}",
 }
 
 
@@ -128,7 +128,7 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
 
     Subgroups of a ledger are numbered as cells are published.
     """
-    findings.check("every series is in one group and one subgroup, or suppressed")
+    findings.check("every series is in one group and one subgroup, or withheld")
     series, original = evidence.series, evidence.private.original
     inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)
     columns = [evidence.noted(name) for name in ("group", "subgroup")]
@@ -153,7 +153,7 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
         cell[published] = number
         matched = np.array_equal(cells.group[number], group[published])
     findings.expect("ledger-groups", matched, subgroups=len(numbers), cells=len(cells.rows))
-    findings.check("as many series are suppressed as stated, and the others are the published rows")
+    findings.check("as many series are withheld as stated, and the others are the published rows")
     counts, suppressed = evidence.release.manifest["counts"], int((group == ABSENT).sum())
     stated, released = counts["suppressed"], len(group) - suppressed
     findings.expect("suppressed", suppressed == stated, suppressed=suppressed, stated=stated)

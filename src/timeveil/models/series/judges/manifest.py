@@ -109,7 +109,7 @@ def _check_types(release: Release, findings: Findings) -> bool:
 
 def check_statements(evidence: Evidence, findings: Findings) -> bool:
     """What the manifest says in two sections is the same."""
-    findings.check("the manifest agrees with itself")
+    findings.check("the numbers in release.json agree with each other")
     release, manifest = evidence.release, evidence.release.manifest
     guarantee = release.guarantee.as_dict()
     series, parameters = manifest["series"], manifest["parameters"]

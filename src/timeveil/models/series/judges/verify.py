@@ -52,7 +52,7 @@ SENTENCES: Mapping[str, str] = {
     "group:order": "{groups:group} not numbered in the order of its envelope",
     "group:ties": "{groups:group} with the envelope of another not in the order of rows",
     "group-below-k": "{below:group} with fewer than {least} rows; the smallest has {smallest}",
-    "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the guarantee",
+    "guarantee:parameter": "`parameters.{name}` of the manifest is not the {name} of the promise",
     "pattern:level": "{rows:row} with a level above {most}, the highest stated",
     "rounding": "{rows:row} with a bound of more than {digits} significant digits",
     "row-count": "the table has {rows:row}; the manifest states {stated}",
@@ -64,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
     "statements:perturbed": "the manifest states changed values of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
-    "suppressed:stated": "the manifest states {stated} suppressed series, and p is {p}",
+    "suppressed:stated": "the manifest states {stated} withheld series, and p is {p}",
     "values-below-l:numbers": "column `{name}` does not hold numbers, and only numbers are exchanged for l",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
@@ -141,7 +141,7 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
     for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
         findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
-    findings.check(f"fewer than {p} series are stated to be suppressed")
+    findings.check(f"fewer than {p} series are stated to be withheld")
     stated = counts["suppressed"]
     findings.expect("suppressed:stated", stated < p, stated=stated, p=p)
     findings.check(f"every envelope is shared by at least {k} rows")

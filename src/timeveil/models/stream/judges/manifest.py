@@ -91,9 +91,9 @@ SENTENCES = {
     "conservation": "{values:value} whose published and withheld records are not the original ones",
     "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
     "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
-    "guarantee:l": "`parameters.l` of the manifest is not the l of the guarantee",
+    "guarantee:l": "`parameters.l` of the manifest is not the l of the promise",
     "guarantee:packets": "the manifest has parameters of packets, but not the promise that packets keep",
-    "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the guarantee's `true_slot`",
+    "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the promise's `true_slot`",
     "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
     "ledger": "{fault}",
     "ledger-rows": "the ledger does not list the rows of its original in order",
@@ -215,7 +215,7 @@ def _check_kinds(
 
 def check_statements(evidence: Evidence, findings: Findings) -> None:
     """Expect equal numbers wherever the manifest states one twice."""
-    findings.check("the manifest agrees with itself")
+    findings.check("the numbers in release.json agree with each other")
     release, manifest = evidence.release, evidence.release.manifest
     time, parameters = manifest["time"], manifest["parameters"]
     definition, slot = time.get("slot_definition"), time.get("slot")

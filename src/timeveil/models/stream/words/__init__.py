@@ -36,7 +36,7 @@ _PARTS = {"constant": "the same value every time", "changing": "not the same eve
 class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
-    table, achieved = StreamParameters, "every slot {l}-diverse"
+    table, achieved = StreamParameters, "no value in more than 1 in {l} records"
 
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
         super().__init__(evidence, hierarchies)
