@@ -39,6 +39,7 @@ ErrorCode = (
     | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "risky-column"]
     | Literal["role-missing", "same-people", "series-gap", "slot-differs", "state-damaged", "state-locked"]
     | Literal["state-mismatch", "stream-closed", "too-few-people", "too-large", "too-many-patterns"]
+    | Literal["too-much-withheld"]
     | Literal["unit-missing", "unknown-granularity", "unsupported-input", "value-clash", "zone-missing"]
 )
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))

@@ -550,14 +550,14 @@ def a_weaker_promise_in_the_parameters_alone(release, ledger, chance):
     return Tampered(_not_structural(release), ledger, "differ on what readers know")
 
 
-@sabotage("patterns series", "nobody")
+@sabotage("patterns series", "custodian", "parameters")
 def a_weaker_promise_that_also_holds(release, ledger, chance):
     """Whoever does not know that everybody has one symbol at every instant can compute less."""
     if "frequent" not in str(release.manifest["patterns"]["published"]):
         return None
     weaker = replace(release.guarantee, counts_alone=True)
     told = section(replace(_not_structural(release), guarantee=weaker), "guarantee", counts_alone=True)
-    return Tampered(told, ledger)
+    return Tampered(told, ledger, "the run had other parameters: structural")
 
 
 def _not_structural(release: tv.Release) -> tv.Release:

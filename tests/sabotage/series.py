@@ -809,15 +809,26 @@ def a_ledger_of_another_model(release, ledger, chance):
     return Tampered(release, replace(ledger, model="time"), "the ledger is not that of this release")
 
 
-@sabotage("series", "nobody")
+@sabotage("series", "custodian", "parameters")
 def another_effort_said_to_have_been_made(release, ledger, chance):
-    """How long a method looked does not show in what it found."""
+    """How long a method looked does not show in what it found; the ledger has the parameters."""
     if release.manifest["parameters"]["effort"] is None:
         return None
-    return Tampered(section(release, "parameters", effort=7), ledger)
+    return Tampered(
+        section(release, "parameters", effort=999), ledger, "the run had other parameters: effort"
+    )
 
 
-@sabotage("series", "nobody")
+@sabotage("series", "custodian", "parameters")
 def a_highest_level_that_was_never_reached(release, ledger, chance):
     """Levels stop where cells would become too small, whatever the highest is."""
-    return Tampered(section(release, "parameters", max_level=52), ledger)
+    said = "the run had other parameters: max_level"
+    return Tampered(section(release, "parameters", max_level=52), ledger, said)
+
+
+@sabotage("series", "custodian", "parameters")
+def a_number_hidden_in_a_weight(release, ledger, chance):
+    if release.manifest["parameters"]["shape_weight"] is None:
+        return None
+    said = "the run had other parameters: shape_weight"
+    return Tampered(section(release, "parameters", shape_weight=12345.67), ledger, said)

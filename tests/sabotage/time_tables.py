@@ -597,19 +597,122 @@ def people_renamed_throughout_the_ledger(release, ledger, chance):
     return Tampered(release, original(ledger, who={n: f"{name}!" for n, name in enumerate(who)}))
 
 
-@sabotage("time", "nobody")
-def other_numbers_of_a_granularity_that_was_not_chosen(release, ledger, chance):
-    """What was counted of the others on the way is no part of the promise, and nobody counts it again."""
+def _other_candidate(release: tv.Release, **numbers: Any) -> tv.Release | None:
+    """Another candidate than the chosen one, stated with other numbers."""
     name = next((n for n in release.manifest["candidates"] if n != release.manifest["granularity"]), None)
-    if name is None:
+    return None if name is None else _stated(release, name, **numbers)
+
+
+def _stated(release: tv.Release, name: str, **numbers: Any) -> tv.Release:
+    told = {**release.manifest["candidates"], name: {**release.manifest["candidates"][name], **numbers}}
+    return replace(release, manifest={**release.manifest, "candidates": told})
+
+
+@sabotage("time", "custodian", "candidates")
+def another_number_of_a_candidate_that_was_not_chosen(release, ledger, chance):
+    """Only the ledger has the people who would be counted at another granularity."""
+    for name, one in release.manifest["candidates"].items():
+        if (
+            name != release.manifest["granularity"]
+            and one["group_total"] < release.manifest["counts"]["rows_read"]
+        ):
+            said = f"1 of {len(release.manifest['candidates'])} candidates with other numbers"
+            return Tampered(_stated(release, name, group_total=one["group_total"] + 1), ledger, said)
+    return None
+
+
+@sabotage("time", "recipient", "candidates")
+def a_secret_in_the_numbers_of_a_candidate(release, ledger, chance):
+    """No table of so few rows has it."""
+    for number in (
+        "groups",
+        "group_total",
+        "smallest_group",
+        "groups_below_k",
+        "rows_below_k",
+        "rows_in_gaps",
+    ):
+        spoilt = _other_candidate(release, **{number: 20_240_229_073_911})
+        assert spoilt is None or not tv.verify(spoilt)
+    said = "candidates with impossible numbers"
+    return None if spoilt is None else Tampered(spoilt, ledger, said)
+
+
+@sabotage("time", "custodian", "candidates")
+def a_finer_candidate_said_to_work(release, ledger, chance):
+    """With large groups, and alone on the frontier; a recipient cannot count them."""
+    rows, k = release.manifest["counts"]["rows_read"], release.guarantee.k
+    for name, one in release.manifest["candidates"].items():
+        if one["allowed"] and not one["feasible"]:
+            numbers = {"smallest_group": k + 1, "groups": 2, "group_total": rows, "groups_below_k": 0}
+            told = _stated(release, name, **numbers, rows_below_k=0, feasible=True)
+            if "nodes" in release.manifest:
+                return None
+            told = replace(told, manifest={**told.manifest, "frontier": [name]})
+            return Tampered(told, ledger, "candidates with other numbers than in the original")
+    return None
+
+
+@sabotage("time", "custodian", "candidates")
+def another_frontier(release, ledger, chance):
+    """A coarser granularity that works as well, said to be among the least general."""
+    feasible = [
+        name for name, one in release.manifest["candidates"].items() if one["feasible"] and one["allowed"]
+    ]
+    coarser = [name for name in feasible if name not in release.manifest["frontier"]]
+    coarser = [
+        n for n in coarser if not any(n in release.manifest["candidates"][f]["aliases"] for f in feasible)
+    ]
+    if not coarser or "nodes" in release.manifest:
         return None
-    one = release.manifest["candidates"][name]
-    told = {**release.manifest["candidates"], name: {**one, "group_total": one["group_total"] + 1}}
-    return Tampered(replace(release, manifest={**release.manifest, "candidates": told}), ledger)
+    frontier = [*release.manifest["frontier"], coarser[-1]]
+    told = replace(release, manifest={**release.manifest, "frontier": frontier})
+    return Tampered(told, ledger, "the frontier is not that of the original")
 
 
-@sabotage("time", "nobody")
+@sabotage("time", "custodian", "candidates")
+def granularities_said_to_group_alike(release, ledger, chance):
+    candidates = release.manifest["candidates"]
+    free = [n for n, one in candidates.items() if one["allowed"] and not one["aliases"]]
+    free = [n for n in free if not any(n in one["aliases"] for one in candidates.values())]
+    if len(free) < 2:
+        return None
+    return Tampered(_stated(release, free[0], aliases=[free[1]]), ledger, "group the data alike")
+
+
+@sabotage("time hierarchy", "custodian", "candidates")
+def another_level_said_to_be_published(release, ledger, chance):
+    """Only the ledger shows which level of the hierarchy the values are of."""
+    levels = {name: {**level, "level": 739} for name, level in release.manifest["levels"].items()}
+    nodes = [{**node, "levels": levels} for node in release.manifest["nodes"]]
+    told = replace(release, manifest={**release.manifest, "levels": levels, "nodes": nodes})
+    frontier = [node["granularity"] for node in nodes]
+    told = replace(told, manifest={**told.manifest, "frontier": frontier})
+    return Tampered(told, ledger, "are not those of the run") if levels else None
+
+
+@sabotage("time hierarchy", "custodian", "candidates")
+def another_number_of_a_combination(release, ledger, chance):
+    first, *others = release.manifest["nodes"]
+    nodes = [{**first, "group_total": first["group_total"] - 1}, *others]
+    if first["group_total"] == first["groups"] * first["smallest_group"]:
+        return None
+    told = replace(release, manifest={**release.manifest, "nodes": nodes})
+    return Tampered(told, ledger, "are not those of the run")
+
+
+@sabotage("time", "custodian", "parameters")
+def another_share_said_to_be_allowed(release, ledger, chance):
+    """So small a share more that every candidate stays as feasible as it was."""
+    suppress = release.manifest["parameters"]["suppress"] + 1e-7
+    return Tampered(
+        section(release, "parameters", suppress=suppress), ledger, "the run had other parameters: suppress"
+    )
+
+
+@sabotage("time", "custodian", "parameters")
 def another_rule_said_to_have_chosen(release, ledger, chance):
     """Every granularity that keeps the promise may be published, whatever it was chosen for."""
     rule = "groups" if release.manifest["parameters"]["choose"] == "generality" else "generality"
-    return Tampered(section(release, "parameters", choose=rule), ledger)
+    said = "the run had other parameters: choose"
+    return Tampered(section(release, "parameters", choose=rule), ledger, said)

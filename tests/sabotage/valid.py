@@ -202,7 +202,7 @@ shape("stream, buckets, days", _stream(_day, pa.date32(), slot="day"))
 shape("stream, buckets, hours", _stream(_hour, pa.timestamp("s", "UTC"), slot="hour", zone="Europe/Rome"))
 shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
-shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5))
+shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5, allow_loss=True))
 
 # Series
 
@@ -305,7 +305,14 @@ def _patterns(kind: str, method: str, published: str) -> Callable[..., Pair]:
         table = _baskets(chance) if kind == "baskets" else _with_flat(_curves(chance, 30))
         given = {"symbols": 4 if method == "tight" else 3} if kind == "series" else {}
         return tv.sanitize_patterns(
-            table, roles[kind], k=3, min_support=4, method=method, published=published, **given
+            table,
+            roles[kind],
+            k=3,
+            min_support=4,
+            method=method,
+            published=published,
+            allow_loss=True,
+            **given,
         )
 
     return make

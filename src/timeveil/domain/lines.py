@@ -17,3 +17,8 @@ def accept_risk() -> Any:
     """The line of methods that publish columns unchanged."""
     meaning = "Kept or sensitive column to publish although it reads as a time or is nearly unique."
     return parameter(meaning, default=(), example=["discharged"], metavar="C")
+
+
+def allow_loss() -> Any:
+    """The line that every method has."""
+    return parameter("Publish even if more than a quarter is withheld; refused if not set.", default=False)

@@ -22,7 +22,7 @@ from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.relation import TimeAxis
-from timeveil.domain.release import Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import TimeveilError
 from timeveil.evidence.codes import plain_type
@@ -35,6 +35,7 @@ SHARED = {
     "columns:type": "column `{name}` is not of the stated type",
     "guarantee": "the manifest states another guarantee than the release",
     "manifest": "{fault}",
+    "parameters:run": "the run had other parameters: {names}",
     "row-order": "{rows:row} not in the order that follows from the values",
     "tables": "the release has {tables:table}, not `data` alone",
 }
@@ -86,9 +87,18 @@ class Findings:
         count = int(np.count_nonzero(wrong)) if isinstance(wrong, np.ndarray) else int(wrong)
         return self.expect(name, not count, **{**numbers, first: count})
 
-    def open_ledger(self) -> None:
-        """Note that the checks from here on need the ledger: a recipient cannot repeat them."""
+    def open_ledger(self, release: Release, ledger: Ledger) -> None:
+        """Note that the checks from here on need the ledger: a recipient cannot repeat them.
+
+        The first is that the stated parameters are those of the run, if the ledger has them.
+        """
         self.public = len(self.violations)
+        stated, run = (facts.get("parameters", {}) for facts in (release.manifest, ledger.facts))
+        if run:
+            self.check("the stated parameters are those of the run")
+            names = {**stated, **run}
+            wrong = [n for n in names if json.dumps(stated.get(n)) != json.dumps(run.get(n))]
+            self.expect("parameters:run", not wrong, names=", ".join(sorted(wrong)))
 
     def verdict(self) -> Verdict:
         ledger_only = self.public == 0 and bool(self.violations)
@@ -175,7 +185,10 @@ def or_null(kind: Kind) -> Kind:
     return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
 
 
-IF_SET: Mapping[str, Shape] = {"accept_risk?": [TEXT], "fold_spellings?": one_of(True)}
+IF_SET: Mapping[str, Shape] = {
+    "accept_risk?": [TEXT],
+    **dict.fromkeys(("fold_spellings?", "allow_loss?"), one_of(True)),
+}
 """Parameters that a manifest states only where they are set."""
 CLOCK: Mapping[str, Shape] = {
     "column": TEXT,

@@ -6,6 +6,7 @@ published intervals and values, not from the group that the ledger lists for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants, ticks
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Gaps, Timeline, base_for
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
 from timeveil.errors import InputError
@@ -226,6 +229,15 @@ def people_of(relation: Relation) -> People:
     tick = np.zeros(len(time), dtype=np.int64)
     tick[timed], per_instant = ticks(axis, time.drop_null())
     return People(axis, respondent.codes, respondent.size, tick, per_instant, timed & named)
+
+
+def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Integers]:
+    """The times that occur, as finely as the granularities need, and the position of each complete row."""
+    moment = people.moment[people.complete]
+    low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
+    base = base_for(people.axis, levels, low, high, people.resolution)
+    times, position = np.unique(base.granule(moment), return_inverse=True)
+    return Timeline(people.axis, base, times, gaps), position.ravel()
 
 
 def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, fold_spellings
+from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Checked, Parameters, Problem, parameter, rule
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
@@ -83,6 +83,7 @@ class EventParameters(Parameters):
     )
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
+    allow_loss: bool = allow_loss()
     definitions: Any = parameter(
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import fold_spellings
+from timeveil.domain.lines import allow_loss, fold_spellings
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.domain.wording import counted
 
@@ -99,6 +99,7 @@ class PatternParameters(Parameters):
         "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
+    allow_loss: bool = allow_loss()
     beside: Any = parameter(
         "Series release of the same people, if there is one; refused without {force}.",
         default=None, example="published-series", metavar="DIR", private=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, fold_spellings
+from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import (
     Checked,
     Parameter,
@@ -110,6 +110,7 @@ class SeriesParameters(Parameters):
     )
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
+    allow_loss: bool = allow_loss()
 
     numbers_nest = numbers_nest
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, fold_spellings
+from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError, raising
 
@@ -131,10 +131,11 @@ class StreamParameters(Parameters):
     )
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
+    allow_loss: bool = allow_loss()
 
     def lasting(self) -> dict[str, Any]:
         """What a stream keeps to from its first record on; the seed is compared on its own."""
-        free = ("seed", "fold_spellings", "accept_risk")
+        free = ("seed", "fold_spellings", "accept_risk", "allow_loss")
         return {name: value for name, value in self.as_arguments().items() if name not in free}
 
     @property

@@ -17,7 +17,7 @@ from timeveil.calendar.catalogue import available
 from timeveil.calendar.civil import UNITS, is_zone
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import COUNT, DEFINITION, FLAG, TEXT, Named, one_of
+from timeveil.evidence.checks import COUNT, DEFINITION, FLAG, TEXT, Named, from_to, one_of
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import Evidence
@@ -27,7 +27,7 @@ ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
 
 _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 _TALLY = dict.fromkeys(_NUMBERS, COUNT)
-_LEVELS = Named({"level": COUNT, "name": TEXT})
+_LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
 _CHOICE_RULES = ("groups", "generality")
 _ROUNDING = 1e-9
 
@@ -126,7 +126,7 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
     names = {alias for candidate in candidates.values() for alias in candidate["aliases"]}
     names |= {node["granularity"] for node in nodes or ()}
     # A granularity may have been skipped for its gaps; then it is no candidate.
-    names |= set(limited_to or ()) if manifest["parameters"]["gaps"] != "skip" else set()
+    names |= set(limited_to or ()) if manifest["parameters"]["gaps"] not in ("skip", "next") else set()
     usable = [n for n, candidate in candidates.items() if candidate["feasible"] and candidate["allowed"]]
     order = list(available(evidence.axis) if limited_to is None else limited_to)
     allowed = [order.index(n) for n in candidates if candidates[n]["allowed"] and n in order]
@@ -143,8 +143,26 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
         at_levels = [node["granularity"] for node in nodes if node["levels"] == manifest["levels"]]
         facts["candidates:nodes"] = nodes and at_levels == list(frontier)
     findings.expect_all(facts)
-    if manifest["counts"]["rows"]:
+    counts, stated = manifest["counts"], [*candidates.values(), *(nodes or ())]
+    wrong = sum(not _is_possible(numbers, counts, evidence.k) for numbers in stated)
+    numbers = {"wrong": wrong, "candidates": len(stated), "rows_read": counts["rows_read"]}
+    findings.expect("candidates:possible", not wrong, **numbers)
+    if counts["rows"]:
         _check_candidates(manifest, chosen, findings)
+
+
+def _is_possible(stated: Mapping[str, Any], counts: Mapping[str, int], k: int) -> bool:
+    """Whether a table of this many rows can have these numbers; one of no published rows has none."""
+    smallest, groups, total, groups_below, rows_below, in_gaps = (stated[number] for number in _NUMBERS)
+    if not counts["rows"]:
+        return not any(stated[number] for number in _NUMBERS)
+    return bool(
+        groups * smallest <= total <= counts["rows_read"]
+        and groups_below <= rows_below <= counts["rows_read"] - k * (groups - groups_below)
+        and (groups_below > 0) == (0 < smallest < k)
+        and max(groups_below, in_gaps) <= counts["rows_read"]
+        and (smallest > 0) == (groups > 0)
+    )
 
 
 def _check_candidates(

@@ -10,6 +10,7 @@ published.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode
-from timeveil.evidence.risk import Floats
+from timeveil.evidence.risk import Floats, withheld_by
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence
 from timeveil.models.events.judges.query import shares
 
@@ -31,11 +32,12 @@ class Loss:
     """What the release lost, in plain numbers.
 
     `rows` were published in `groups`; `suppressed` rows were withheld, and `suppressed_people` have no row
-    left. `width_before` is the precision of the original times and `width_after` the mean width of a
-    published row's granule, in `width_unit` (`second`, or `month` on an axis of months); a granule without a
-    start or an end counts as wide as the data. `window_error_median` and `window_error_mean` are relative
-    errors of `windows` random window counts against all original rows; a true count below 0.1 % of the rows
-    is taken as 0.1 %.
+    left. `withheld_by` has per published column the largest share withheld of the rows with one value, where
+    1 % of the rows or more have it. `width_before` is the precision of the original times and `width_after`
+    the mean width of a published row's granule, in `width_unit` (`second`, or `month` on an axis of months);
+    a granule without a start or an end counts as wide as the data. `window_error_median` and
+    `window_error_mean` are relative errors of `windows` random window counts against all original rows; a
+    true count below 0.1 % of the rows is taken as 0.1 %.
     """
 
     ALSO: ClassVar = ("suppressed_share",)
@@ -45,6 +47,7 @@ class Loss:
     suppressed: int
     people: int
     suppressed_people: int
+    withheld_by: Mapping[str, float]
     rows_per_group: float
     people_per_group: float
     width_before: float
@@ -78,6 +81,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
         suppressed=int((~evidence.retained).sum()),
         people=everyone,
         suppressed_people=everyone - len(distinct(people.person[published])),
+        withheld_by=withheld_by(evidence, ~published),
         rows_per_group=len(group) / groups if groups else 0.0,
         people_per_group=len(members) / groups if groups else 0.0,
         width_before=float(people.precision),

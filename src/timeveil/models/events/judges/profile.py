@@ -15,12 +15,12 @@ import numpy as np
 
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Timeline, at_least, base_for
+from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, dense, distinct, encode, fold
-from timeveil.models.events.evidence import people_of
+from timeveil.models.events.evidence import observed, people_of
 
 AS_IT_STANDS = "as it stands"
 Coding: TypeAlias = tuple[Integers, int]
@@ -91,15 +91,12 @@ def profile(
     owner = dense(people.person[complete], people.people)
     time = encode(column_of(relation.data, str(relation.roles.time)))
     stands = _risk(AS_IT_STANDS, k, quasi, owner, dense(time.codes[complete], time.size))
-    levels, moment = resolve(granularities, people.axis, definitions), people.moment[complete]
-    low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
-    ticks = base_for(people.axis, levels, low, high, people.resolution)
-    base, index = np.unique(ticks.granule(moment), return_inverse=True)
-    timeline, risks = Timeline(people.axis, ticks, base, gaps="skip"), []
-    for level in at_least(levels, ticks):
+    levels, risks = resolve(granularities, people.axis, definitions), []
+    timeline, position = observed(people, levels, "skip")
+    for level in at_least(levels, timeline.base):
         # The first position of a granule serves as its number.
-        granule = timeline.firsts(level).astype(np.int64)[index.ravel()]
-        risks.append(_risk(level.name, k, quasi, owner, (granule, len(base))))
+        granule = timeline.firsts(level).astype(np.int64)[position]
+        risks.append(_risk(level.name, k, quasi, owner, (granule, len(timeline))))
     return Profile(
         k=k,
         rows=relation.rows,

@@ -39,9 +39,11 @@ from timeveil.evidence.conditions import share_of, texts_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
+from timeveil.models.events.judges.recount import check_candidates
 
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
+    "candidates:alike": "granularities that group the data alike are not those that do",
     "candidates:below": "the smallest group and the groups below k do not fit together",
     "candidates:chosen": "the chosen granularity is not among the candidates",
     "candidates:definition": "the granularity and its definition have different names",
@@ -50,10 +52,15 @@ SENTENCES = {
     "candidates:frontier": "the frontier names a granularity that does not work",
     "candidates:groups": "the chosen granularity is stated with {chosen_groups:group}, "
     "the release with {groups}",
+    "candidates:least": "the frontier is not that of the original",
+    "candidates:levels": "the levels, or the combinations of levels and time, are not those of the run",
     "candidates:nodes": "the frontier is not that of the nodes at the published levels",
     "candidates:names": "the manifest names a granularity that is not among the candidates",
+    "candidates:numbers": "{wrong} of {candidates} candidates with other numbers than in the original",
     "candidates:order": "the candidates are not in the order of the calendar, or of the names given",
+    "candidates:possible": "{wrong} of {candidates} candidates with impossible numbers for {rows_read:row}",
     "candidates:rule": "`parameters.choose` of the manifest is neither a rule nor the chosen granularity",
+    "candidates:run": "the candidates are not those of the run",
     "candidates:smallest": "the chosen granularity is stated with a smallest group of {chosen_smallest}, "
     "the release with {smallest_group}",
     "candidates:withheld": "{omitted:row} stated to be below k or in gaps, and {withheld} withheld",
@@ -112,7 +119,7 @@ def check(evidence: Evidence) -> Verdict:
         order = evidence.columns("quasi", "start") + evidence.columns("time")
         check_row_order(release, order, findings)
         if evidence.ledger is not None:
-            findings.open_ledger()
+            findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
     return findings.verdict()
 
@@ -201,6 +208,8 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     numbers = len(groups), len(distinct(classes[0])), len(distinct(group * classes[2] + classes[0]))
     same = len(set(numbers)) == 1
     findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
+    if not findings.violations:  # what is counted again rests on all of this
+        check_candidates(evidence, findings)
 
 
 def _check_roles(evidence: Evidence, findings: Findings) -> bool:

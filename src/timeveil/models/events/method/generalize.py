@@ -27,6 +27,7 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.loss import LARGEST_LOSS, refuse_loss
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
@@ -42,8 +43,6 @@ from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 """What a manifest states about the groups of one candidate."""
-LARGEST_SHARE_TO_WITHHOLD = 0.25
-"""Above this share of the rows, withholding is not offered as a way out."""
 
 
 def generalize_time(
@@ -65,6 +64,7 @@ def generalize_time(
     memory_limit: str | None = None,
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
+    allow_loss: bool = False,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
@@ -202,7 +202,7 @@ def _infeasible(counts: Counts) -> InfeasibleError:
     hint = "make a quasi-identifier coarser with a hierarchy, or drop one"
     if not best.kept_groups:
         hint = "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
-    elif share <= LARGEST_SHARE_TO_WITHHOLD:
+    elif share <= LARGEST_LOSS:
         rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
         hint = f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {hint}"
     return InfeasibleError(
@@ -292,6 +292,10 @@ def _pair(
     roles, axis, schema = relation.roles, relation.clock, published_schema(relation, levels)
     by_role = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
     column_roles = [role for role, names in by_role.items() for _ in names] + ["time", "start", "end"]
+    hint, in_gaps = "fill in missing people and times", sections["candidates"][label]["rows_in_gaps"]
+    if parameters.gaps == "suppress" and in_gaps:
+        hint = f'move rows out of the gaps of `{label}` with {{gaps="next"}}'
+    refuse_loss(parameters, relation.rows - published.rows, relation.rows, "rows", hint)
     manifest = {
         "format": 1,
         "model": "time",
@@ -315,7 +319,14 @@ def _pair(
         },
         **({} if nodes is None else {"nodes": nodes}),
     }
-    facts = {**facts, "dropped": list(relation.dropped), **relation.exceptions}
+    calendar = {g.name: g.as_dict() for g in (plan.base, *plan.allowed)}
+    run = {
+        "parameters": manifest["parameters"],
+        "calendar": {name: calendar[name] for name in sections["candidates"]},
+        "levels": sections["levels"],
+        "combinations": nodes,
+    }
+    facts = {**facts, **run, "dropped": list(relation.dropped), **relation.exceptions}
     ledger = Ledger("time", published.entries, relation, mappings=levels, facts=facts)
     return Release(promise, manifest, {"data": published.data}), ledger
 

@@ -186,21 +186,27 @@ def make_plan(
 def _gapped(
     timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None, policy: str
 ) -> dict[str, str]:
-    """The granularities to skip because of their gaps; policies that withhold or move rows skip none."""
-    if policy not in ("error", "skip"):
+    """The granularities to skip because of their gaps; a policy that withholds rows skips none."""
+    if policy == "suppress":
         return {}
-    gapped = [g for g in allowed if timeline.in_gaps(g).any()]
+    where, hint = "belong to no granule of `{}`, which has gaps", ', or move them on with {gaps="next"}'
+    skipped, outside = "rows fall into its gaps", {g.name: timeline.in_gaps(g) for g in allowed}
+    if policy == "next":  # rows after the last granule have no next one
+        outside = {g.name: timeline.firsts(g) < 0 for g in allowed if outside[g.name].any()}
+        where, hint = "are after the last granule of `{}`, so that there is no next one", ""
+        skipped = "rows are after its last granule"
+    gapped = [g for g in allowed if g.name in outside and outside[g.name].any()]
     if gapped and (policy == "error" or named in gapped or len(gapped) == len(allowed)):
         worst = named if named in gapped else gapped[0]
-        lost = int(timeline.in_gaps(worst).sum())
+        lost = int(outside[worst.name].sum())
         raise InputError(
-            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, belong to no "
-            f"granule of `{worst.name}`, which has gaps",
-            hint='withhold such rows with {gaps="suppress"}, or move them on with {gaps="next"}',
+            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, "
+            + where.format(worst.name),
+            hint=f'withhold such rows with {{gaps="suppress"}}{hint}',
             code="gap",
             facts={"granularity": worst.name, "granules": lost},
         )
-    return {g.name: "rows fall into its gaps" for g in gapped}
+    return {g.name: skipped for g in gapped}
 
 
 class Counts:

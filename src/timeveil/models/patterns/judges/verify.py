@@ -105,7 +105,7 @@ def check(evidence: Evidence) -> Verdict:
             _check_channels(evidence, family, findings)
             findings.check("the stated number of virtual people is possible (only the ledger shows more)")
             if ledger is not None:
-                findings.open_ledger()
+                findings.open_ledger(release, ledger)
                 _check_definition(evidence, ledger, family, findings)
     return findings.verdict()
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import NoInferenceChannel
+from timeveil.domain.loss import refuse_loss
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
@@ -63,6 +64,7 @@ def sanitize_patterns(
     zone: str | None = None,
     unit: str | None = None,
     fold_spellings: bool = False,
+    allow_loss: bool = False,
     beside: Release | None = None,
     force: bool = False,
     progress: Progress = silent,
@@ -218,20 +220,26 @@ def _assemble(
         closed = after.closed()
         closed[0] = True  # the empty pattern is the number of people
         published = np.flatnonzero(closed)
+    facts, everyone = _facts(source, rows, sanitized), rows.rows + source.left_out
+    hint = 'leave nobody out with {method="additive"}'
+    if source.left_out > facts["withheld"]:
+        hint = 'fill in missing readings with {fill="linear"}'
+    refuse_loss(parameters, facts["withheld"] + source.left_out, everyone, "people", hint)
     data = pattern_table(after, published, rows.names)
     copies = pa.array(virtual.copies, pa.int64())
     added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": copies})
     counts = {"patterns": data.num_rows, "transactions": int(after.support[0]), "virtual": virtual.total}
     weaker = source.instants is not None and not parameters.structural
     promise = NoInferenceChannel(parameters.k, counts_alone=weaker)
+    manifest = _manifest(parameters, source, least, promise, counts)
     ledger = Ledger(
         "patterns",
         _entries(source, sanitized.withheld),
         source.relation,
         LedgerTables(added, sanitized.channels, rows.names),
-        _facts(source, rows, sanitized),
+        {"parameters": manifest["parameters"], **facts},
     )
-    return Release(promise, _manifest(parameters, source, least, promise, counts), {"data": data}), ledger
+    return Release(promise, manifest, {"data": data}), ledger
 
 
 def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Table:

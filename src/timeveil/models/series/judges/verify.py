@@ -79,7 +79,7 @@ def check(evidence: Evidence) -> Verdict:
         consistent = check_statements(evidence, findings)
         cells = _check_tables(evidence, findings)
         if ledger is not None and cells is not None and consistent:
-            findings.open_ledger()
+            findings.open_ledger(release, ledger)
             check_definition(evidence, cells, findings)
     return findings.verdict()
 

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.loss import refuse_loss
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
@@ -72,6 +73,7 @@ def anonymize_series(
     unit: str | None = None,
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
+    allow_loss: bool = False,
     seed: int | None = None,
     progress: Progress = silent,
     **removed: Any,
@@ -225,6 +227,10 @@ def assemble(
         columns["level"] = lists.cast(pa.list_(pa.int16()))
     columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
     data = decode_dictionaries(pa.table(columns))
+    hint, everyone = 'withhold nobody with {method="adaptive"}', collection.size + collection.dropped
+    if collection.dropped > collection.size - len(order):
+        hint = 'fill in missing readings with {fill="linear"}'
+    refuse_loss(parameters, everyone - len(order), everyone, "series", hint)
     subgroup, first = numbered_as_met(cell)
     promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
     manifest = {
@@ -251,6 +257,7 @@ def assemble(
         },
     }
     facts = {
+        "parameters": manifest["parameters"],
         "series": collection.size,
         "instants": len(instants),
         "filled": collection.filled,

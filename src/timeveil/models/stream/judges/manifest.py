@@ -116,7 +116,6 @@ SENTENCES = {
     "parameters:cost": "`parameters.move_cost` of the manifest is not a cost of moving records",
     "parameters:missing": "the parameters of packets are incomplete: {names}",
     "parameters:packets": "parameters that packets exclude: {names}",
-    "parameters:run": "the run had other parameters: {names}",
     "parameters:spread": "`parameters.spread` of the manifest is not from 1 to below the window",
     "parameters:time": "the stated time and slots are not those of the run",
     "person-twice": "{records:record} of a person who is already in the same slot",

@@ -52,7 +52,6 @@ from timeveil.models.stream.evidence import (
     whole_numbers,
 )
 from timeveil.models.stream.judges.manifest import (
-    PACKET_PARAMETERS,
     SENTENCES,
     check_columns,
     check_shape,
@@ -68,7 +67,7 @@ def check(evidence: Evidence) -> Verdict:
     if check_shape(evidence.release, findings) and check_columns(evidence.release, findings):
         check_statements(evidence, findings)
         if _check_published(evidence, findings) and evidence.ledger is not None:
-            findings.open_ledger()
+            findings.open_ledger(evidence.release, evidence.private)
             _check_records(evidence, findings)
     return findings.verdict()
 
@@ -201,11 +200,6 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     ledger, manifest, before = evidence.private, evidence.release.manifest, len(findings.violations)
     published = [column["name"] for column in manifest["columns"]]
     findings.expect("columns:respondent", ledger.original.roles.respondent not in published)
-    findings.check("the stated parameters are those of the run")
-    run, stated = ledger.facts.get("parameters", {}), manifest["parameters"]
-    names = [*stated, *(name for name in PACKET_PARAMETERS if name in run and name not in stated)]
-    wrong = [name for name in names if _plain(run.get(name, ...)) != _plain(stated.get(name, ...))]
-    findings.expect("parameters:run", not wrong, names=", ".join(wrong))
     same_clock = json.dumps(ledger.facts.get("time")) == json.dumps(manifest["time"])
     findings.expect("parameters:time", same_clock)
     findings.check("the ledger lists every original row, in order")
@@ -213,10 +207,6 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     if findings.expect_all(evidence.ledger_facts, listed=ledger.entries.num_rows, rows=rows):
         findings.expect("ledger-rows", np.array_equal(ledger.table.column("row"), np.arange(rows)))
     return len(findings.violations) == before
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, list | tuple) else value
 
 
 def _check_origins(evidence: Evidence, findings: Findings) -> None:

@@ -63,6 +63,7 @@ def publish_stream(
     unit: str | None = None,
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
+    allow_loss: bool = False,
     protect_slot: int | None = None,
     spread: int = 1,
     fillers: int = 0,
@@ -104,6 +105,7 @@ def publish_stream(
     finals = stream.arrive(Arrivals(slots, rows, codes, None, people))
     withheld = _packets_withheld(stream, finals)
     finals += stream.end()
+    stream.refuse_loss(len(codes) // max(int(np.bincount(codes).max(initial=0)), 1))
     progress("done", 1.0)
     layout, store = Layout(settings, relation.roles, arrived.slots, relation.data.schema), RowStore()
     store.add(relation.table, stream.last or 0)
@@ -193,6 +195,7 @@ class StreamPublisher:
         unit: str | None = None,
         fold_spellings: bool = False,
         accept_risk: Sequence[str] = (),
+        allow_loss: bool = False,
         protect_slot: int | None = None,
         spread: int = 1,
         fillers: int = 0,

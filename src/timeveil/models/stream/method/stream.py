@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from timeveil.domain.loss import refuse_loss
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, Snapshot, deal, snapshot_of
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
@@ -163,6 +164,21 @@ class Stream(ABC):
         if distance:
             loss = self.settings.costs.of_distance(distance) * count
             self.tally.update(moved=count, distance=distance * count, loss=loss)
+
+    def refuse_loss(self, largest_l: int) -> None:
+        """Refuse a stream that withholds too much, with what most of it is due to.
+
+        Above the `largest_l` some value is too common for any window.
+        """
+        tally, hint = self.tally, "widen {window}, or lower {l}"
+        if largest_l < self.settings.l:
+            hint = f"use {{l={largest_l}}}" if largest_l > 1 else "name another {sensitive} column"
+            hint = f"no window helps, because a value is too common: {hint}"
+        if 2 * tally["incomplete"] > tally["withheld"]:
+            hint = "fill in missing times, people and values"
+        elif 2 * tally["duplicates"] > tally["withheld"]:
+            hint = "make one record of a person's records in a slot: a slot has each person once"
+        refuse_loss(self.settings.options, tally["withheld"], tally["read"], "records", hint)
 
     def _withheld(self, code: int, records: Collection[int]) -> None:
         self.tally.update(withheld=len(records), loss=self._beta(code) * len(records))

@@ -1,0 +1,23 @@
+"""How much a method may withhold before a release is refused: a table with little left in it helps nobody."""
+
+from __future__ import annotations
+
+from timeveil.domain.parameter import Parameters
+from timeveil.errors import InfeasibleError
+
+LARGEST_LOSS = 0.25
+"""Above this share, withholding is refused unless it is allowed, and not offered as a way out."""
+
+
+def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint: str) -> None:
+    """Refuse to withhold more than a quarter, or than the share that `suppress` allows if that is larger."""
+    values = parameters.as_arguments()
+    most = max(LARGEST_LOSS, values.get("suppress", 0))
+    if withheld > most * of and not values["allow_loss"]:
+        raise InfeasibleError(
+            f"{withheld:,} of {of:,} {noun} ({100 * withheld / of:.0f} %) would be withheld; "
+            f"more than {100 * most:g} % is refused",
+            hint=f"{hint}, or accept the loss with {{allow_loss=True}}",
+            code="too-much-withheld",
+            facts={"withheld": withheld, "of": of},
+        )
