@@ -55,7 +55,9 @@ def _published(matrix: Matrix, given: dict[str, Any]) -> Records:
     instants = [f"t{place:03}" for place in range(matrix.shape[1])]
     table = pa.table(dict(zip(instants, matrix.T, strict=True)))
     roles = tv.Roles(series=instants)
-    return Evidence(*tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, **given)).records
+    return Evidence(
+        *tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, allow_loss=True, **given)
+    ).records
 
 
 def _chosen(instants: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

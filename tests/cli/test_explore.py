@@ -18,7 +18,7 @@ BASKETS = "explore baskets.csv --respondent basket --item item"
 SWEEPS = {
     "time": (f"{VISITS} --k 2..4", "k", [2, 3, 4]),
     "stream": (f"{CASES} --l 3 --window 1,3,7", "window", [1, 3, 7]),
-    "protect-slot": (f"{CASES} --l 4 --window 5 --protect-slot 2..4", "protect_slot", [2, 3, 4]),
+    "protect-slot": (f"{CASES} --l 4 --window 5 --allow-loss --protect-slot 2..4", "protect_slot", [2, 3, 4]),
     "series": (f"{LOADS} --k 6 --p 2..4", "p", [2, 3, 4]),
     "kapra": (f"{LOADS} --k 2,4,6 --p 2 --method kapra", "k", [2, 4, 6]),
     "shape-weight": (f"{LOADS} --k 4 --p 2 --shape-weight 2,10,50", "shape_weight", [2, 10, 50]),

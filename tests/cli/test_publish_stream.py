@@ -118,7 +118,7 @@ def test_warnings_are_told_and_explained(cli: Cli, name: str) -> None:
     values, warning = WARNED[name]
     rows = [(day(number // 6), "30", value, "x") for number, value in enumerate(values)]
     Path("cases.csv").write_text(text(rows))
-    said = cli(f"{RUN} --l 3 --window 1")
+    said = cli(f"{RUN} --l 3 --window 1 --allow-loss")
     assert said.code == 0, said.err
     assert said.err.startswith("warning: ")
     assert warning in said.err

@@ -48,7 +48,7 @@ def test_a_run(cli: Cli, line: str, form: str) -> None:
 OTHERS = {
     "tight": "--method tight",
     "clone": "--method clone --published closed",
-    "suppressive": "--method suppressive",
+    "suppressive": "--method suppressive --allow-loss",
     "itemset": "--method itemset --cap 100000",
     "series": "--center median --instants h01..h04 --max-len 3 --no-structural --force --fill drop",
 }

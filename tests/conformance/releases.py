@@ -49,9 +49,11 @@ _MADE: dict[str, Callable[[int], Pair]] = {
     "time": lambda more: tv.generalize_time(
         clinic_visits(rows=400, seed=1), VISITS, k=3 + more, suppress=0.05
     ),
-    "stream": lambda more: tv.publish_stream(daily_cases(days=15), CASES, l=3 + more, window=5, seed=1),
+    "stream": lambda more: tv.publish_stream(
+        daily_cases(days=15), CASES, l=3 + more, window=5, seed=1, allow_loss=True
+    ),
     "packets": lambda more: tv.publish_stream(
-        daily_cases(days=15), CASES, l=4 + more, window=5, protect_slot=2, seed=1
+        daily_cases(days=15), CASES, l=4 + more, window=5, protect_slot=2, seed=1, allow_loss=True
     ),
     "series": lambda more: tv.anonymize_series(loads(), LOADS, k=4 + more, p=2, effort=0),
     "patterns": lambda more: tv.sanitize_patterns(bought(), BOUGHT, k=3 + 2 * more, min_support=0.2),

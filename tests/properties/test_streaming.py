@@ -40,6 +40,7 @@ def streams(draw: Any, people: bool = True) -> tuple[pa.Table, tv.Roles, dict[st
         time="day", respondent="who" if known else None, quasi=["age"], sensitive=["value"], drop="rest"
     )
     options = {
+        "allow_loss": True,
         "l": l,
         "window": draw(st.integers(1, 6)),
         "seed": draw(st.integers(0, 2**128 - 1)),

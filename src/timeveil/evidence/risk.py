@@ -13,13 +13,31 @@ import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.evidence.published import Evidence
+from timeveil.evidence.published import Evidence, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+_FEWEST = 20
 # Chances are sums of a few quotients: equal ones may differ in their last digits.
 _ROUNDING = 1e-9
+
+
+def withheld_by(
+    evidence: Evidence, withheld: npt.NDArray[np.bool_], rows: Integers | slice = slice(None)
+) -> dict[str, float]:
+    """Per published column the largest share withheld of the people or rows that have one value.
+
+    `rows` are the original rows that have their values. Values that fewer than 20 have do not count: a rare
+    value is often withheld altogether. Where nothing was withheld, no column is listed.
+    """
+    shares = {}
+    for name in columns_of(evidence.release, "quasi", "keep", "sensitive") if withheld.any() else ():
+        codes = evidence.original_column(name).codes[rows]
+        having = np.bincount(codes)
+        part = np.bincount(codes, weights=withheld) / np.maximum(having, 1)
+        shares[name] = float(part[having >= _FEWEST].max(initial=0.0))
+    return shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
@@ -16,6 +17,7 @@ from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrap
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
+FAR = 10  # a setting this many times as far from the least as the median is has no part in the scale
 FEWEST = 3  # a curve through fewer points has no knee
 
 
@@ -78,10 +80,10 @@ class Exploration:
     def knee(self) -> Setting | None:
         """Where the trade-off turns; None if fewer than three settings gave a release.
 
-        Loss and risk are each put on a scale from 0, the least of all settings, to 1, the most; the knee is
-        the setting closest to 0 in both, and of two as close, the one that promises more. If the risk is the
-        same everywhere, the knee is the smallest setting that saves nine tenths of the loss that can be
-        saved.
+        Loss and risk are each put on a scale from 0, the least of all settings, to 1, the most, apart from
+        settings far beyond the others; the knee is the setting closest to 0 in both, and of two as close, the
+        one that promises more. If the risk is the same everywhere, the knee is the smallest setting that
+        saves nine tenths of the loss that can be saved.
         """
         settings = self.feasible
         if len(settings) < FEWEST:
@@ -148,8 +150,12 @@ def _promised(setting: Setting) -> float:
 
 
 def _scaled(numbers: list[float]) -> list[float]:
-    """Numbers from 0 for the least to 1 for the most; all 0 where they are the same."""
-    least, most = min(numbers), max(numbers)
+    """Numbers from 0 for the least to 1 for the most; all 0 where they are the same.
+
+    A number far beyond the others is above 1: it does not make all others alike.
+    """
+    least, middle = min(numbers), median(numbers)
+    most = max(n for n in numbers if middle == least or n - least <= FAR * (middle - least))
     return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]
 
 

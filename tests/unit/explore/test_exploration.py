@@ -43,6 +43,16 @@ def test_the_knee_does_not_depend_on_the_scale_of_either() -> None:
     assert value(sweep([(loss / 50 + 0.3, risk) for loss, risk in points]).knee) == 2
 
 
+@pytest.mark.parametrize("absurd", [9.0, 1e6])
+def test_one_absurd_setting_does_not_move_the_knee(absurd: float) -> None:
+    points = [(0.10, 0.5), (0.12, 0.2), (0.18, 0.1), (0.30, 0.05)]
+    assert value(sweep(points).knee) == 2
+    assert value(sweep([*points, (absurd, 0.04)]).knee) == 2
+    same_risk = [(0.9, 0.2), (0.30, 0.2), (0.12, 0.2), (0.10, 0.2)]
+    assert value(sweep(same_risk).knee) == 3
+    assert value(sweep([(absurd, 0.2), *same_risk]).knee) == 4
+
+
 def test_where_the_risk_is_the_same_the_knee_saves_nine_tenths() -> None:
     assert value(sweep([(1.0, 0.2), (0.5, 0.2), (0.1, 0.205), (0.0, 0.2)]).knee) == 3
     assert value(sweep([(1.0, 0.2), (0.5, 0.2), (0.11, 0.2), (0.0, 0.2)]).knee) == 4

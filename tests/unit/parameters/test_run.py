@@ -39,6 +39,7 @@ EVERY_VALUE: dict[str, Any] = {
     "memory_limit": "2GB",
     "fold_spellings": True,
     "accept_risk": ["a"],
+    "allow_loss": True,
 }
 
 
@@ -89,7 +90,8 @@ def test_every_parameter_is_written() -> None:
         "timeveil generalize-time in.csv --out out --respondent who --time when --quasi zip --cyclic weekday "
         "--keep a --sensitive b --drop c --drop d --k 5 --granularity week --choose generality "
         "--suppress 0.25 --hierarchy zip=prefixes:3 --level zip=1 --gaps skip --nulls withhold --zone UTC "
-        "--unit day --fold-spellings --accept-risk a --calendar c.toml --engine duckdb --memory-limit 2GB "
+        "--unit day --fold-spellings --accept-risk a --allow-loss --calendar c.toml --engine duckdb "
+        "--memory-limit 2GB "
         "--format csv --ledger ledger"
     )
     assert run.python() == (
@@ -99,6 +101,7 @@ def test_every_parameter_is_written() -> None:
         'release, ledger = tv.generalize_time("in.csv", roles, k=5, granularities=["week"], '
         'choose="generality", suppress=0.25, hierarchies={"zip": "prefixes:3"}, levels={"zip": 1}, '
         'gaps="skip", nulls="withhold", zone="UTC", unit="day", fold_spellings=True, accept_risk=["a"], '
+        "allow_loss=True, "
         'definitions=tomllib.loads(Path("c.toml").read_text())["granularity"], engine="duckdb", '
         'memory_limit="2GB")\n'
         "assert tv.verify(release, ledger)\n"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import timeveil as tv
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.roles import Roles
+from timeveil.errors import InfeasibleError
 from timeveil.models.events import words
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.method import generalize_time
@@ -132,7 +136,7 @@ def test_nothing_came_in() -> None:
 def test_nothing_but_rows_without_a_person() -> None:
     table = visits(who=pa.nulls(10, pa.string()))
     assert "Withheld 10 rows (100 %), all without a person or a time." in sentence(
-        said(table, nulls="withhold"), "Removed"
+        said(table, nulls="withhold", allow_loss=True), "Removed"
     )
 
 
@@ -154,6 +158,7 @@ def test_what_is_not_protected() -> None:
         "commonest_sensitive": {"result": 1.0},
         "tied_rows": {"result": 0.0},
         "similar_ids": 0,
+        "withheld_by": {},
     }
     assert explain(*pair).limits[:2] == (
         "One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random "
@@ -185,3 +190,64 @@ def test_the_same_as_data() -> None:
     assert tuple(told["sentences"]) == explanation.sentences
     assert told["dropped"] == ["name"]
     assert "reproduce" not in told
+
+
+def drawn(seed: int) -> tuple[pa.Table, random.Random]:
+    draw = random.Random(seed)  # noqa: S311
+    rows = draw.randint(12, 40)
+    columns = {
+        "who": [f"p{draw.randrange(12)}" for _ in range(rows)],
+        "day": [f"2024-0{draw.randint(1, 4)}-{draw.randint(1, 28):02}" for _ in range(rows)],
+        "zip": [draw.choice(["10", "11", "20", "21"]) for _ in range(rows)],
+    }
+    return pa.table(columns), draw
+
+
+def test_a_coarser_choice_is_compared_with_what_is_listed() -> None:
+    """Where rows are withheld, the most groups may be left by a combination that is not among the finest."""
+    empty = coarser = 0
+    for seed in range(60):
+        table, draw = drawn(seed)
+        options = {
+            "suppress": draw.choice([0.1, 0.25]),
+            "choose": draw.choice(["groups", "generality"]),
+            "granularities": draw.choice([None, ["day", "month"]]),
+        }
+        roles = Roles(respondent="who", time="day", quasi=["zip"])
+        try:
+            pair = generalize_time(table, roles, 3, hierarchies={"zip": "prefixes:1,0"}, **options)
+        except InfeasibleError:
+            continue
+        manifest, text = pair[0].manifest, " ".join(explain(*pair).sentences)
+        assert "although would" not in text
+        chosen = manifest["granularity"], manifest["levels"]
+        nodes = [(node["granularity"], node["levels"]) for node in manifest["nodes"]]
+        is_coarser = len(nodes) > 1 and chosen not in nodes
+        assert ("The chosen combination is not one of them" in text) == is_coarser
+        coarser += is_coarser
+        empty += "although another combination of levels and time would be finer" in text
+    assert empty
+    assert coarser
+
+
+@pytest.mark.parametrize(("gone", "chance"), [(0, False), (3, True)])
+def test_a_chance_above_one_in_k_is_stated_where_there_is_one(gone: int, chance: bool) -> None:
+    """Of two people with as many rows in a group, a row is each one's with a chance of 1 in 2."""
+    who = ["ann", "bob"] * 4 + ["cy", "dan"] * 4
+    days = ["2024-01-02"] * 8 + ["2024-02-02"] * 8
+    table = pa.table({"who": who[gone:], "day": days[gone:]})
+    text = " ".join(explain(*generalize_time(table, Roles(respondent="who", time="day"), 2)).limits)
+    assert ("with a chance above 1 in 2" in text) == chance
+
+
+def test_the_letter_says_why_rows_were_withheld(tmp_path: Path) -> None:
+    days = ["2024-01-02"] * 9 + ["2024-01-06", "2024-01-09", None]
+    table = pa.table({"who": [f"p{number}" for number in range(12)], "day": days})
+    options = {"nulls": "withhold", "gaps": "suppress", "choose": "business-day", "suppress": 0.2}
+    release, _ = generalize_time(table, Roles(respondent="who", time="day"), 2, **options)
+    text = " ".join((tv.write(release, tmp_path / "out") / "README.txt").read_text("utf-8").split())
+    reasons = "1 to keep the promise, 1 outside the calendar, 1 without a person or a time."
+    assert f"3 rows of the original were withheld: {reasons}" in text
+    release, _ = generalize_time(table.slice(0, 9), Roles(respondent="who", time="day"), 2)
+    text = " ".join((tv.write(release, tmp_path / "whole") / "README.txt").read_text("utf-8").split())
+    assert "0 rows of the original were withheld." in text

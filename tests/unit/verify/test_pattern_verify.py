@@ -88,6 +88,7 @@ def test_example_a_suppressive_holds():
         k=2,
         min_support=2,
         method="suppressive",
+        allow_loss=True,
     )
     assert {"".join(r["pattern"]): r["support"] for r in release.table.to_pylist()} == {
         "": 3, "a": 3, "d": 3, "ad": 3,

@@ -20,6 +20,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
+from timeveil.evidence.risk import withheld_by
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
 from timeveil.models.events.judges.attack import Breach, attack
@@ -74,8 +75,8 @@ class Facts(ReleaseFacts):
         """What stays visible inside groups; None without a ledger, where it would take long, or of no rows.
 
         The largest share of a group's rows of one person, and per sensitive column that of one value; per
-        published column the share of rows that its value ties to another row of the same person; and how
-        many ids differ from another only in case or surrounding blanks.
+        published column the share of rows that its value ties to another row of the same person; how many ids
+        differ from another only in case or surrounding blanks; and what was withheld by column.
         """
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
@@ -85,6 +86,7 @@ class Facts(ReleaseFacts):
             "commonest_sensitive": {column: shares["worst"] for column, shares in commonest.items()},
             "tied_rows": measure.tying_columns(self.evidence),
             "similar_ids": measure.similar_ids(self.evidence),
+            "withheld_by": withheld_by(self.evidence, ~self.evidence.published),
         }
 
     @cached_property
@@ -154,6 +156,12 @@ class Facts(ReleaseFacts):
         """With hierarchies, the finest combinations of levels and time, those with the most groups first."""
         nodes = sorted(self.manifest.get("nodes", ()), key=_groups, reverse=True)
         return [{**node, "left": _groups(node)} for node in nodes] if len(nodes) > 1 else []
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the chosen combination is one of the finest."""
+        alike = self._alike(self.granularity)
+        return any(n["granularity"] in alike and n["levels"] == self.levels for n in self.combinations)
 
     @property
     def generalisable(self) -> list[str]:

@@ -17,7 +17,7 @@ among the originals, which are small integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ import numpy as np
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
+from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Records
 from timeveil.models.series.judges.query import spread
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
@@ -64,18 +65,19 @@ class QueryError:
 class SeriesLoss:
     """What a series release lost; None where the part was not published.
 
-    `value_loss` is the mean over published series of the root mean square width of the envelope (Shou et al.
-    2013, eq. 2), over the instants whose values were published; `value_loss_unrounded` the same for the
-    envelopes before they were rounded outward, `value_span` the width of one envelope around all series.
-    `pattern_loss` is the mean distance of a series' shape from the published one (eq. 3): 1 less their
-    correlation, over the instants whose pattern was published. `level_mean` and `level_min` are of the
-    published symbols. `query_errors` has one entry per kind of question.
+    `value_loss` is the mean over series of the root mean square width of the envelope (eq. 2), over the
+    instants whose values were published; `value_loss_unrounded` the same for the envelopes before rounding,
+    `value_span` the width of one envelope around all series. `pattern_loss` is the mean distance of a series'
+    shape from the published one (eq. 3): 1 less their correlation, over the instants whose pattern was
+    published. `level_mean` and `level_min` are of the published symbols, `withheld_by` the largest share
+    withheld of a value, by column. `query_errors` has one entry per kind of question.
     """
 
     ALSO: ClassVar = ("suppressed_share",)
 
     rows: int
     suppressed: int
+    withheld_by: Mapping[str, float]
     groups: int
     cells: int
     value_loss: float | None
@@ -114,6 +116,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
     return SeriesLoss(
         rows=len(released),
         suppressed=len(records.matrix) - len(released),
+        withheld_by=withheld_by(evidence, records.run == ABSENT, records.series.row),
         groups=len(groups),
         cells=len(published.rows),
         value_loss=float(widths(published.low, published.high) @ share) if has_values else None,

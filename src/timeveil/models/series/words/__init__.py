@@ -22,7 +22,7 @@ from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import counted
 
-_LOSSES = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean")
+_LOSSES = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean", "withheld_by")
 QUESTIONS = 1_000
 """Random questions of each kind that a report asks, fewer than `measure`."""
 SAMPLE = 2_000
