@@ -8,6 +8,7 @@ in `accept_risk`; a nearly unique sensitive column is warned about. Decision 19 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -41,7 +42,9 @@ _DATES = (
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?(?: ?[ap]m)?"
 _ZONE = " ?(?:z|utc|gmt|[+-][0-9]{2}:?(?:[0-9]{2})?)?"
 _DATED = rf"(?:{'|'.join(_DATES)})(?:[t ,]+{_CLOCK}{_ZONE})?"
-_TIME = rf"(?i)^\s*(?:{_DATED}|{_CLOCK}{_ZONE}|{_COMPACT}[0-9]{{4,6}})\s*$"
+_TIME = re.compile(rf"(?i)^\s*(?:{_DATED}|{_CLOCK}{_ZONE}|{_COMPACT}[0-9]{{4,6}})\s*$", re.ASCII)
+_MATCHED_IN_PYTHON = 200
+"""Compiling the pattern takes Arrow longer than matching this many values takes Python."""
 _FIRST_COMPACT, _LAST_COMPACT = 19_000_101, 20_991_231
 
 
@@ -92,8 +95,12 @@ def reads_as_time(values: pa.Array) -> bool:
             return False
     elif not is_text(kind):
         return False
-    times = pc.sum(pc.match_substring_regex(values.cast(pa.string()), _TIME)).as_py() or 0
-    return bool(times > MOST * (len(values) - values.null_count))
+    texts = values.cast(pa.string()).drop_null()
+    if len(texts) <= _MATCHED_IN_PYTHON:
+        times = sum(map(bool, map(_TIME.match, texts.to_pylist())))
+    else:
+        times = pc.sum(pc.match_substring_regex(texts, _TIME.pattern)).as_py()
+    return bool(times > MOST * len(texts))
 
 
 def with_risks(
@@ -122,7 +129,7 @@ def with_risks(
     }
     if refused:
         raise _refused(refused, "row has" if roles.respondent is None else "person has")
-    return replace(relation, risks=risks)
+    return replace(relation, risks=risks) if risks else relation
 
 
 def _risk(seen: Occurrences) -> dict[str, Any]:

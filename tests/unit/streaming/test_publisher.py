@@ -310,10 +310,11 @@ def test_both_sides_of_a_clock_change_are_values_of_their_own():
     twice = pa.array([1_729_989_000, 1_729_992_600] * 2, pa.timestamp("s", "Europe/Berlin"))
     roles = tv.Roles(time="day", respondent="who", quasi=["age"], sensitive=["at"])
     table = pa.table({"day": [1] * 4, "who": [1, 2, 3, 4], "age": [10, 20, 30, 40], "at": twice})
-    publisher = tv.StreamPublisher(roles, l=2, window=2, seed=1)
+    options = {"l": 2, "window": 2, "accept_risk": ["at"]}
+    publisher = tv.StreamPublisher(roles, seed=1, **options)
     publisher.push(table)
-    restored = tv.StreamPublisher.restore(publisher.state(), roles, l=2, window=2)
-    whole, ledger = tv.publish_stream(table, roles, l=2, window=2, seed=1)
+    restored = tv.StreamPublisher.restore(publisher.state(), roles, **options)
+    whole, ledger = tv.publish_stream(table, roles, seed=1, **options)
     assert whole.tables["sensitive"]["at"].unique().to_pylist() == twice.unique().to_pylist()
     assert whole.table.num_rows == 4
     assert tv.verify(whole, ledger)
