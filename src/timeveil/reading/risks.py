@@ -95,12 +95,12 @@ def reads_as_time(values: pa.Array) -> bool:
             return False
     elif not is_text(kind):
         return False
-    texts = values.cast(pa.string()).drop_null()
+    texts = values.cast(pa.string())
     if len(texts) <= _MATCHED_IN_PYTHON:
-        times = sum(map(bool, map(_TIME.match, texts.to_pylist())))
+        times = sum(text is not None and _TIME.match(text) is not None for text in texts.to_pylist())
     else:
-        times = pc.sum(pc.match_substring_regex(texts, _TIME.pattern)).as_py()
-    return bool(times > MOST * len(texts))
+        times = pc.sum(pc.match_substring_regex(texts, _TIME.pattern)).as_py() or 0
+    return bool(times > MOST * (len(texts) - texts.null_count))
 
 
 def with_risks(

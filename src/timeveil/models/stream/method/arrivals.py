@@ -202,8 +202,8 @@ def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = Non
     if len(slot) == 0:
         return
     # The first slot of a stream has nothing before it: with its own number as the start, no gap.
-    begin = slot[:1] if after is None else np.array([after])
-    widest = int(np.diff(slot, prepend=begin).max(initial=0)) - 1
+    begin = int(slot[0]) if after is None else after
+    widest = max(int(slot[0]) - begin, int(np.diff(slot).max(initial=0))) - 1
     if widest >= WIDEST_GAP:
         hint = "check the {unit} of the times, or choose a longer {slot}"
         raise InputError(f"gap of {widest:,} empty slots between two records", hint=hint, code="gap")

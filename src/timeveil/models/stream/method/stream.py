@@ -103,8 +103,8 @@ class Stream(ABC):
     def arrive(self, arrivals: Arrivals) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
         slots, finals = arrivals.slots, list[Final]()
-        # Where the slot changes, both ends included; no records have no heads.
-        heads = np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1, append=slots[-1:] + 1)).tolist()
+        # Where the slot changes, both ends included.
+        heads = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
         for begin, end in pairwise(heads):
             slot = int(slots[begin])
             if self.first is None or self.last is None:

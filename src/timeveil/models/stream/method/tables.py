@@ -69,6 +69,7 @@ class Layout:
 
     def __init__(self, settings: Settings, roles: Roles, slots: Slots, schema: pa.Schema) -> None:
         self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
+        self._parameters = settings.published()
         self.bucketed = settings.options.buckets == "anatomy"
         self.copied = [*roles.quasi_columns, *roles.keep, *(() if self.bucketed else roles.sensitive)]
         role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
@@ -131,7 +132,7 @@ class Layout:
             self._labels(keys // (buckets * ranks) + first),
             pa.array((keys // ranks % buckets).astype(np.int32)),
             ordered.take(pa.array(keys % ranks)),
-            pa.array(counts, pa.int64()),
+            pa.array(counts.astype(np.int64, copy=False)),
         ]
         return pa.table(columns, schema=self._schemas[1])
 
@@ -196,7 +197,7 @@ class Layout:
                 "slot_definition": None if rule is None else rule.as_dict(),
             },
             "columns": _described(self.data_columns),
-            "parameters": {**settings.published(), "slot": name},
+            "parameters": {**self._parameters, "slot": name},
             "counts": {
                 "rows": rows,
                 "slots": len(finals),
