@@ -284,10 +284,10 @@ class Service:
                 rows += relation.rows
                 slots = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
                 final.append((name, slots))
-        except (InputError, RolesError, ParameterError) as error:
+        except BaseException as error:
             # Publishers may have taken part of the file: the next use restores what was committed.
             self._publishers.clear()
-            if "errno" in error.facts:
+            if not isinstance(error, InputError | RolesError | ParameterError) or "errno" in error.facts:
                 raise
             problem = error
         # Checked after reading and before committing: what was read may be half of a file.
