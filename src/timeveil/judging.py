@@ -110,11 +110,13 @@ def measure(
     evidence, model = _gather_private(release, ledger)
     judge = part(model, "judges.measure").measure
     declared = signature(judge).parameters
-    for line in _NUMBERS:
-        line.check({"windows": windows, "queries": queries, "seed": seed}[line.name])
-    if against is not None and "against" not in declared:
-        raise ParameterError("`against` applies to releases of patterns only", hint="leave {against} out")
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
+    for line in _NUMBERS:
+        line.check(options[line.name])
+    for name, usual in (("windows", WINDOWS), ("queries", QUERIES), ("against", None)):
+        if name not in declared and options[name] != usual:
+            message = f"`{name}` does not apply to a release of {parameters_of(model).contents}"
+            raise ParameterError(message, hint=f"leave {{{name}}} out")
     loss: AnyLoss = judge(evidence, **{name: option for name, option in options.items() if name in declared})
     return loss
 
@@ -142,7 +144,8 @@ def refuse_foreign(model: str, adversary: object) -> None:
     kind = adversary_of(model)
     if adversary is not None and not isinstance(adversary, kind):
         message = f"`{type(adversary).__name__}` cannot attack a release of {parameters_of(model).contents}"
-        raise ParameterError(message, hint=f"give a `{kind.__name__}`")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ParameterError(message, hint=f"give {article} `{kind.__name__}`")
 
 
 @overload

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
-from tests.architecture.source import imports, module_name, modules
+from tests.architecture.source import imports, module_name, modules, tree
 
 JUDGED = re.compile(r"timeveil\.(engines|models\.\w+\.method)\b")
 JUDGING = re.compile(r"timeveil\.(evidence|judging|models\.\w+\.(judges|evidence))\b")
@@ -37,3 +38,22 @@ def test_narwhals_is_only_used_where_tables_are_read() -> None:
 
 def roots(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imports(path)}
+
+
+def model_comparisons(path: Path) -> list[int]:
+    """Lines that compare something with the name of a model."""
+    names = {"time", "stream", "series", "patterns"}
+    return [
+        node.lineno
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn)
+        for side in node.comparators
+        if names & {leaf.value for leaf in ast.walk(side) if isinstance(leaf, ast.Constant) and leaf.value}
+    ]
+
+
+@pytest.mark.parametrize("package", ["report", "jobs", "explore", "judging"])
+def test_what_serves_all_models_asks_for_none_by_name(package: str) -> None:
+    paths = [path for path in modules() if module_name(path).split(".")[1:2] == [package]]
+    assert paths
+    assert {module_name(path): model_comparisons(path) for path in paths if model_comparisons(path)} == {}

@@ -9,6 +9,7 @@ from tests.cli.conftest import Cli
 from tests.conformance.releases import made
 
 import timeveil as tv
+from timeveil.models import parameters_of
 
 MODELS = ("time", "stream", "series", "patterns")
 OPTIONS = {
@@ -108,6 +109,14 @@ def test_measure_refuses_a_table_to_read_counts_off(cli: Cli, folder: Path, mode
     line = f"measure {folder / model} --ledger {folder / model}.ledger --against {folder / 'series'}"
     said = cli(line)
     assert (said.code, said.out) == (2, "")
+    contents = parameters_of(model).contents
     assert said.err == (
-        "error: `against` applies to releases of patterns only\n\nhint: leave --against out\n"
+        f"error: `against` does not apply to a release of {contents}\n\nhint: leave --against out\n"
     )
+
+
+def test_a_removed_option_is_named_as_it_was_typed(cli: Cli) -> None:
+    said = cli("anonymize-series loads.csv --out out --series h00..h23 --k 3 --p 2 --no-adoption")
+    assert said.code == 2
+    assert "error: `--no-adoption` was removed from `anonymize-series`" in said.err
+    assert "leave --no-adoption out" in said.err

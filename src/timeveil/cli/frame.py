@@ -132,7 +132,7 @@ def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) 
     table = tables().get(context.command.name) if context is not None else None
     name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
     if table is not None and name in table.removed:
-        return table.removal(name)
+        return table.removal(name, option)
     command = f"timeveil {arguments[0]}" if arguments and arguments[0] in commands else "timeveil"
     help_text = getattr(parameter, "help", None)
     hint = _sentence(help_text) if help_text else f"`{command} --help` explains it"

@@ -84,6 +84,7 @@ class Parameter:
     private: bool = False
     read: Callable[[str], Any] | None = None
     opened: str | None = None
+    path: bool = False
     methods: tuple[str, ...] = ()
     off: str = ""
     models: tuple[str, ...] = ()
@@ -187,10 +188,10 @@ def parameter(
     `meaning` is a plain sentence. `example` is shown in help and hints. What is `private` is in no release
     and no repr. Of `more`, `at_least`, `at_most`, `above` and `below` are the range of a number. `option` is
     how it is typed where that is not `--its-name`, or it is `positional`; `metavar` is what help writes for
-    its value, `read` how such text becomes a value where the kind does not say it. `opened` marks a path,
-    which Python opens with that expression. `kind` is needed where the type does not tell it. `methods` or
-    `models` are those that use it, if not all do; `applies_with` is the parameter without which it does
-    nothing. `off` is what an option does that switches it off.
+    its value, `read` how such text becomes a value where the kind does not say it. `path` marks a path,
+    `opened` one that Python opens with that expression. `kind` is needed where the type does not tell it.
+    `methods` or `models` are those that use it, if not all do; `applies_with` is the parameter without which
+    it does nothing. `off` is what an option does that switches it off.
     """
     bounds = {name: more.pop(name) for name in Range._fields if name in more}
     example = example if example is not None or default is REQUIRED else default
@@ -317,6 +318,8 @@ class Parameters(Checked):
     and streams of before stay as they are."""
     unstated: ClassVar[tuple[str, ...]] = ("zone", "unit")
     """Parameters that no manifest states among them: another section does, or they change no release."""
+    out_of_range: ClassVar[tuple[str, ...]] = ()
+    """Codes of a run that is not feasible because of a parameter out of range."""
     secret: ClassVar[tuple[str, ...]] = ()
     """Parameters whose value is in no text that a run prints."""
     repeating: ClassVar[Mapping[str, str]] = {}
@@ -349,9 +352,10 @@ class Parameters(Checked):
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
 
     @classmethod
-    def removal(cls, name: str) -> ParameterError:
-        """What is said of a parameter that earlier versions had."""
-        return ParameterError(f"`{name}` was removed from `{cls.command}`", hint=cls.removed[name])
+    def removal(cls, name: str, typed: str = "") -> ParameterError:
+        """What is said of a parameter that earlier versions had, or of the option that was `typed` for it."""
+        hint = cls.removed[name].replace(f"{{{name}}}", typed or f"{{{name}}}")
+        return ParameterError(f"`{typed or name}` was removed from `{cls.command}`", hint=hint)
 
 
 def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any]) -> Parameter:

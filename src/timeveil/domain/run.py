@@ -50,7 +50,7 @@ class Columns(Parameters):
 class Files(Parameters):
     """What a run writes."""
 
-    out: str = parameter("New folder for the release.", example="published", metavar="DIR")
+    out: str = parameter("New folder for the release.", example="published", metavar="DIR", path=True)
     format: Literal["parquet", "csv"] = parameter(
         "Format of the release's tables.", default="parquet", example="csv"
     )
@@ -58,6 +58,7 @@ class Files(Parameters):
         "New file for the private ledger, readable by you only; without it no ledger is kept.",
         "private.ledger",
         "PATH",
+        path=True,
     )
 
 

@@ -207,6 +207,7 @@ def _sentences(exploration: Exploration) -> list[str]:
     """What loss and risk are, the knee with the rule that chose it, and what stays within the limits."""
     stated = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
     limits = [(measure, limit) for measure, limit in stated if limit is not None]
+    tradeoff = part(exploration.model, "judges.tradeoff")
     return sentences(
         "explore/sentences.j2",
         e=exploration,
@@ -215,7 +216,8 @@ def _sentences(exploration: Exploration) -> list[str]:
         within=[_value(setting) for setting in exploration.within],
         limits=limits,
         bounds=" and ".join(f"a {measure} of at most {share(limit)}" for measure, limit in limits),
-        loss=part(exploration.model, "judges.tradeoff").LOSSES[exploration.loss],
+        tradeoff=tradeoff,
+        known=tradeoff.known(exploration.adversary),
     )
 
 

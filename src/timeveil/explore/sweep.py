@@ -30,7 +30,6 @@ from timeveil.models import method_of, part, tables
 from timeveil.reading.sources import open_source
 
 RISKS = ("worst", "mean", "promised")  # the ways to state a risk
-QUERIES = 1_000  # random questions of each kind asked of a series release, fewer than `measure` asks
 TO = ".."
 MOST = 100  # more settings than this are a mistake
 _ALL = 8  # a range of fewer whole numbers than this is tried entirely
@@ -116,7 +115,7 @@ def judge(
     release = evidence.release
     tradeoff = part(release.guarantee.model, "judges.tradeoff")
     doing("measuring", 0.0)
-    loss = measure(evidence, queries=QUERIES)
+    loss = measure(evidence, **tradeoff.ASKED)
     doing("attacking", 0.5)
     breach = attack(evidence, None, adversary)
     doing("judged", 1.0)

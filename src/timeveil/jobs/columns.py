@@ -93,7 +93,7 @@ def instants_of(folder: Path) -> list[str]:
 
     try:
         manifest, _ = read_manifest(folder)
-        instants = manifest["series"]["instants"] if manifest["model"] == "series" else []
+        instants = manifest["series"]["instants"]
     except (OSError, ValueError, KeyError, TypeError, TimeveilError):
         return []
     return instants if isinstance(instants, list) else []

@@ -46,8 +46,7 @@ def publish(
     run.table(**run.values)  # checks them
     refuse_paths(run)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
-    if run.model == "patterns":
-        _refuse_neighbour(run, release)
+    _refuse_neighbour(run, release)
     progress("verifying", 0.7)
     evidence = gather(release, ledger)
     verdict = verify(evidence)
@@ -85,14 +84,13 @@ def _released(run: Run, progress: Progress) -> tuple[Release, Ledger]:
     except InfeasibleError as error:
         if error.facts.get("people") == 0 and run.values.get("fill") is None:
             raise _no_rows(Path(run.source).name) from None
-        if run.model == "series" and error.code == "too-few-people":  # a k beyond the table is a wrong option
+        if error.code in run.table.out_of_range:
             raise ParameterError(
                 error.message, hint=error.template, code=error.code, facts=error.facts
             ) from None
         raise
     # An empty table can be published from Python; in a saved run it is the wrong file.
-    if run.model in ("time", "stream"):
-        refuse_empty(ledger.original)
+    refuse_empty(ledger.original)
     return release, ledger
 
 
@@ -118,7 +116,7 @@ def refuse_paths(run: Run) -> None:
 
 def _refuse_neighbour(run: Run, release: Release) -> None:
     """A series release of the same instants in the same folder is taken for one of the same people."""
-    instants = release.manifest["patterns"]["instants"]
+    instants = release.manifest.get("patterns", {}).get("instants")
     if run.values.get("force") or run.roles is None or instants is None:
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):

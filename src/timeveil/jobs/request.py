@@ -106,7 +106,7 @@ def read_job(path: Path) -> Run:
             f"`command` in `{path.name}` is not a command that can be saved",
             f"use one of {', '.join(tables())}",
         )
-    definitions = keys.pop("granularity", None) if table.model == "time" else None
+    definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
     lines = {declared.key: declared for declared in table.table().values()}
     lines |= {name: Columns.table()[name] for name in (*table.needs, *table.roles)}
     lines |= Files.table() | service_table(table)
@@ -141,7 +141,7 @@ def _checked(path: Path, declared: Parameter, value: Any) -> Any:
     if declared.opened and not isinstance(value, str):
         raise _bad_job(f"`{declared.key}` must be a path", f'write it in quotes: {declared.key} = "..."')
     checked = declared.check(value)
-    return _near(path, checked) if declared.metavar in ("DIR", "FILE", "PATH") else checked
+    return _near(path, checked) if declared.path or declared.opened else checked
 
 
 def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], known: list[str]) -> None:
@@ -323,16 +323,15 @@ def _settings(name: str, text: str) -> Any:
 
 
 def _table(source: str, names: set[str]) -> type[Parameters]:
-    """The model whose own options are given."""
-    if Path(source).is_dir() or names & {"min_support", "item"}:
-        model = "patterns"
-    elif names & {"window", "protect_slot"}:
-        model = "stream"
-    elif names & {"p", "series", "value"}:
-        model = "series"
-    else:
-        model = "stream" if "l" in names else "time"
-    return next(table for table in tables().values() if table.model == model)
+    """The table that knows most of what is given; of several, the one that lacks least."""
+
+    def fit(table: type[Parameters]) -> tuple[int, int]:
+        lines = table.table()
+        required = {*table.needs, *(name for name, declared in lines.items() if declared.required)}
+        return len(names & {*lines, *table.needs, *table.roles}), -len(required - names)
+
+    in_folders = [table for table in tables().values() if "item" in table.roles and Path(source).is_dir()]
+    return max(in_folders or tables().values(), key=fit)
 
 
 def _refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:

@@ -60,8 +60,7 @@ def explain(
     sentences, warnings = sentences_of(facts)
     warnings += [] if run is None else run.unused()
     data, title = facts.as_dict(), facts.title
-    if facts.manifest["model"] != "time":
-        data["warnings"] = warnings
+    data["warnings"] = warnings
     if verdict is not None:
         sentences += templates.sentences("page/checked.j2", verdict=verdict)
         data["verified"] = verdict.as_dict()

@@ -105,3 +105,21 @@ def test_evidence_takes_no_other_ledger(pair):
 
 def _fields(ledger):
     return ledger.model, ledger.entries, ledger.original, ledger.mappings, ledger.facts
+
+
+def test_measure_refuses_numbers_of_another_model(pair):
+    release, ledger = pair
+    with pytest.raises(tv.ParameterError, match="`queries` does not apply to a release of") as refused:
+        tv.measure(release, ledger, queries=5)
+    assert "leave queries out" in str(refused.value)
+    with pytest.raises(
+        tv.ParameterError, match="`windows` must be a whole number from 0 to 10,000,000, got -5"
+    ):
+        tv.measure(release, ledger, windows=-5)
+
+
+def test_the_hint_about_a_foreign_adversary_is_a_sentence():
+    with pytest.raises(tv.ParameterError, match="give an `Adversary`"):
+        tv.attack(*visits(), tv.StreamAdversary())
+    with pytest.raises(tv.ParameterError, match="give a `StreamAdversary`"):
+        tv.attack(*cases(), tv.Adversary())

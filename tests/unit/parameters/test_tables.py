@@ -13,12 +13,12 @@ from tests.conformance import releases
 import timeveil as tv
 from timeveil.cli.publishing import publishing_command
 from timeveil.datasets import clinic_visits, daily_cases
-from timeveil.domain.parameter import Parameters, parameter
+from timeveil.domain.parameter import Parameters, optional, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import ParameterError
 from timeveil.evidence import checks
-from timeveil.jobs.request import read_job
+from timeveil.jobs.request import read_job, run_to_explore
 from timeveil.models import part, tables
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.parameters import SeriesParameters
@@ -167,3 +167,43 @@ def test_a_new_line_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.Monke
     assert "novelty=4" in typed.python()
     assert "novelty = 4" in typed.job_text()
     assert meanings("stream")["novelty"] == "Number of novelties."
+
+
+class WithPaths(StreamParameters):
+    sketch: str | None = optional("Name of a sketch.", "a.txt", "FILE")
+    notes: str | None = optional("File of notes.", "b.txt", "NOTES", path=True)
+
+
+def test_only_what_is_declared_a_path_is_relative_to_its_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timeveil.models.stream.parameters.PARAMETERS", WithPaths)
+    job_file = tmp_path / "job.toml"
+    job_file.write_text(
+        'command = "publish-stream"\nin = "a.csv"\nout = "out"\ntime = "day"\nsensitive = "ill"\n'
+        'l = 3\nwindow = 7\nsketch = "a.txt"\nnotes = "b.txt"\n'
+    )
+    values = read_job(job_file).values
+    assert values["sketch"] == "a.txt"
+    assert values["notes"] == str(tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": "2,3", "respondent": "who", "time": "day"}, None),
+        ({"l": "2,3", "time": "day", "sensitive": ("ill",)}, "`window` is missing, which `publish-stream`"),
+        ({"k": "2,3", "value": "kwh"}, "`p` is missing, which `anonymize-series`"),
+        ({"k": "2,3", "item": "what"}, "`min_support` is missing, which `sanitize-patterns`"),
+        ({"min_support": "0.1,0.2", "window": "5"}, "`window` does not apply to `sanitize-patterns`"),
+    ],
+)
+def test_what_is_explored_is_the_method_that_knows_the_options(
+    options: dict[str, Any], message: str | None
+) -> None:
+    if message is None:
+        assert run_to_explore("a.csv", options).table is tables()["generalize-time"]
+        return
+    with pytest.raises(ParameterError) as refused:
+        run_to_explore("a.csv", options)
+    assert message in refused.value.message

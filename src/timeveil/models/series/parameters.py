@@ -55,6 +55,7 @@ class SeriesParameters(Parameters):
         "with ledger": "by following every series, with the ledger",
     }
     explored = ("k", "p", "l", "shape_weight")
+    out_of_range = ("too-few-people",)
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}

@@ -199,7 +199,7 @@ class ServiceParameters(Parameters):
     command = "publish-stream"
 
     state: str | None = parameter(
-        "In service: private state file.", default=None, example="stream.db", metavar="PATH"
+        "In service: private state file.", default=None, example="stream.db", metavar="PATH", path=True
     )
     stream_by: str | None = parameter(
         "In service: column with a separate stream for each value.",

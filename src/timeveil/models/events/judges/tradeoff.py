@@ -7,15 +7,24 @@ from typing import Any
 
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.release import Release
+from timeveil.domain.wording import counted
 from timeveil.evidence.published import same_columns
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.parameters import Adversary
 
+ASKED: Mapping[str, int] = {}
 LOSSES = {
     "window_error": "the mean error of random counts over windows of time",
     "withheld": "the share of rows that were withheld",
 }
 basis = same_columns
+
+GOAL = "names the right person"
+
+
+def known(adversary: Mapping[str, Any]) -> str:
+    """What the adversary knows, in words."""
+    return f"the quasi-identifiers and the time of {counted(adversary['visits'], 'visit')}"
 
 
 def outsider(_explored: str = "", _options: Mapping[str, Any] = {}) -> Adversary:

@@ -7,10 +7,12 @@ from typing import Any
 
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.release import Release
+from timeveil.domain.wording import counted
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary
 
 KNOWN = 3  # instants whose value is known to an outsider who knows values only
+ASKED = {"queries": 1_000}  # of each kind, fewer than `measure` asks by itself
 LOSSES = {
     "both": "the mean of the losses of values and patterns",
     "values": "the width of envelopes, as a share of one envelope around everyone",
@@ -22,6 +24,19 @@ LOSSES = {
 def basis(manifest: Mapping[str, Any]) -> str:
     """What losses and chances are about: with another basis, they answer other questions."""
     return repr([manifest["series"][name] for name in ("instants", "values", "pattern")])
+
+
+GOAL = "names the right row"
+
+
+def known(adversary: Mapping[str, Any]) -> str:
+    """What the adversary knows, in words."""
+    values, parts = adversary["values"], ["the pattern"] if adversary["pattern"] else []
+    if values:
+        number = values if isinstance(values, int | str) else len(values)
+        instants = "all instants" if number == "all" else counted(int(number), "instant")
+        parts.insert(0, f"the values of {instants}")
+    return " and ".join(parts)
 
 
 def outsider(explored: str = "", _options: Mapping[str, Any] = {}) -> SeriesAdversary:

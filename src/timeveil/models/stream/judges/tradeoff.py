@@ -12,12 +12,25 @@ from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.parameters import StreamAdversary
 
 SLOTS = 5  # length in slots of the windows that are counted
+ASKED: Mapping[str, int] = {}
 LOSSES = {
     "window_error": f"the mean error of random counts over windows of {SLOTS} slots",
     "withheld": "the share of records that were withheld",
     "moved": "the share of records that were published late",
 }
 basis = same_columns
+
+_SLOTS = {
+    "published-slot": "the slot in which a record was published",
+    "true-slot": "the slot in which it happened",
+    "several-slots": "every slot in which a person was published",
+}
+GOAL = "knows a person's true value"
+
+
+def known(adversary: Mapping[str, Any]) -> str:
+    """What the adversary knows, in words."""
+    return f"the quasi-identifiers and {_SLOTS[adversary['knows']]}"
 
 
 def outsider(_explored: str = "", options: Mapping[str, Any] = {}) -> StreamAdversary:

@@ -21,9 +21,9 @@ from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
+from timeveil.models.stream.method.flow import Values
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
-from timeveil.models.stream.method.stream import Values
 from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan

@@ -30,11 +30,11 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, InternalError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, python_values, refuse_wide_gap
+from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, Stream, stream_of
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.stream import Arrivals, Final, PacketStream, Stream, stream_of
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import without_nan

@@ -22,11 +22,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
-from timeveil.models.stream.method.packets import Packet
-from timeveil.models.stream.method.placing import Ints, snapshot_of
-from timeveil.models.stream.method.reposition import Published
-from timeveil.models.stream.method.settings import Settings
-from timeveil.models.stream.method.stream import (
+from timeveil.models.stream.method.flow import (
     DELAYED,
     HELD_BACK,
     PUBLISHED,
@@ -36,6 +32,10 @@ from timeveil.models.stream.method.stream import (
     WindowStream,
     stream_of,
 )
+from timeveil.models.stream.method.packets import Packet
+from timeveil.models.stream.method.placing import Ints, snapshot_of
+from timeveil.models.stream.method.reposition import Published
+from timeveil.models.stream.method.settings import Settings
 
 MAGIC = b"timeveil stream state 2\n"
 VERSION_1 = b"timeveil stream state 1\n"

@@ -23,9 +23,9 @@ from timeveil.domain.release import Deferred, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.models.stream.method.arrivals import Slots
+from timeveil.models.stream.method.flow import Final
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
-from timeveil.models.stream.method.stream import Final
 
 DENSE = 8
 """A table over a range of numbers beats a sort, up to this many entries per number."""
