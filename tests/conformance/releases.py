@@ -30,6 +30,12 @@ ASKED = {
     "patterns": "--item milk",
 }
 """The same questions as they are typed."""
+FEW: dict[str, dict[str, int]] = {
+    **dict.fromkeys(("time", "stream", "packets"), {"windows": 10}),
+    "series": {"queries": 10},
+    "patterns": {},
+}
+"""How few random questions `measure` may ask of each kind."""
 VISITS = tv.Roles(respondent="patient", time="taken_at", quasi=["sex"], sensitive=["result"], drop="rest")
 CASES = tv.Roles(respondent="person", time="day", quasi=["age_band"], sensitive=["diagnosis"], drop="rest")
 LOADS = tv.Roles(respondent="household", series=HOURS, drop="rest")

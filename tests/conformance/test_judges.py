@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conformance.releases import ASKED, KINDS, MODELS, QUERIES, made, stricter
+from tests.conformance.releases import ASKED, FEW, KINDS, MODELS, QUERIES, made, stricter
 
 import timeveil as tv
 from timeveil.cli.frame import run
@@ -75,7 +75,7 @@ def cli(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
 @cache
 def loss_of(kind: str) -> Any:
-    return tv.measure(*made(kind), windows=10, queries=10)
+    return tv.measure(*made(kind), **FEW[kind])
 
 
 @cache
@@ -117,7 +117,7 @@ def test_measure_has_the_attributes_of_the_design(kind: str, home: Path) -> None
     assert all(isinstance(getattr(loss, name), int | float) for name in LOSSES[kind])
     assert set(LOSSES[kind]) <= set(loss.as_dict())
     opened, ledger = tv.open_release(home / kind), tv.open_ledger(home / f"{kind}.ledger")
-    assert tv.measure(opened, ledger, windows=10, queries=10) == loss
+    assert tv.measure(opened, ledger, **FEW[kind]) == loss
     json.dumps(loss.as_dict(), allow_nan=False)
 
 

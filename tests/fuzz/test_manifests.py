@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.releases import FEW
 from tests.fuzz.mutating import ODD
 
 import timeveil as tv
@@ -107,7 +108,7 @@ def judge(folder: Path, ledger: tv.Ledger, query: Any) -> None:
     if release is None:
         return
     for call in (
-        lambda: tv.measure(release, ledger, windows=5, queries=5),
+        lambda: tv.measure(release, ledger, **FEW[release.guarantee.model]),
         lambda: tv.attack(release, ledger),
         lambda: tv.answer(release, query),
         lambda: tv.report(folder),
