@@ -31,7 +31,7 @@ ASKED = {
 }
 """The same questions as they are typed."""
 FEW: dict[str, dict[str, int]] = {
-    **dict.fromkeys(("time", "stream", "packets"), {"windows": 10}),
+    **{key: {"windows": 10} for key in ("time", "stream", "packets")},
     "series": {"queries": 10},
     "patterns": {},
 }
