@@ -53,7 +53,10 @@ class Hierarchy:
 
         Null stays a class of its own, until a level publishes one value for all.
         """
-        published = self.publish(number, values).cast(pa.string())
+        message = f"a hierarchy was given for values of the type {values.type}, which it does not fit"
+        error = bad_hierarchy(message, "use a hierarchy table for this column, or drop it", InputError)
+        with raising(error, on=(pa.ArrowException, OverflowError)):
+            published = self.publish(number, values).cast(pa.string())
         if values.null_count and self.names[number - 1] == STAR:
             present = pc.drop_null(published)
             published = pc.fill_null(published, present[0] if len(present) else STAR)

@@ -78,7 +78,7 @@ def weekday(days: Ints) -> Ints:
 
 def is_zone(name: str | None) -> bool:
     """Whether the time zone database has this name; other names are paths to whatever file they name."""
-    if not name:
+    if not isinstance(name, str) or not name:
         return False
     try:
         ZoneInfo(name)

@@ -116,6 +116,8 @@ def compare(
 def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[str, ...], list[Release]]:
     if isinstance(releases, str | Release):
         releases = [releases]
+    if not isinstance(releases, Mapping | Sequence):
+        raise ParameterError(f"a {type(releases).__name__} cannot be compared", hint="give releases by name")
     if not isinstance(releases, Mapping):
         releases = {f"release {number}": release for number, release in enumerate(releases, start=1)}
     if len(releases) < 2:

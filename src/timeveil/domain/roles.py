@@ -47,9 +47,13 @@ class Roles:
     series: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for name in ("respondent", "time", "value", "item"):
+            if not isinstance(getattr(self, name), str | None):
+                kind = type(getattr(self, name)).__name__
+                raise RolesError(f"`{name}` is a {kind}, not a name", hint=f"name one column with {{{name}}}")
         for name in ("quasi", "sensitive", "keep", "series"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
-        if self.drop != REST:
+        if not isinstance(self.drop, str) or self.drop != REST:
             object.__setattr__(self, "drop", _names("drop", self.drop))
         columns = [*self.columns, *(() if self.drop == REST else self.drop)]
         if len(set(columns)) < len(columns):
@@ -75,10 +79,20 @@ class Roles:
         return (*self.quasi_columns, *self.keep, *self.sensitive)
 
 
+def require_roles(roles: object) -> None:
+    """Refuse anything but roles."""
+    if not isinstance(roles, Roles):
+        hint = 'name its columns: Roles(respondent="patient", time="taken_at")'
+        raise RolesError(f"the roles of the table are a {type(roles).__name__}, not Roles", hint=hint)
+
+
 def _names(role: str, columns: Iterable[str | Derived] | str | None) -> tuple[str | Derived, ...]:
     if isinstance(columns, str | Derived):
         raise RolesError(f"`{role}` takes a list of columns, not one name", hint=f"write {role}=[...]")
-    return tuple(columns or ())
+    names = tuple(columns) if isinstance(columns, Iterable) else () if columns is None else (columns,)
+    if not all(isinstance(name, str | Derived) for name in names):
+        raise RolesError(f"`{role}` has something that is not a name", hint=f'write {role}=["zip"]')
+    return names
 
 
 def columns_named(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
-from timeveil.domain.relation import TimeAxis
+from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError, raising
 from timeveil.evidence.codes import Coded, column_of, encode, mismatch, plain_type
@@ -27,11 +27,12 @@ _PARTIAL_ROWS = 1_000_000
 _OPENED = {
     Release: ("release", "open the folder first: open_release(folder)"),
     Ledger: ("ledger", "open the file first: open_ledger(path)"),
+    Relation: ("relation", "read the table first: read(table, roles)"),
 }
 
 
-def require(kind: type[Release | Ledger], value: object) -> None:
-    """Refuse anything but a release, or a ledger.
+def require(kind: type[Release | Ledger | Relation], value: object) -> None:
+    """Refuse anything but a release, a ledger or a relation.
 
     >>> require(Release, "published")
     Traceback (most recent call last):

@@ -151,30 +151,18 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRisk:
-    """What a column that is published unchanged reveals by itself.
-
-    `is_time` says whether it reads as a time; `sole` is the share of its `rows` with a value that only one
-    person has, or where people are unknown, only one row.
-    """
-
-    KEYS: ClassVar = ("is_time", "sole", "rows")
+    """Whether a column reads as a time, and the share of its rows with a value that only one person has."""
 
     is_time: bool
     sole: float
-    rows: int
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether the column would be refused if it is kept and nobody accepts it."""
-        return self.is_time or (self.rows >= FEWEST_ROWS and self.sole > MOST)
-
+    stands_out: bool
     as_dict = as_dict
 
 
 def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
-    """The kept and sensitive columns of the original, counted from the ledger."""
-    original = evidence.private.original
-    person, people, risks = np.arange(original.rows), original.rows, dict[str, ColumnRisk]()
+    """What kept and sensitive columns reveal by themselves; without people, every row is somebody's."""
+    original, risks = evidence.private.original, dict[str, ColumnRisk]()
+    person, people = np.arange(original.rows), original.rows
     if original.roles.respondent is not None:
         respondent = evidence.original_column(original.roles.respondent)
         person, people = respondent.codes, respondent.size
@@ -182,9 +170,10 @@ def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
         values = evidence.original_column(name)
         present = ~np.isin(values.codes, np.flatnonzero(values.values.is_null()))
         value, _, rows = distinct_pairs(values.codes[present], person[present], people)
-        alone, total = np.bincount(value)[value] == 1, int(rows.sum())
+        total, alone = int(rows.sum()), int(rows[np.bincount(value)[value] == 1].sum())
         is_time = total > 0 and reads_as_time(values.values)
-        risks[name] = ColumnRisk(is_time, float(rows[alone].sum()) / max(total, 1), total)
+        stands_out = is_time or (total >= FEWEST_ROWS and alone > MOST * total)
+        risks[name] = ColumnRisk(is_time, alone / max(total, 1), stands_out)
     return risks
 
 

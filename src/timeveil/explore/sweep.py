@@ -71,7 +71,7 @@ def explore(
     """
     ExploreParameters.from_call(locals())
     methods = {method_of(table): table for table in tables().values()}
-    if method not in methods:
+    if not callable(method) or method not in methods:
         known = ", ".join(known.__name__ for known in methods)
         raise _bad("`method` cannot be explored", f"give one of {known}")
     model = methods[method].model

@@ -30,7 +30,7 @@ from timeveil.folder.boundary import refuse_inside
 from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import decoded_fields
-from timeveil.reading.files import refuse_taken, sync, translate_os_errors
+from timeveil.reading.files import path_of, refuse_taken, sync, translate_os_errors
 from timeveil.reading.parquet_file import FAILURES
 
 ORIGINAL = "original."
@@ -82,7 +82,7 @@ def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = Non
 
 def open_ledger(path: str | Path) -> Ledger:
     """Open a ledger file. A long one stays on disk and is read in batches."""
-    file = Path(path)
+    file = path_of(path)
     hint = "name the file that --ledger made"
     if not file.is_file():
         is_folder = f"`{file.name}` is a folder, not a ledger"

@@ -28,6 +28,7 @@ from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way
 from timeveil.folder.tables import Table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
+from timeveil.reading.files import path_of
 
 _LONGEST_NAME = 150
 FILES = (
@@ -123,7 +124,7 @@ def judged(release: Release | str | Path, ledger: Ledger | None = None) -> Judge
 
 
 def _valid_path(folder: str | Path) -> Path:
-    path = Path(folder)
+    path = path_of(folder)
     message, hint = f"`{path.name[:40]}` is not a valid path", "name the folder that `write` or `--out` made"
     error = BundleError(message, hint=hint, code="folder-missing")
     with raising(error, on=(OSError, ValueError)):

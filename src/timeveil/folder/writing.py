@@ -22,7 +22,7 @@ from timeveil.judging import verify
 from timeveil.models import words
 from timeveil.page.templates import letter
 from timeveil.reading import files
-from timeveil.reading.files import new_file, refuse_taken, sync_folder, translate_os_errors
+from timeveil.reading.files import new_file, path_of, refuse_taken, sync_folder, translate_os_errors
 
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
@@ -36,9 +36,9 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
     if format not in ("parquet", "csv"):
         hint = 'set {format="parquet"} or {format="csv"}'
         raise ParameterError("`format` is neither `parquet` nor `csv`", hint=hint)
+    folder = path_of(path)
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
-    folder = Path(path)
     with translate_os_errors(folder.name), _checked(thing, folder, format) as partial:
         # The one step that publishes. Everything in the folder is checked and on the disk by now.
         partial.rename(folder)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeveil.domain.relation import Relation
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ErrorCode, InputError, RolesError
 from timeveil.reading.columns import FaultyRows, decoded, is_list, plain
@@ -106,6 +106,7 @@ def read_series(
 def read_baskets(table: Any, roles: Roles, *, fold_spellings: bool = False) -> Relation:
     """Read a table of transactions; a relation that was read already is returned as it is."""
     used = table.roles if isinstance(table, Relation) else roles
+    require_roles(used)
     others = ("time", "value", "series", "quasi", "sensitive", "keep")
     if extra := [role for role in others if getattr(used, role)]:
         message = f"only the items of transactions are counted; the role {listed(extra)} does not fit"
@@ -153,6 +154,7 @@ def gather(relation: Relation) -> Baskets:
 
 
 def _check_series_roles(roles: Roles) -> None:
+    require_roles(roles)
     if roles.quasi:
         subject = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series"
         hint = "leave them out with {drop}, or make one release for each of their values"

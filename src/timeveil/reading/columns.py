@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.civil import DAY, FIRST, LAST, is_zone
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising
 
@@ -18,11 +20,18 @@ _BYTES = (
     *(pa.types.is_binary, pa.types.is_large_binary),
     *(pa.types.is_binary_view, pa.types.is_fixed_size_binary),
 )
-_UNPUBLISHABLE = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
+_DIGITS_128, _DIGITS_256 = 38, 76
+_UNPUBLISHABLE = (
+    *(pa.types.is_nested, pa.types.is_duration, pa.types.is_interval),
+    # No decimal has room for the zeros that a negative scale leaves out.
+    lambda kind: pa.types.is_decimal(kind) and kind.precision - kind.scale > _DIGITS_256,
+)
+_OFFSET = re.compile(r"[+-]\d\d(:?\d\d)?")
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
 _DAY_MS = 86_400_000
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 class FaultyRows:
@@ -68,6 +77,9 @@ def refuse_unsupported(
             kind = _innermost_type(kind.value_type)
         refused = _UNPUBLISHABLE if field.name == respondent else (*_UNPUBLISHABLE, *_BYTES)
         is_foreign = isinstance(kind, pa.BaseExtensionType)
+        if pa.types.is_timestamp(kind) and kind.tz and not (_OFFSET.fullmatch(kind.tz) or is_zone(kind.tz)):
+            hint = "convert it to a zone of the IANA database, such as UTC"
+            raise InputError(f"column `{field.name}` has times of an unknown time zone", hint=hint)
         if field.name != time and (is_foreign or any(test(kind) for test in refused)):
             message = f"column `{field.name}` has the type {kind}, which cannot be published"
             raise InputError(message, hint="convert it to plain columns of text or numbers, or drop it")
@@ -127,8 +139,11 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return with_used_values(column) if is_text(kind) else plain(decoded(column))
     if pa.types.is_date64(kind):
         return _days(column)
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_decimal(kind) and (kind.bit_width < 128 or kind.scale < 0):
+        # Arrow cannot compare decimals of a negative scale.
+        digits = max(kind.precision, kind.precision - kind.scale)
+        wide = pa.decimal128 if digits <= _DIGITS_128 else pa.decimal256
+        return column.cast(wide(digits, max(kind.scale, 0)))
     column = column.cast(_WIDER[kind]) if kind in _WIDER else column
     is_float = pa.types.is_floating(column.type)
     return pc.add(column, pa.scalar(0.0, column.type)) if is_float else column
@@ -159,6 +174,19 @@ def _innermost_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _innermost_type(kind.value_type)
     return kind
+
+
+def refuse_far_times(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse dates and times outside the years 1 to 9999, which Python and CSV files cannot have."""
+    kind = column.type
+    is_date = pa.types.is_date32(kind)
+    per_second = _PER_SECOND.get(kind.unit) if pa.types.is_timestamp(kind) else None
+    if is_date or per_second:
+        ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
+        low, limit = (edge // DAY if is_date else edge * (per_second or 1) for edge in (FIRST, LAST + 1))
+        if ends["min"] is not None and not low <= ends["min"] <= ends["max"] < limit:
+            message = f"column `{name}` has dates or times outside the years 1 to 9999"
+            raise InputError(message, hint="check for wrong dates", code="bad-time", facts={"column": name})
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:

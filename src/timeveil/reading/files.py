@@ -154,6 +154,13 @@ def write_error(name: str, number: int | None) -> BundleError:
     return BundleError(f"`{name}` could not be written", hint=_CHECK_DISK, code="not-written")
 
 
+def path_of(value: str | Path) -> Path:
+    """The path, or an error if it is something else."""
+    if not isinstance(value, str | Path):
+        raise ParameterError(f"a {type(value).__name__} is not a path", hint="give the path as text")
+    return Path(value)
+
+
 def refuse_taken(path: Path) -> None:
     """Refuse a path that exists, or whose parent folder does not; what killed runs left there is removed."""
     refuse_unnameable(path)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.roles import REST, Derived, Roles
+from timeveil.domain.roles import REST, Derived, Roles, require_roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, raising
@@ -66,7 +66,8 @@ def read(
     >>> relation.axis.kind, str(relation.axis.type)
     ('civil', 'date32[day]')
     """
-    if nulls not in ("error", "withhold"):
+    require_roles(roles)
+    if not isinstance(nulls, str) or nulls not in ("error", "withhold"):
         hint = 'set {nulls="error"} or {nulls="withhold"}'
         raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
     source = open_source(table)
@@ -128,6 +129,7 @@ class TypedReader:
         if self._time is not None and name == self._time.column:
             return self._time.push(column, self._rows)
         column = columns.plain(column)
+        columns.refuse_far_times(name, column)
         if name == self._roles.respondent:
             column = without_nameless(column)
         if name in self._spellings:
@@ -237,7 +239,7 @@ def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
     needed = [] if roles.series or roles.item else list(needs)
     if any(isinstance(quasi, Derived) for quasi in roles.quasi) and "time" not in needed:
         needed.append("time")
-    if missing := [role for role in needed if not getattr(roles, role)]:
+    if missing := [str(role) for role in needed if not getattr(roles, str(role), None)]:
         message = f"no column has the role {listed(missing)}"
         raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
 

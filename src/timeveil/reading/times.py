@@ -63,7 +63,7 @@ class TimeColumn:
         self.column = column
         if zone is not None:
             check_zone(zone)
-        if unit is not None and unit not in UNITS:
+        if unit is not None and not (isinstance(unit, str) and unit in UNITS):
             hint = f"use one of {', '.join(UNITS)}"
             raise ParameterError(f"`{unit}` is not a unit of relative time", hint=hint)
         self._zone, self._unit = zone, unit

@@ -156,7 +156,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     def __post_init__(self) -> None:
         if isinstance(self.values, Sequence) and not isinstance(self.values, str):
             object.__setattr__(self, "values", tuple(self.values))
-        elif self.values not in ("all", None):
+        elif self.values is not None and not (isinstance(self.values, str) and self.values == "all"):
             object.__setattr__(self, "values", _INSTANTS.check(self.values))
         Checked.__post_init__(self)
 

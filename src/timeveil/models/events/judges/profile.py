@@ -20,6 +20,7 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Integers, column_of, dense, distinct, encode, fold
+from timeveil.evidence.published import require
 from timeveil.models.events.evidence import observed, people_of
 
 AS_IT_STANDS = "as it stands"
@@ -83,6 +84,7 @@ def profile(
 
     Granularities finer than the resolution of the times are left out: they separate nothing.
     """
+    require(Relation, relation)
     k = KAnonymity(k).k
     people = people_of(relation)
     complete = np.flatnonzero(people.complete)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import Roles, require_roles
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.reading.collection import collect, gather, read_baskets, read_series, refuse_rare
 from timeveil.reading.columns import is_list
@@ -203,6 +203,7 @@ def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
             hint="give roles: {series} of columns, or {respondent} and {item}",
             code="role-missing",
         )
+    require_roles(roles)
     if roles.item is not None:
         return _of_baskets(source, roles, values)
     return _of_series(source, roles, values)

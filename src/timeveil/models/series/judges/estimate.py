@@ -35,6 +35,7 @@ import pyarrow as pa
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
+from timeveil.evidence.published import require
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Symbols, cell_bounds
 from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
@@ -81,6 +82,7 @@ def estimate_patterns(release: Release | Evidence, domain: Range = (None, None))
 
 def _estimable(case: Release | Evidence) -> Published:
     release = case.release if isinstance(case, Evidence) else case
+    require(Release, release)
     if release.manifest.get("model") != "series":
         message = "only a release of series has ranges and patterns to estimate"
         raise bad(message, "give a release made by anonymize_series")

@@ -28,7 +28,7 @@ from timeveil.domain.loss import refuse_loss
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
-from timeveil.domain.roles import Roles
+from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
@@ -96,6 +96,7 @@ def anonymize_series(
     """
     SeriesParameters.refuse_unknown(removed)
     parameters = SeriesParameters.from_call(locals())
+    require_roles(roles)
     if parameters.l is not None and not roles.sensitive:
         raise RolesError(
             f"l is {parameters.l}, and no column is sensitive",

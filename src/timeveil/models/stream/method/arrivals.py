@@ -156,7 +156,9 @@ def _relation(table: Any, settings: Settings) -> Relation:
     relation = with_risks(relation, settings.options.accept_risk)
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
-    _refuse_times(name, column)
+    for text in (name, relation.roles.respondent):
+        if text is not None:
+            _refuse_times(text, relation.table.column(text))
     numbers = without_nan(column)
     if numbers is column:
         return relation

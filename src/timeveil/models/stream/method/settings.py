@@ -24,7 +24,7 @@ from typing import Any
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.guarantee import LDiversity
-from timeveil.domain.roles import Derived, Roles
+from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
@@ -99,6 +99,7 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
 
 def check_roles(roles: Roles) -> None:
     """A stream needs one sensitive column and no time-derived quasi-identifier; reserved names are free."""
+    require_roles(roles)
     if len(roles.sensitive) != 1:
         message = f"a stream needs exactly one sensitive column; {len(roles.sensitive)} are named"
         hint = "name one {sensitive} column; give others the role {keep}, or {drop} them"
@@ -227,13 +228,14 @@ def _refused(problem: str, hint: str) -> ParameterError:
 
 def _number(cost: Any, name: str) -> Fraction:
     """A number as it is written: 0.1 is one tenth."""
-    cost = cost.item() if hasattr(cost, "item") else cost
-    if isinstance(cost, Rational) and not isinstance(cost, bool):
-        return Fraction(cost)
     message = f"`{name}` contains something that is not a finite number"
-    with raising(ParameterError(message, hint="use numbers of 0 or more"), on=(TypeError, ValueError)):
+    error = ParameterError(message, hint="use numbers of 0 or more")
+    with raising(error, on=(TypeError, ValueError, OverflowError)):
+        cost = cost.item() if hasattr(cost, "item") else cost
         if isinstance(cost, bool | str) or not math.isfinite(cost):
             raise ValueError
+        if isinstance(cost, Rational):
+            return Fraction(cost)
         return Fraction(str(cost))
 
 
