@@ -11,6 +11,7 @@ from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternAdversary
 
 ASKED: Mapping[str, int] = {}
+GOAL = "names a member of a group that follows from the counts"
 LOSSES = {
     "count_error": "the mean error of published counts",
     "changed": "the share of patterns with another count",
@@ -22,9 +23,6 @@ def basis(manifest: Mapping[str, Any]) -> str:
     """What losses and chances are about: with another basis, they answer other questions."""
     parts = [manifest["patterns"][name] for name in ("kind", "instants", "symbols")]
     return repr([*parts, *(manifest["parameters"][name] for name in ("min_support", "max_len"))])
-
-
-GOAL = "names a member of a group that follows from the counts"
 
 
 def known(_adversary: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from timeveil.models.series.parameters import SeriesAdversary
 
 KNOWN = 3  # instants whose value is known to an outsider who knows values only
 ASKED = {"queries": 1_000}  # of each kind, fewer than `measure` asks by itself
+GOAL = "names the right row"
 LOSSES = {
     "both": "the mean of the losses of values and patterns",
     "values": "the width of envelopes, as a share of one envelope around everyone",
@@ -26,17 +27,12 @@ def basis(manifest: Mapping[str, Any]) -> str:
     return repr([manifest["series"][name] for name in ("instants", "values", "pattern")])
 
 
-GOAL = "names the right row"
-
-
 def known(adversary: Mapping[str, Any]) -> str:
     """What the adversary knows, in words."""
-    values, parts = adversary["values"], ["the pattern"] if adversary["pattern"] else []
-    if values:
-        number = values if isinstance(values, int | str) else len(values)
-        instants = "all instants" if number == "all" else counted(int(number), "instant")
-        parts.insert(0, f"the values of {instants}")
-    return " and ".join(parts)
+    values, pattern = adversary["values"], ["the pattern"] if adversary["pattern"] else []
+    number = values if isinstance(values, int) else len(values or ())
+    instants = "all instants" if values == "all" else counted(number, "instant")
+    return " and ".join([*([f"the values of {instants}"] if values else []), *pattern])
 
 
 def outsider(explored: str = "", _options: Mapping[str, Any] = {}) -> SeriesAdversary:
