@@ -208,9 +208,11 @@ class Service:
                 continue
             try:
                 goes_on = not stop.requested and self._deal_with(arrival)
-            except InputError:
+            except BaseException as error:
+                # Publishers may have taken what was not committed: the next use restores what was.
+                self._publishers.clear()
                 # What the system does not let us read is not bad: it stops the run, unless it has gone.
-                if not arrival.is_gone:
+                if not isinstance(error, InputError) or not arrival.is_gone:
                     raise
                 continue
             if not goes_on:
@@ -284,11 +286,10 @@ class Service:
                 rows += relation.rows
                 slots = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
                 final.append((name, slots))
-        except BaseException as error:
-            # Publishers may have taken part of the file: the next use restores what was committed.
-            self._publishers.clear()
-            if not isinstance(error, InputError | RolesError | ParameterError) or "errno" in error.facts:
+        except (InputError, RolesError, ParameterError) as error:
+            if "errno" in error.facts:
                 raise
+            self._publishers.clear()
             problem = error
         # Checked after reading and before committing: what was read may be half of a file.
         if arrival.touched(record.sha256):
