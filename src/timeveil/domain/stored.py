@@ -7,7 +7,6 @@ such locks, nothing is removed but empty folders.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import secrets
@@ -108,19 +107,6 @@ def hold_beside(target: Path, mode: int = 0o600) -> tuple[Path, int]:
         hidden = target.parent / f".{target.name}.partial-{secrets.token_hex(8)}"
         handle = hold(hidden, mode)
     return hidden, handle
-
-
-def appear(hidden: Path, target: Path) -> None:
-    """Give a complete hidden file its name; nothing is replaced. It keeps the hidden name where it can.
-
-    By a link, which fails where a file exists; by renaming, which replaces it, only where there are no links.
-    """
-    try:
-        os.link(hidden, target)
-    except OSError as cause:
-        if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
-            raise
-        hidden.rename(target)
 
 
 def sweep(folder: Path, names: re.Pattern[str] = _TEMPORARY) -> None:

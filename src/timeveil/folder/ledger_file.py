@@ -8,6 +8,7 @@ owner alone from the first moment, and then renamed.
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
 import os
@@ -24,7 +25,7 @@ import pyarrow.parquet as pq
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import appear, hold_beside
+from timeveil.domain.stored import hold_beside
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.boundary import refuse_inside
 from timeveil.folder.tables import Columns, blocks
@@ -56,8 +57,14 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
     file = os.fdopen(handle, "wb")
 
     def rename() -> None:
+        """Link, which fails where a file exists; rename, which replaces it, only where there are no links."""
         with translate_os_errors(path.name):
-            appear(hidden, path)
+            try:
+                os.link(hidden, path)
+            except OSError as cause:
+                if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+                    raise
+                hidden.rename(path)
 
     try:
         with translate_os_errors(path.name):

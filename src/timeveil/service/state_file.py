@@ -28,6 +28,7 @@ APPLICATION = 0x74765354
 VERSION = 3
 READABLE = (2, 3)
 SPARE_BYTES = 1 << 20
+_PRAGMAS = ("journal_mode = wal", "synchronous = full", "secure_delete = on", "temp_store = memory")
 _TABLES = """
 create table meta (key text primary key, value text) without rowid;
 create table streams (
@@ -103,12 +104,7 @@ class StateFile:
                 raise damaged(path.name)
             # Readers do not block the writer, commits are on the disk, and deleted records are overwritten.
             # What is rearranged stays in memory, as no private record may go to another folder.
-            for pragma in (
-                "journal_mode = wal",
-                "synchronous = full",
-                "secure_delete = on",
-                "temp_store = memory",
-            ):
+            for pragma in _PRAGMAS:
                 self._base.execute(f"pragma {pragma}")
         self._revision = self.meta("revision") or 0
         if self.meta("parameters") is None or self.meta("seed") is None:
