@@ -31,15 +31,7 @@ if TYPE_CHECKING:
 WINDOWS = 1_000
 QUERIES = 10_000
 B = TypeVar("B")
-_NUMBERS = (
-    Parameter("windows", "whole", "Random window counts.", range=Range(0, 10_000_000), example=WINDOWS),
-    Parameter(
-        "queries", "whole", "Random questions of each kind.", range=Range(0, 10_000_000), example=QUERIES
-    ),
-    Parameter(
-        "seed", "whole", "Number that random questions follow from.", range=Range(0, 2**128 - 1), example=0
-    ),
-)
+_MOST = {"windows": 10_000_000, "queries": 10_000_000, "seed": 2**128 - 1}
 Case: TypeAlias = Release | Evidence
 
 
@@ -111,8 +103,8 @@ def measure(
     judge = part(model, "judges.measure").measure
     declared = signature(judge).parameters
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
-    for line in _NUMBERS:
-        line.check(options[line.name])
+    for name, most in _MOST.items():
+        Parameter(name, "whole", "Random questions.", range=Range(0, most), example=100).check(options[name])
     for name, usual in (("windows", WINDOWS), ("queries", QUERIES), ("against", None)):
         if name not in declared and options[name] != usual:
             message = f"`{name}` does not apply to a release of {parameters_of(model).contents}"
@@ -161,8 +153,8 @@ def answer(
     about the original table: `high` includes every withheld row. On a stream they bound the truth about the
     published slots; how many records were withheld or moved is not published. On series they bound the truth
     about the original; nothing is certain about shapes where a published pattern need not be the series'
-    own. On patterns they bound the truth about the original, without virtual people; `TopPatterns` gives a
-    table of patterns.
+    own. On patterns they bound the truth about the original, without virtual people, unless letters are those
+    of a series release; `TopPatterns` gives a table of patterns.
     """
     evidence = gather(release)
     judge = part(_model_of(evidence), "judges.query")

@@ -479,6 +479,13 @@ entry(
     lambda r: (section(r, "patterns", instants=["h1", "h1", "h3"]), "or one twice"),
 )
 entry(
+    "letters said to be those of a series release",
+    "patterns series",
+    "custodian",
+    "statements",
+    lambda r: (section(r, "patterns", origin="series release"), "another origin of the letters"),
+)
+entry(
     "another kind of original",
     "patterns",
     "recipient",

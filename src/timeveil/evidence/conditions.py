@@ -10,11 +10,10 @@ the column is spelt like a value (`distinct_labels`); where it does not, either 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,8 +30,10 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 Share: TypeAlias = tuple[float, float, float]
 """The share of a label's rows that meets a condition: expected, certain and possible."""
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
-_WIDE, _FIRST = re.compile(r".+ wide"), re.compile(r"first (\d{1,9})")
+_LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
 _INTERVAL = re.compile(r"\[(.+), (.+)\)")
+_DIGITS = 15  # whole numbers of more are written in other ways as fractions
+_OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
 
 
 class Conditions:
@@ -68,24 +69,24 @@ class Conditions:
 
     def shares(self, name: str, column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
         """Per cell of a generalised column its share: a row each for expected, certain and possible."""
-        manifest = self._release.manifest
-        level, distinct = manifest["levels"][name]["name"], name in manifest.get("distinct_labels", ())
+        manifest, cells = self._release.manifest, encode(column)
+        level = manifest["levels"][name]["name"]
+        # No number is spelt like an interval.
+        distinct = level.endswith(" wide") or name in manifest.get("distinct_labels", ())
         labels = classes_of(self._release, [name]).column(0).to_pylist()
         total = np.zeros((len(labels), 3))
         for number, option in enumerate(self.by_label[name]):
-            asked = _decimals(name, level, option) if isinstance(option, tuple) else option
+            asked = _range_of(name, level, option) if isinstance(option, tuple) else option
             part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
-            meant = np.array([label == _text_of(asked) for label in labels], dtype=bool)
-            if meant.any() and distinct:
-                part = np.repeat(meant[:, None].astype(float), 3, axis=1)
-            elif meant.any():
-                part[:, 0], part[:, 2] = meant, np.maximum(part[:, 2], meant)
-            self._met[name][number] |= meant.any() or (part[:, 2].any() and is_legible(level))
+            meant = np.array([label == asked for label in labels], dtype=bool)[:, None]
+            self._met[name][number] |= meant.any() or (
+                part[:, 2].any() and _LEVEL.fullmatch(level) is not None
+            )
+            if meant.any():
+                part = meant * np.array(ALL) if distinct else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
             total += part
         share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
-        cells = encode(column)
-        weights = np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3)
-        return weights.T[:, cells.codes]
+        return np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3).T[:, cells.codes]
 
 
 def options_of(name: str, condition: object) -> list[Any]:
@@ -95,12 +96,8 @@ def options_of(name: str, condition: object) -> list[Any]:
     (['04103', None], [(30, 39)])
     """
     options = list(condition) if isinstance(condition, list | set | frozenset) else [condition]
-    if not options:
-        raise ParameterError(
-            f"the list of values of column `{name}` is empty", hint="name at least one value"
-        )
-    if lengths := [len(option) for option in options if isinstance(option, tuple) and len(option) != 2]:
-        message = f"the range of column `{name}` has {lengths[0]} ends"
+    if not options or any(isinstance(option, tuple) and len(option) != 2 for option in options):
+        message = f"the condition on column `{name}` is an empty list, or a range without two ends"
         raise ParameterError(message, hint="give a range as (lo, hi), and several values as a list")
     return options
 
@@ -132,10 +129,8 @@ def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
         f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
         hint=f"give a value that reads as {kind}",
     )
-    if isinstance(condition, float) and math.isnan(condition):
-        raise error
-    if pa.types.is_integer(kind) and isinstance(condition, float) and abs(condition) < 2**63:
-        condition = int(condition) if condition.is_integer() else condition  # exact beyond 53 bits, too
+    if pa.types.is_integer(kind) and isinstance(condition, float) and condition.is_integer():
+        condition = int(condition)  # exact, however large
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     with raising(error, on=(pa.ArrowException, TypeError, ValueError, OverflowError)):
         scalar = pa.scalar(condition)
@@ -151,11 +146,6 @@ def _reversed(name: str) -> ParameterError:
 # What labels contain.
 
 
-def is_legible(level: str) -> bool:
-    """Whether the labels of a level show what they contain."""
-    return bool(_WIDE.fullmatch(level) or _FIRST.fullmatch(level))
-
-
 def share_of(level: str, label: str | None, condition: Any) -> Share:
     """Of the rows with a label of a level, the share that has a value, or is in a range of numbers.
 
@@ -164,97 +154,53 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     >>> share_of("first 3", "201**", "20133"), share_of("*", "*", "M"), share_of("10 wide", None, 37)
     ((0.5, 0.0, 1.0), (0.5, 0.0, 1.0), (0.0, 0.0, 0.0))
     """
-    if not is_legible(level):
+    rule = _LEVEL.fullmatch(level)
+    if rule is None:
         return MAYBE
     if label is None or condition is None:
         return ALL if label is condition else NONE
-    prefix = _FIRST.fullmatch(level)
-    if prefix is None:
+    if rule[1]:
         return _share_of_interval(label, condition)
-    length, is_text = int(prefix[1]), isinstance(condition, str)
-
-    def begins(text: str) -> bool:
-        # Text has the length of its label. A number or a time may have been written with more digits.
-        return text[:length] == label[:length] and (len(text) == len(label) or not is_text)
-
-    if (is_text and begins(condition)) or any(map(begins, _spellings(condition))):
-        return MAYBE if len(label) > length else ALL  # where nothing is hidden, it is the value itself
-    return NONE
+    text, length = str(condition), int(rule[2])
+    # Fractions, times and flags may have been written in another way; codes such as 04103 were not.
+    spelt = (
+        text.isdigit() and len(text) <= _DIGITS if _decimal(text) is not None else isinstance(condition, str)
+    )
+    begins = text[:length] == label[:length] and len(text) == len(label)
+    return MAYBE if begins or not spelt else NONE
 
 
 def _share_of_interval(label: str, condition: Any) -> Share:
-    low, high = _ends_of(label)
+    written, number = _INTERVAL.fullmatch(label), _decimal(condition)
+    low, high = map(_decimal, written.groups()) if written else (None, None)
     if low is None or high is None or low >= high:
         return MAYBE
-    if condition == label:  # no number is spelt like it
-        return ALL
-    if not isinstance(condition, tuple):
-        number, width = _decimal(condition), max(float(high) - float(low), 2.0)
-        return (1 / width, 0.0, 1.0) if number is not None and low <= number < high else NONE
-    least, most = condition
+    if number is None and not isinstance(condition, tuple):
+        return NONE
+    least, most = condition if number is None else (number, number)
     if low >= least and high <= most:
         return ALL
     if low > most or high <= least:
         return NONE
-    ends = [float(end) for end in (min(high, most), max(low, least), high, low)]
-    finite = all(map(math.isfinite, ends)) and ends[2] > ends[3]
-    return ((ends[0] - ends[1]) / (ends[2] - ends[3]) if finite else 0.5, 0.0, 1.0)
+    overlap = float(min(high, most)) - float(max(low, least))
+    return (min(max(overlap, 1.0) / max(float(high) - float(low), 2.0), 1.0), 0.0, 1.0)
 
 
-@lru_cache(4096)
-def _ends_of(label: str) -> tuple[Decimal | None, Decimal | None]:
-    written = _INTERVAL.fullmatch(label)
-    return (_decimal(written[1]), _decimal(written[2])) if written else (None, None)
-
-
-def _decimals(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
+def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
     """A range of numbers, an open side at infinity."""
-    if not _WIDE.fullmatch(level):
-        message = f"column `{name}` is generalised, so it takes no range"
+    low, high = (end if bound is None else _decimal(bound) for bound, end in zip(bounds, _OPEN, strict=True))
+    if not level.endswith(" wide") or low is None or high is None:
+        message = f"column `{name}` is generalised, so it takes no range, or one of numbers for intervals"
         raise ParameterError(message, hint="use one of its published labels")
-    infinite = (Decimal("-Infinity"), Decimal("Infinity"))
-    low, high = (end if b is None else _decimal(b) for b, end in zip(bounds, infinite, strict=True))
-    if low is None or high is None:
-        message = f"column `{name}` holds intervals of numbers, and an end of its range is not a number"
-        raise ParameterError(message, hint="give a number, or nothing for an open side")
     if low > high:
         raise _reversed(name)
     return low, high
 
 
 def _decimal(value: object) -> Decimal | None:
-    """The number that is written, exactly; None for anything else."""
+    """The number that is written, exactly; None for anything else, or beyond all that is measured."""
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
-
-
-def texts_of(values: pa.Array) -> list[str | None]:
-    """Values as text, as tables are written; None stays."""
-    try:
-        return list(values.cast(pa.string()).to_pylist())
-    except pa.ArrowException:
-        return [None if value is None else str(value) for value in values.to_pylist()]
-
-
-def _text_of(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    try:
-        return texts_of(pa.array([value]))[0]
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return str(value)
-
-
-def _spellings(value: object) -> set[str]:
-    """A value as text. A number is written with or without a decimal point, as its column has them or not."""
-    text = str(_text_of(value))
-    number = _decimal(text)
-    # Codes such as 04103 are not numbers.
-    if number is None or text not in (str(float(number)), f"{number.normalize():f}"):
-        return {text}
-    fraction = float(number)
-    whole = {str(int(fraction))} if fraction.is_integer() else set()
-    return {text, str(fraction), str(pa.scalar(fraction).cast(pa.string())), *whole}
+    return number if number.is_finite() and abs(number.adjusted()) < 300 else None

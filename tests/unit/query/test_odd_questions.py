@@ -31,7 +31,6 @@ WINDOWS = {
     "where as a list": lambda: tv.WindowCount(where=["sex"]),
     "not text": lambda: tv.WindowCount(between=("\udcff", None)),
     "bytes": lambda: tv.WindowCount(between=(b"2024", None)),
-    "not a number": lambda: tv.WindowCount(where={"sex": float("nan")}),
 }
 
 

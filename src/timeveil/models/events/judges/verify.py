@@ -35,7 +35,7 @@ from timeveil.evidence.codes import (
     distinct_pairs,
     fold_both,
 )
-from timeveil.evidence.conditions import share_of, texts_of
+from timeveil.evidence.conditions import share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
@@ -282,13 +282,14 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
         label_of[values.codes[evidence.retained]] = labels.codes[evidence.retained]
         published = np.flatnonzero(label_of >= 0)
         shown = labels.values.take(label_of[published]).to_pylist()
-        texts, holders = texts_of(values.values), Counter(shown)
-        pairs = [(texts[number], label) for number, label in zip(published, shown, strict=True)]
+        contents = [value if value is None else str(value) for value in values.values.to_pylist()]
+        pairs = [(contents[number], label) for number, label in zip(published, shown, strict=True)]
         wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in pairs)
         findings.expect_none("labels:contain", values=wrong, name=name)
         if name in manifest.get("distinct_labels", ()):
-            alone = sum(holders[label] == 1 and text == label for text, label in pairs)
-            alike = sum(text in holders for text in texts) - alone
+            holders = Counter(shown)
+            alone = sum(text == label and holders[label] == 1 for text, label in pairs)
+            alike = sum(text in holders for text in contents) - alone
             findings.expect_none("labels:distinct", values=alike, name=name)
 
 

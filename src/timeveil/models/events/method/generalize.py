@@ -256,15 +256,16 @@ def _assemble(
 
 
 def _has_distinct_labels(level: pa.Table) -> bool:
-    """Whether no label is spelt like a value, except one that stands for that value alone."""
-    try:
-        values = level["value"].cast(pa.string()).to_pylist()
-    except pa.ArrowException:
-        return False
-    labels = level["published"].to_pylist()
+    """Whether no label is spelt like a value, except one that stands for that value alone.
+
+    Only text and whole numbers are known to be spelt in one way.
+    """
+    labels, kind = level["published"].to_pylist(), level["value"].type
     holders = Counter(labels)
-    pairs = zip(values, labels, strict=True)
-    return all(value == label and holders[label] == 1 for value, label in pairs if value in holders)
+    texts = [value if value is None else str(value) for value in level["value"].to_pylist()]
+    alike = [(text, label) for text, label in zip(texts, labels, strict=True) if text in holders]
+    one_way = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+    return one_way and all(text == label and holders[label] == 1 for text, label in alike)
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:

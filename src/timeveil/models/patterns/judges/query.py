@@ -85,13 +85,12 @@ QUERIES = (PatternSupport, RuleConfidence, TopPatterns)
 
 def _item_names(name: str, items: Any) -> tuple[str, ...]:
     """Items, each once, in the order they are named."""
-    texts = () if items is None else items
-    if not isinstance(texts, Iterable) or isinstance(texts, str):
-        texts = [None]
-    names = list(texts)
-    if not all(isinstance(text, str) for text in names):
+    texts: list[Any] = [None]
+    if isinstance(items, Iterable | None) and not isinstance(items, str):
+        texts = list(items or ())
+    if not all(isinstance(text, str) for text in texts):
         raise ParameterError(f"`{name}` must be a list of item names", hint=f'write {name}=["...", "..."]')
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(texts))
 
 
 def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:

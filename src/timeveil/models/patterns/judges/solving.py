@@ -97,11 +97,8 @@ def bound_attack(
     end, tried, pinned, exact = time.monotonic() + seconds, 0, 0, 0
     holders = [kinds[:, pattern].all(axis=1) for pattern in patterns]
     equations = csr_array(np.stack(holders).astype(np.float64))
-    few = [p for p in border if rare is not None and len(p) <= (longest or len(p))]
-    limits = {}
-    if few:
-        limited = np.stack([kinds[:, pattern].all(axis=1) for pattern in few]).astype(np.float64)
-        limits = {"A_ub": csr_array(limited), "b_ub": np.full(len(few), rare)}
+    few = [kinds[:, p].all(axis=1) for p in border if rare is not None and len(p) <= (longest or len(p))]
+    limits = {"A_ub": csr_array(np.stack(few).astype(float)), "b_ub": np.full(len(few), rare)} if few else {}
     for pattern in outside:
         goal = np.asarray(kinds[:, pattern].all(axis=1), dtype=np.float64)
         bounds = _bounds(goal, end - time.monotonic(), A_eq=equations, b_eq=family.support, **limits)

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from contextlib import suppress
 from itertools import pairwise
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, raising
 from timeveil.models.series.evidence import Floats
 
 Names: TypeAlias = tuple[str, ...]
@@ -208,14 +207,11 @@ def ends(name: str, span: object) -> tuple[float, float]:
 
 def number(name: str, value: object) -> float:
     """A number that is not NaN."""
-    actual = f"a {type(value).__name__}"
-    if isinstance(value, Real) and not isinstance(value, bool):
-        with suppress(OverflowError):
-            as_float = float(value)
-            if not math.isnan(as_float):
-                return as_float
-        actual = "NaN" if isinstance(value, float) else "one beyond all that are measured"
-    raise bad(f"{name} is not a number but {actual}", "give a number")
+    with raising(bad(f"{name} is beyond all numbers", "give a smaller one"), on=OverflowError):
+        if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+            actual = "NaN" if isinstance(value, float) else f"a {type(value).__name__}"
+            raise bad(f"{name} is not a number but {actual}", "give a number")
+        return float(value)
 
 
 def bad(message: str, hint: str) -> ParameterError:

@@ -223,7 +223,8 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     if not isinstance(asked, Differences):
         message = f"shapes cannot be compared by `{query.features}`, which is a single number"
         raise bad(message, 'use {features="differences"} or {features="adjacent"}')
-    numbers = [number("a number of `like`", item) for item in _items(query.like)]
+    items = query.like if isinstance(query.like, Iterable) else [query.like]
+    numbers = [number("a number of `like`", item) for item in items]
     finite = int(np.isfinite(numbers).sum())
     if len(numbers) != published.size or finite != published.size:
         raise bad(
@@ -235,14 +236,6 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     distance = asked.distances(shapes_at(published, np.arange(published.size)), like)
     nearest, furthest = asked.distance_bounds(*published.cells(SLACK), like)
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
-
-
-def _items(like: object) -> Iterable[object]:
-    if not isinstance(like, Iterable):
-        raise bad(
-            f"`like` is a `{type(like).__name__}`, not a list of numbers", "give one number per instant"
-        )
-    return like
 
 
 def _label(key: Hashable) -> str:
