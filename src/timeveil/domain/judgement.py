@@ -49,8 +49,6 @@ class Estimate:
 
     >>> Estimate(3.5, low=2, high=6)
     Estimate(value=3.5, low=2, high=6)
-    >>> Estimate(0, low=0, high=4, unknown=("zip",))
-    Estimate(value=0, low=0, high=4, unknown=('zip',))
     """
 
     value: float

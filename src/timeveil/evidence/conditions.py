@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.evidence.codes import encode, plain_type
-from timeveil.evidence.published import classes_of
+from timeveil.evidence.published import classes_of, require_mapping
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 Share: TypeAlias = tuple[float, float, float]
@@ -32,6 +32,7 @@ Share: TypeAlias = tuple[float, float, float]
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
 _LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
 _INTERVAL = re.compile(r"\[(.+), (.+)\)")
+_REVERSED = "is a range that ends before it starts"
 _DIGITS = 15  # whole numbers of more are written in other ways as fractions
 _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
 
@@ -40,6 +41,7 @@ class Conditions:
     """The conditions on columns of a release: those on values select rows, those on labels weigh them."""
 
     def __init__(self, release: Release, where: Mapping[str, Any], published: Sequence[str]) -> None:
+        require_mapping("where", where, '{"zip": "04103"}')
         self._release, levels = release, release.manifest.get("levels", {})
         for column in where:
             if column not in published:
@@ -90,16 +92,16 @@ class Conditions:
 
 
 def options_of(name: str, condition: object) -> list[Any]:
-    """What a column may be: each of a list, or the one value or range (lo, hi).
-
-    >>> options_of("zip", ["04103", None]), options_of("age", (30, 39))
-    (['04103', None], [(30, 39)])
-    """
+    """What a column may be: each of a list, or the one value or range (lo, hi)."""
     options = list(condition) if isinstance(condition, list | set | frozenset) else [condition]
     if not options or any(isinstance(option, tuple) and len(option) != 2 for option in options):
-        message = f"the condition on column `{name}` is an empty list, or a range without two ends"
-        raise ParameterError(message, hint="give a range as (lo, hi), and several values as a list")
+        raise _unusable(name, "is an empty list, or a range without two ends")
     return options
+
+
+def _unusable(name: str, fault: str) -> ParameterError:
+    hint = "give a value, a range as (lo, hi) with the lower end first, or several of these as a list"
+    return ParameterError(f"the condition on column `{name}` {fault}", hint=hint)
 
 
 def matches(name: str, column: Column, condition: object) -> Column:
@@ -116,7 +118,7 @@ def matches(name: str, column: Column, condition: object) -> Column:
         return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
     low, high = (None if end is None else _scalar(name, kind, end) for end in condition)
     if low is not None and high is not None and pc.greater(low, high).as_py():
-        raise _reversed(name)
+        raise _unusable(name, _REVERSED)
     inside = column.is_valid()
     for compare, bound in ((pc.greater_equal, low), (pc.less_equal, high)):
         if bound is not None:
@@ -136,11 +138,6 @@ def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
         scalar = pa.scalar(condition)
         # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
         return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
-
-
-def _reversed(name: str) -> ParameterError:
-    message = f"the range of column `{name}` ends before it starts"
-    return ParameterError(message, hint="give the lower end first")
 
 
 # What labels contain.
@@ -190,10 +187,9 @@ def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, 
     """A range of numbers, an open side at infinity."""
     low, high = (end if bound is None else _decimal(bound) for bound, end in zip(bounds, _OPEN, strict=True))
     if not level.endswith(" wide") or low is None or high is None:
-        message = f"column `{name}` is generalised, so it takes no range, or one of numbers for intervals"
-        raise ParameterError(message, hint="use one of its published labels")
+        raise _unusable(name, "is a range, which only intervals of numbers take where values are generalised")
     if low > high:
-        raise _reversed(name)
+        raise _unusable(name, _REVERSED)
     return low, high
 
 

@@ -162,9 +162,6 @@ class WindowCount:
     between: tuple[Moment, Moment] = (None, None)
     where: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        require_mapping("where", self.where, '{"zip": "04103"}')
-
 
 def window_of(
     between: Sequence[Moment], of: str, number: Callable[[Moment], Bound], ends: tuple[Bound, Bound]

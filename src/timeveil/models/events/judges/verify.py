@@ -278,18 +278,16 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
         findings.check("a label contains the values published under it, and is spelt like none where stated")
     for name, level in manifest["levels"].items():
         values, labels = evidence.quasi[name], evidence.labels[name]
-        label_of = np.full(values.size, -1)
-        label_of[values.codes[evidence.retained]] = labels.codes[evidence.retained]
-        published = np.flatnonzero(label_of >= 0)
-        shown = labels.values.take(label_of[published]).to_pylist()
-        contents = [value if value is None else str(value) for value in values.values.to_pylist()]
-        pairs = [(contents[number], label) for number, label in zip(published, shown, strict=True)]
-        wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in pairs)
+        texts = [value if value is None else str(value) for value in values.values.to_pylist()]
+        pairs = distinct_pairs(values.codes[evidence.retained], labels.codes[evidence.retained], labels.size)
+        shown = labels.values.take(pairs[1]).to_pylist()
+        published = [(texts[value], label) for value, label in zip(pairs[0], shown, strict=True)]
+        wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in published)
         findings.expect_none("labels:contain", values=wrong, name=name)
         if name in manifest.get("distinct_labels", ()):
             holders = Counter(shown)
-            alone = sum(text == label and holders[label] == 1 for text, label in pairs)
-            alike = sum(text in holders for text in contents) - alone
+            alone = sum(text == label and holders[label] == 1 for text, label in published)
+            alike = sum(text in holders for text in texts) - alone
             findings.expect_none("labels:distinct", values=alike, name=name)
 
 

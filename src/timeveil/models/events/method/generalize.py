@@ -260,12 +260,12 @@ def _has_distinct_labels(level: pa.Table) -> bool:
 
     Only text and whole numbers are known to be spelt in one way.
     """
-    labels, kind = level["published"].to_pylist(), level["value"].type
+    labels, values = level["published"].to_pylist(), level["value"].to_pylist()
+    pairs = [(None if v is None else str(v), label) for v, label in zip(values, labels, strict=True)]
     holders = Counter(labels)
-    texts = [value if value is None else str(value) for value in level["value"].to_pylist()]
-    alike = [(text, label) for text, label in zip(texts, labels, strict=True) if text in holders]
-    one_way = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-    return one_way and all(text == label and holders[label] == 1 for text, label in alike)
+    return all(type(value) in (str, int, type(None)) for value in values) and all(
+        text == label and holders[label] == 1 for text, label in pairs if text in holders
+    )
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:

@@ -5,9 +5,8 @@ one, at least that less the number of virtual people, and not below the smallest
 not published has fewer people than that, or is part of a closed one that is published. Where people were left
 out a true support may be any larger number; where patterns were, those that are published are exact.
 
-Patterns mined from a series release have its letters, which were cut anew from coarser ones. How many people
-have a pattern by their own letters does not follow, so there are no bounds. The same holds for a release of
-series that does not state its origin.
+Patterns mined from a series release have its letters, which were cut anew from coarser ones. By people's own
+letters there are no bounds, nor where a release of series does not state its origin.
 """
 
 from __future__ import annotations

@@ -175,12 +175,10 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
 def _limit_lines(published: Patterns, unknown: Sequence[str] = ()) -> list[str]:
     """What a number does not say: of whose letters it is, and which items are not in the release."""
     lines = [f"no published pattern contains {quoted(unknown)}"] if unknown else []
-    if published.own_letters:
-        return lines
-    whose = "the letters are those of a series release, which are coarser than people's own"
-    if published.manifest["patterns"].get("origin") is None:
-        whose = "the release does not state whether its letters are people's own"
-    return [*lines, f"{whose}: by their own letters, it may be any number of people"]
+    if not published.own_letters:
+        origin = "a series release" if "origin" in published.manifest["patterns"] else "an unstated origin"
+        lines.append(f"the letters are those of {origin}: by people's own letters, it may be any number")
+    return lines
 
 
 def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[str]) -> list[str]:

@@ -45,9 +45,6 @@ class RangeCount:
 
     ranges: Mapping[str, Range] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        require_mapping("ranges", self.ranges, '{"h08": (0.2, 0.5)}')
-
 
 @dataclass(frozen=True, slots=True)
 class PatternRange:
@@ -63,9 +60,6 @@ class PatternRange:
 
     differences: Mapping[Hashable, Range] = field(default_factory=dict)
     features: str = "differences"
-
-    def __post_init__(self) -> None:
-        require_mapping("differences", self.differences, '{("h08", "h20"): (None, -1)}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +129,7 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
 
 
 def _in_ranges(published: Published, query: RangeCount) -> Fit:
+    require_mapping("ranges", query.ranges, '{"h08": (0.2, 0.5)}')
     low, high = envelopes_at(published, published.index_of(list(query.ranges)))
     extent = extent_of(published)
     fit = np.ones((3, len(published.rows)))
@@ -193,6 +188,7 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
 
 def _with_features(published: Published, query: PatternRange) -> Fit:
     asked, instants = feature(query.features), published.instants
+    require_mapping("differences", query.differences, '{("h08", "h20"): (None, -1)}')
     for key in query.differences:
         if not asked.has(instants, key):
             raise bad(
