@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,17 +104,10 @@ def _of_rows(release: tv.Release, options: Query, output: Output) -> tuple[str, 
 
 
 def _bound(text: str, release: tv.Release) -> str | int | None:
-    if text == OPEN:
-        return None
-    if release.manifest["time"]["kind"] != "relative":
-        return text
-    error = ParameterError(
-        "a bound of the window is not a whole number, and the release has relative time",
-        hint=f"give whole numbers of the unit {release.manifest['time']['unit'] or 'slot'}",
-        code="bad-time",
-    )
-    with raising(error, on=ValueError):
-        return int(text)
+    if release.manifest["time"]["kind"] == "relative":
+        with suppress(ValueError):
+            return int(text)
+    return None if text == OPEN else text
 
 
 def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[str, Any]:
@@ -244,7 +238,7 @@ def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
     names, mark, span = text.rpartition("=")
     low, colon, high = span.partition(":")
     error = ParameterError(
-        f"{option} is not of the form NAME=LOW:HIGH with numbers",
+        f"{option} is not of the form NAME=LOW:HIGH with finite numbers",
         hint=f"write {option} {example}; a side left empty is open",
     )
     if not (names and mark and colon):
@@ -252,10 +246,7 @@ def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
     with raising(error, on=ValueError):
         ends = tuple(float(end) if end.strip() else None for end in (low, high))
     if any(end is not None and not math.isfinite(end) for end in ends):
-        raise ParameterError(
-            "an end of a range is NaN, infinite or too large for a number",
-            hint="give finite numbers; a side left empty is open",
-        )
+        raise error
     return names, (ends[0], ends[1])
 
 

@@ -46,13 +46,6 @@ def require(kind: type[Release | Ledger | Relation], value: object) -> None:
         raise ParameterError(f"`{name}` is a `{type(value).__name__}`, not a {name}", hint=hint)
 
 
-def require_mapping(name: str, value: object, example: str) -> None:
-    """Refuse anything but a mapping."""
-    if not isinstance(value, Mapping):
-        message = f"`{name}` is a `{type(value).__name__}`, not a mapping"
-        raise ParameterError(message, hint=f"give one, such as {example}")
-
-
 def require_matching_ledger(release: Release, ledger: Ledger | None) -> None:
     """Refuse anything but a ledger of the release's model; each model compares more on its own."""
     require(Release, release)

@@ -127,7 +127,7 @@ def test_dictionary_columns_are_compared_by_value(two_weeks):
 def test_a_generalised_column_is_asked_for_by_its_label():
     release = release_of(oracle.Case(rows(dt.date(2024, 4, 1)), 2, oracle.DATES, general_zip=True))
     assert answer(release, WindowCount(where={"zip": "1*"})).value == 2
-    with pytest.raises(ParameterError, match="`zip` is generalised"):
+    with pytest.raises(ParameterError, match="only intervals of numbers"):
         answer(release, WindowCount(where={"zip": ("1", "2")}))
 
 

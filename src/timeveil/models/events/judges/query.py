@@ -5,8 +5,7 @@ those that only overlap it may count in full or not at all (`low` and `high`), a
 rows of a granule evenly over it. A granule without a start or an end, such as that of `all`, has no width to
 spread over: where the window covers only a part of it, half of its rows are the guess.
 
-A generalised column shows a label, which may or may not contain the value asked for (`evidence.conditions`).
-Time and columns are taken to be independent.
+A label of a generalised column may or may not contain what is asked for, taken to be independent of the time.
 """
 
 from __future__ import annotations

@@ -256,10 +256,7 @@ def _assemble(
 
 
 def _has_distinct_labels(level: pa.Table) -> bool:
-    """Whether no label is spelt like a value, except one that stands for that value alone.
-
-    Only text and whole numbers are known to be spelt in one way.
-    """
+    """Whether no label is spelt like a value, except for that value alone; fractions have many spellings."""
     labels, values = level["published"].to_pylist(), level["value"].to_pylist()
     pairs = [(None if v is None else str(v), label) for v, label in zip(values, labels, strict=True)]
     holders = Counter(labels)

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.evidence import ADDING, Evidence, Patterns
 
@@ -72,10 +73,8 @@ class TopPatterns:
 
     def __post_init__(self) -> None:
         for name, least in (("number", 1), ("longer_than", 0)):
-            count = getattr(self, name)
-            if isinstance(count, bool) or not isinstance(count, int) or count < least:
-                message = f"`{name}` must be a whole number of at least {least}"
-                raise ParameterError(message, hint=f"give {name}={least} or more")
+            line = Parameter(name, "whole", "Number of patterns or items.", range=Range(least))
+            object.__setattr__(self, name, line.check(getattr(self, name)))
 
 
 PatternQuery: TypeAlias = PatternSupport | RuleConfidence
@@ -98,12 +97,10 @@ def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | 
         case TopPatterns():
             return top_patterns(evidence.patterns, query)
         case PatternSupport():
-            items, most = query.items, math.inf
-            estimate = _support(evidence.patterns, items)[1]
+            items, most, estimate = query.items, math.inf, _support(evidence.patterns, query.items)[1]
         case RuleConfidence():
             items, most = (*query.given, *query.then), 1.0
             estimate = _confidence(evidence.patterns, query)
-    # No letters of anyone's own are at an instant twice: what nobody can have is exact all the same.
     if not evidence.patterns.own_letters and estimate.high:
         estimate = replace(estimate, low=0.0, high=most)
     unknown = [item for item in items if item not in evidence.patterns.number_of]

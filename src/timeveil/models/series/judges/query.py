@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from timeveil.domain.judgement import Estimate
+from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.evidence.published import require_mapping
 from timeveil.models.series.evidence import SLACK, Evidence, Floats, Mask, Published
 from timeveil.models.series.judges.estimate import (
     estimated_ranges,
@@ -129,7 +129,7 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
 
 
 def _in_ranges(published: Published, query: RangeCount) -> Fit:
-    require_mapping("ranges", query.ranges, '{"h08": (0.2, 0.5)}')
+    Parameter("ranges", "mapping", "A range (lo, hi) per instant.").check(query.ranges)
     low, high = envelopes_at(published, published.index_of(list(query.ranges)))
     extent = extent_of(published)
     fit = np.ones((3, len(published.rows)))
@@ -188,7 +188,7 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
 
 def _with_features(published: Published, query: PatternRange) -> Fit:
     asked, instants = feature(query.features), published.instants
-    require_mapping("differences", query.differences, '{("h08", "h20"): (None, -1)}')
+    Parameter("differences", "mapping", "A range (lo, hi) per pair of instants.").check(query.differences)
     for key in query.differences:
         if not asked.has(instants, key):
             raise bad(
