@@ -707,8 +707,8 @@ def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
     said = cli(f"query out --range h03={end}:")
     assert said.code == 2
     assert said.err == (
-        "error: an end of a range is NaN, infinite or too large for a number\n\n"
-        "hint: give finite numbers; a side left empty is open\n"
+        "error: --range is not of the form NAME=LOW:HIGH with finite numbers\n\n"
+        "hint: write --range h08=0.2:0.5; a side left empty is open\n"
     )
 
 

@@ -73,17 +73,16 @@ class Conditions:
         """Per cell of a generalised column its share: a row each for expected, certain and possible."""
         manifest, cells = self._release.manifest, encode(column)
         level = manifest["levels"][name]["name"]
+        rule = _LEVEL.fullmatch(level)
         # No number is spelt like an interval.
-        distinct = level.endswith(" wide") or name in manifest.get("distinct_labels", ())
+        distinct = bool(rule and rule[1]) or name in manifest.get("distinct_labels", ())
         labels = classes_of(self._release, [name]).column(0).to_pylist()
         total = np.zeros((len(labels), 3))
         for number, option in enumerate(self.by_label[name]):
             asked = _range_of(name, level, option) if isinstance(option, tuple) else option
             part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
             meant = np.array([label == asked for label in labels], dtype=bool)[:, None]
-            self._met[name][number] |= meant.any() or (
-                part[:, 2].any() and _LEVEL.fullmatch(level) is not None
-            )
+            self._met[name][number] |= meant.any() or bool(rule and part[:, 2].any())
             if meant.any():
                 part = meant * np.array(ALL) if distinct else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
             total += part
@@ -168,15 +167,13 @@ def _share_of_interval(label: str, condition: Any) -> Share:
     low, high = map(_decimal, written.groups()) if written else (None, None)
     if low is None or high is None or low >= high:
         return MAYBE
-    if number is None and not isinstance(condition, tuple):
+    least, most = condition if isinstance(condition, tuple) else (number, number)
+    if least is None or low > most or high <= least:
         return NONE
-    least, most = condition if number is None else (number, number)
     if low >= least and high <= most:
         return ALL
-    if low > most or high <= least:
-        return NONE
     overlap = float(min(high, most)) - float(max(low, least))
-    return (min(max(overlap, 1.0) / max(float(high) - float(low), 2.0), 1.0), 0.0, 1.0)
+    return (min(1.0, max(1.0, overlap) / max(2.0, float(high) - float(low))), 0.0, 1.0)
 
 
 def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
@@ -190,9 +187,9 @@ def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, 
 
 
 def _decimal(value: object) -> Decimal | None:
-    """The number that is written, exactly; None for anything else, or beyond all that is measured."""
+    """The number that is written, exactly; None for anything else."""
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    return number if number.is_finite() and abs(number.adjusted()) < 300 else None
+    return number if number.is_finite() else None

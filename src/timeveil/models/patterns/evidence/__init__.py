@@ -70,8 +70,7 @@ class Patterns:
     @property
     def own_letters(self) -> bool:
         """Whether an item is what a person has; letters of a series release are coarser than people's own."""
-        described = self.manifest["patterns"]
-        return bool(described["kind"] == "baskets" or described.get("origin") == "table")
+        return self.kinds == 1 or bool(self.manifest["patterns"].get("origin") == "table")
 
     @property
     def people(self) -> int:

@@ -78,10 +78,7 @@ class SolveAttack:
 def bound_attack(
     published: Family, k: int, seconds: float, *, rare: int | None = None, longest: int | None = None
 ) -> BoundAttack | None:
-    """Bound what is just outside the published patterns; None where the release is too large.
-
-    At most `rare` people have a pattern that is not published, unless it has more than `longest` items.
-    """
+    """Bound what at most `rare` have, just outside the published patterns; None where there are too many."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
 
     knowledge = knowledge_of(published, structural=True)
