@@ -57,8 +57,8 @@ class Estimate:
     unknown: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        shown = [name for name in ("value", "low", "high", "unknown") if name != "unknown" or self.unknown]
-        return f"Estimate({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        unknown = f", unknown={self.unknown}" if self.unknown else ""
+        return f"Estimate(value={self.value}, low={self.low}, high={self.high}{unknown})"
 
 
 @dataclass(frozen=True, slots=True)

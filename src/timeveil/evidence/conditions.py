@@ -33,7 +33,6 @@ Share: TypeAlias = tuple[float, float, float]
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
 _LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
 _INTERVAL = re.compile(r"\[(.+), (.+)\)")
-_REVERSED = "is a range that ends before it starts"
 _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
 
 
@@ -98,7 +97,7 @@ def options_of(name: str, condition: object) -> list[Any]:
     return options
 
 
-def _unusable(name: str, fault: str) -> ParameterError:
+def _unusable(name: str, fault: str = "is a range that ends before it starts") -> ParameterError:
     hint = "give a value, a range as (lo, hi) with the lower end first, or several of these as a list"
     return ParameterError(f"the condition on column `{name}` {fault}", hint=hint)
 
@@ -117,7 +116,7 @@ def matches(name: str, column: Column, condition: object) -> Column:
         return pc.fill_null(pc.equal(column, _scalar(name, kind, condition)), False)
     low, high = (None if end is None else _scalar(name, kind, end) for end in condition)
     if low is not None and high is not None and pc.greater(low, high).as_py():
-        raise _unusable(name, _REVERSED)
+        raise _unusable(name)
     inside = column.is_valid()
     for compare, bound in ((pc.greater_equal, low), (pc.less_equal, high)):
         if bound is not None:
@@ -137,9 +136,6 @@ def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
         scalar = pa.scalar(condition)
         # A fraction against whole numbers is compared as it is: a cast would refuse or round it.
         return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
-
-
-# What labels contain.
 
 
 def share_of(level: str, label: str | None, condition: Any) -> Share:
@@ -182,7 +178,7 @@ def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, 
     if not level.endswith(" wide") or low is None or high is None:
         raise _unusable(name, "is a range, which only intervals of numbers take where values are generalised")
     if low > high:
-        raise _unusable(name, _REVERSED)
+        raise _unusable(name)
     return low, high
 
 

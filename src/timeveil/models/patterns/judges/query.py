@@ -83,9 +83,8 @@ QUERIES = (PatternSupport, RuleConfidence, TopPatterns)
 
 def _item_names(name: str, items: Any) -> tuple[str, ...]:
     """Items, each once, in the order they are named."""
-    texts: list[Any] = [None]
-    if isinstance(items, Iterable | None) and not isinstance(items, str):
-        texts = list(items or ())
+    listed = isinstance(items, Iterable | None) and not isinstance(items, str)
+    texts: list[Any] = list(items or ()) if listed else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ParameterError(f"`{name}` must be a list of item names", hint=f'write {name}=["...", "..."]')
     return tuple(dict.fromkeys(texts))
