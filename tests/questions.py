@@ -141,6 +141,7 @@ def events(chance: random.Random) -> Case:
         suppress=0.98,
         gaps=gaps,
         nulls="withhold",
+        allow_loss=True,
     )
     labels = {column: way[2] for column, way in levels.items() if way[2]}
     columns = [*quasi, *plain]
@@ -274,6 +275,7 @@ def streams(chance: random.Random) -> Case:
         window=chance.randint(2, 4),
         slot=slot or "day",
         seed=chance.randrange(2**32),
+        allow_loss=True,
         **how,
     )
     slots = ledger.table.column("slot").to_pylist()
@@ -340,6 +342,7 @@ def series(chance: random.Random) -> Case:
         effort=0,
         center=center,
         round_outward=chance.choice([None, 2, 3]),
+        allow_loss=True,
         **how,
     )
 
@@ -453,6 +456,7 @@ def _sanitizing(chance: random.Random) -> dict[str, Any]:
         "method": chance.choice(["additive", "tight", "clone", "suppressive", "itemset"]),
         "published": chance.choice(["frequent", "closed"]),
         "max_len": chance.choice([None, None, 2]),
+        "allow_loss": True,
     }
 
 

@@ -241,9 +241,9 @@ def test_the_origin_of_letters_is_said_wherever_counts_are(walks):
         confidence_lines(answer(release, RuleConfidence([], item)), patterns, item),
         top_lines(answer(release, TopPatterns(3)), patterns),
     ):
-        assert any("letters are those of a series release" in line for line in lines)
+        assert any("symbols are those of a series release" in line for line in lines)
         assert not any("exactly" in line for line in lines)
-    assert "Coarser letters" in tv.report(release, ledger).text()
+    assert "Coarser symbols" in tv.report(release, ledger).text()
     silent = {name: value for name, value in release.manifest["patterns"].items() if name != "origin"}
     old = replace(release, manifest={**release.manifest, "patterns": silent})
     assert tv.verify(old, ledger)

@@ -160,7 +160,7 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
     if count.low == count.high:
         answer = f"{people(int(count.value))} exactly"
     elif not published.own_letters:
-        answer = f"{people(int(count.value))} by these letters"
+        answer = f"{people(int(count.value))} by these symbols"
     elif math.isinf(count.high):
         answer = f"{people(int(count.low))} or more, because some were left out"
     elif count.low == 0:
@@ -173,11 +173,11 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
 
 
 def _limit_lines(published: Patterns, unknown: Sequence[str] = ()) -> list[str]:
-    """What a number does not say: of whose letters it is, and which items are not in the release."""
+    """What a number does not say: of whose symbols it is, and which items are not in the release."""
     lines = [f"no published pattern contains {quoted(unknown)}"] if unknown else []
     if not published.own_letters:
         origin = "a series release" if "origin" in published.manifest["patterns"] else "an unstated origin"
-        lines.append(f"the letters are those of {origin}: by people's own letters, it may be any number")
+        lines.append(f"the symbols are those of {origin}: by people's own symbols, it may be any number")
     return lines
 
 
