@@ -79,28 +79,13 @@ class Baskets:
     basket_of_row: Ints
 
 
-def read_series(
-    table: Any,
-    roles: Roles,
-    *,
-    zone: str | None = None,
-    unit: str | None = None,
-    fold_spellings: bool = False,
-) -> Relation:
-    """Read a table of series; a relation that was read already is returned as it is."""
+def read_series(table: Any, roles: Roles, **options: Any) -> Relation:
+    """Read a table of series; a relation is returned as it is. `options` are some of `read`."""
     _check_series_roles(table.roles if isinstance(table, Relation) else roles)
     if isinstance(table, Relation):
         return table
-    return read(
-        table,
-        roles,
-        zone=zone,
-        unit=unit,
-        nulls="withhold",
-        needs=("respondent", "time", "value"),
-        slot_numbers=True,
-        fold_spellings=fold_spellings,
-    )
+    needs = ("respondent", "time", "value")
+    return read(table, roles, nulls="withhold", needs=needs, slot_numbers=True, **options)
 
 
 def read_baskets(table: Any, roles: Roles, *, fold_spellings: bool = False) -> Relation:

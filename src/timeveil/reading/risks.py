@@ -66,10 +66,10 @@ def occurrences(column: pa.ChunkedArray, person: Codes | None) -> Occurrences:
     3
     """
     coded = encode(column)
-    codes = coded.codes if not column.null_count else coded.codes[coded.codes < len(coded.values) - 1]
-    if person is None:
-        return Occurrences(coded.values, len(codes), int(np.count_nonzero(np.bincount(codes) == 1)))
-    owner = person if not column.null_count else person[coded.codes < len(coded.values) - 1]
+    codes, owner = coded.codes, np.arange(len(column)) if person is None else person
+    if column.null_count:
+        present = codes < len(coded.values) - 1
+        codes, owner = codes[present], owner[present]
     # Somebody who has the value, and whether anybody else does.
     somebody = np.zeros(len(coded.values), owner.dtype)
     somebody[codes] = owner
