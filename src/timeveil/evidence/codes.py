@@ -5,9 +5,9 @@ This is the judges' own counting: nothing in it is shared with the methods that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ import pyarrow.compute as pc
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.errors import InputError, raising
+from timeveil.reading.files import UNLIMITED, too_large
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Piece = TypeVar("Piece", bound=tuple[Any, ...])
 Sides: TypeAlias = tuple[Integers, Integers, int]
 """Codes of a column of the original, the same of the release, and how many codes there are."""
 _ROOM = 2**62
@@ -36,13 +38,41 @@ class Coded:
         return len(self.values)
 
 
-def column_of(part: pa.Table | Deferred | Stored, name: str) -> pa.ChunkedArray:
-    """One column of a table in memory, deferred or on disk; on disk the others are not read."""
+def column_of(part: pa.Table | Deferred | Stored, name: str, rooms: int = 1) -> pa.ChunkedArray:
+    """One column of a table in memory, deferred or on disk; on disk the others are not read.
+
+    Of a file that someone sent, no more is read than the room for it, or so many times the room.
+    """
     if isinstance(part, pa.Table):
         return part.column(name)
-    if isinstance(part, Stored):
+    if not isinstance(part, Stored):
+        return part.read().column(name)
+    if room_for(part) == UNLIMITED:
         return part.read([name]).column(name)
-    return part.read().column(name)
+    chunks = within_room(part, ((batch.column(0),) for batch in part.to_batches([name])), rooms)
+    return pa.chunked_array([chunk for (chunk,) in chunks], part.schema.field(name).type)
+
+
+def within_room(part: Any, pieces: Iterable[Piece], rooms: int = 1) -> Iterator[Piece]:
+    """The arrays that are kept of a table, piece by piece, as long as there is room for all of them."""
+    held = 0
+    for piece in pieces:
+        held += sum(array.nbytes for array in piece)
+        refuse_beyond_room(part, held // rooms)
+        yield piece
+
+
+def room_for(part: object) -> int:
+    """Bytes that a judge may hold of a table; only a file that someone sent has a limit."""
+    return int(getattr(part, "room", UNLIMITED))
+
+
+def refuse_beyond_room(part: Any, held: int) -> None:
+    """Refuse a small file that would take much memory: honest ones repeat less than this."""
+    room = room_for(part)
+    if held > room:
+        claim = f"would take more than {room:,} bytes in memory, which is far more than on disk"
+        raise too_large(part.path.name, claim, "unpacked")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

@@ -17,7 +17,15 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError, raising
-from timeveil.evidence.codes import Coded, column_of, encode, mismatch, plain_type
+from timeveil.evidence.codes import (
+    Coded,
+    column_of,
+    encode,
+    mismatch,
+    plain_type,
+    refuse_beyond_room,
+    room_for,
+)
 
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
@@ -71,7 +79,8 @@ class Evidence:
         return columns_of(self.release, *roles)
 
     def released_column(self, name: str) -> Coded:
-        return encode(column_of(self.release.parts["data"], name))
+        # With the ledger, which is larger than the release, more of the release is needed at a time.
+        return encode(column_of(self.release.parts["data"], name, rooms=1 if self.ledger is None else 4))
 
     def original_column(self, name: str) -> Coded:
         return encode(column_of(self.private.original.data, name))
@@ -108,17 +117,20 @@ def classes_of(
     types = [plain_type(schema.field(key).type) for key in keys]
     names = [str(position) for position in range(len(keys))]
     shape = pa.schema([*zip(names, types, strict=True), ("rows", pa.int64())])
-    partial, waiting = [shape.empty_table()], 0
+    partial, waiting, held = [shape.empty_table()], 0, 0
+    room = room_for(release.parts["data"])
     for batch in release.batches():
         mask = among(batch)
         counted = batch if mask is None else batch.filter(mask)
         columns = [counted.column(key).cast(kind) for key, kind in zip(keys, types, strict=True)]
         ones = pa.array(np.ones(counted.num_rows, dtype=np.int64))
         partial.append(_total(pa.table([*columns, ones], schema=shape), names))
-        waiting += partial[-1].num_rows
+        waiting, held = waiting + partial[-1].num_rows, held + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
-        if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows:
+        if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or held > room:
             partial, waiting = [_total(pa.concat_tables(partial), names)], 0
+            held = partial[0].nbytes
+            refuse_beyond_room(release.parts["data"], held)
     return _total(pa.concat_tables(partial), names)
 
 
@@ -129,7 +141,7 @@ def _total(counts: pa.Table, names: list[str]) -> pa.Table:
         return pa.table({"rows": pa.array([total] if total else [], pa.int64())})
     if not counts.num_rows:
         return counts
-    summed = counts.group_by(names).aggregate([("rows", "sum")])
+    summed = counts.group_by(names, use_threads=False).aggregate([("rows", "sum")])
     return summed.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
 
 

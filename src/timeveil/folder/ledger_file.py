@@ -32,11 +32,12 @@ from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.files import path_of, refuse_taken, sync, translate_os_errors
-from timeveil.reading.parquet_file import FAILURES
+from timeveil.reading.parquet_file import FAILURES, OpenFile
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"
 IN_MEMORY_ROWS = 2_000_000
+IN_MEMORY_BYTES = 1 << 28
 _FAILURES = (*FAILURES, AttributeError, IndexError, RecursionError)
 
 
@@ -110,15 +111,15 @@ class LedgerColumns(Columns):
         self.prefix = prefix
 
     @cached_property
-    def file(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self.path, pre_buffer=False)
+    def file(self) -> OpenFile:
+        return OpenFile(self.path)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         names = self.chosen(columns).names
         stored = [self.prefix + name for name in names]
-        for batch in self.file.iter_batches(columns=stored):
+        for batch in self.file.batches(stored):
             batch.validate(full=True)
-            yield batch.select(stored).rename_columns(names)
+            yield batch.rename_columns(names)
 
 
 def _write(ledger: Ledger, file: Any) -> None:
@@ -154,8 +155,8 @@ def _packed(table: pa.Table) -> str:
 
 
 def _read(path: Path) -> Ledger:
-    file = pq.ParquetFile(path, pre_buffer=False)
-    schema, rows = file.schema_arrow, file.metadata.num_rows
+    file = OpenFile(path)
+    schema, rows = file.schema, file.rows
     description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
     own = pa.schema([schema.field(name) for name in description["entries"]])
     names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
@@ -163,7 +164,7 @@ def _read(path: Path) -> Ledger:
     entries: Any = LedgerColumns(path, own, rows)
     data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
     entries.file = data.file = file
-    if rows <= IN_MEMORY_ROWS:
+    if rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])
     if not {*roles.columns, *roles.quasi_columns} <= set(bare.names) or description["model"] not in FOLDERS:
@@ -172,7 +173,12 @@ def _read(path: Path) -> Ledger:
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
     relation = Relation(roles, data, axis, tuple(description["dropped"]), description["source"])
     mappings = {
-        name: pq.read_table(pa.BufferReader(base64.b64decode(packed)))
-        for name, packed in description["mappings"].items()
+        name: _unpacked(path, base64.b64decode(packed)) for name, packed in description["mappings"].items()
     }
     return Ledger(description["model"], entries, relation, mappings, description["facts"])
+
+
+def _unpacked(path: Path, content: bytes) -> pa.Table:
+    """What `_packed` was called with."""
+    file = OpenFile(path, content)
+    return pa.Table.from_batches(file.batches(file.schema.names))

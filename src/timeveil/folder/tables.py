@@ -27,6 +27,7 @@ from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
 from timeveil.reading.csv_file import cells_as_text
+from timeveil.reading.files import file_size, limits
 
 Format = Literal["parquet", "csv"]
 COMPRESSION = "zstd"
@@ -95,6 +96,11 @@ class Table(Columns):
 
     A Parquet file is opened once and stays open. A small CSV file is parsed once, a large one for each pass.
     """
+
+    @property
+    def room(self) -> int:
+        """Bytes that a judge may hold of it."""
+        return limits().room(file_size(self.path))
 
     @cached_property
     def file(self) -> parquet_file.OpenFile:

@@ -30,6 +30,7 @@ _SIZES = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
+_SMALL = 7 << 20
 _CHECK_DISK = "check that the disk is mounted and healthy"
 
 
@@ -46,6 +47,13 @@ class Limits:
     def allowance(self, size: int) -> int:
         """Bytes that a compressed file of this size may unpack to."""
         return max(self.unpacked, self.ratio * size)
+
+    def room(self, size: int) -> int:
+        """Bytes that may be held of a file of this size; judging takes some five times as much.
+
+        So a release below 10 MB stays below 500 MB, with what Python and the libraries take.
+        """
+        return max(self.unpacked // 32, self.ratio // 10 * (size - _SMALL))
 
 
 UNLIMITED = 1 << 60

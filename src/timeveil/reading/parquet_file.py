@@ -1,15 +1,16 @@
 """Parquet files, read no further than the limits allow.
 
-The footer describes the file and is checked first: its length, the number of columns, and how much the chosen
-columns would take in memory. It cannot say how long text becomes, because a long text may be in a dictionary
-once and in every row by its number. Where the longest text of a dictionary, in every row, would be too much,
-few rows are read at a time, and their length is summed.
+The footer describes the file and is checked first: its length, the number of columns, and, with the headers
+of the pages, how much the chosen columns would take in memory, in all and at a time. Neither says how long
+text becomes, because a long text may be in a dictionary once and in every row by its number. Where the
+longest text of a dictionary, in every row, would be too much, few rows are read at a time, and their length
+is summed.
 """
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from timeveil.domain.stored import BATCH_ROWS
 from timeveil.errors import EngineError, InputError, TimeveilError, raising, raising_each
 from timeveil.reading.files import UNLIMITED, file_size, limits, read_error, refuse_columns, too_large
+from timeveil.reading.parquet_pages import Chunk, chunks_of
 
 FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError)
 """What pyarrow raises on a file that is not Parquet, or whose column names are not text."""
@@ -27,6 +29,9 @@ _TAIL_BYTES = 8
 _MOST_ITEMS = 1_000_000
 """Items of a list in the footer, columns or row groups; more can be raised with the limit on columns."""
 _INT32 = 2**31 - 1
+_PAGES = 4
+"""How many times the room for a file one page of each column may take: some programs write large pages."""
+_REPEATS = "repeats texts that would take too much"
 
 
 class ParquetTable:
@@ -58,24 +63,34 @@ class ParquetTable:
 class OpenFile:
     """A file whose footer is within the limits, open for as long as its columns may be asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
+        """Open a file, or what a file contains in one of its texts."""
         self.path = path
         file_size(path)  # refuses what is no file
-        self._handle = pa.OSFile(str(path))
+        self._handle = pa.OSFile(str(path)) if content is None else pa.BufferReader(content)
         self._parquet = self._read()
         self.schema: pa.Schema = self._parquet.schema_arrow
+        self.rows: int = self._parquet.metadata.num_rows
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes of all its pages."""
+        return sum(sum(chunk.pages) for chunk in self._chunks)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of some columns in order, after a batch without rows."""
-        allowed = limits().allowance(self._handle.size())
+        allowed = most = limits().allowance(self._handle.size())
         chosen = pa.schema([self.schema.field(name) for name in columns])
         yield pa.RecordBatch.from_pylist([], chosen)
         batch_rows = self._batch_rows(chosen, allowed)
-        for batch in self._parquet.iter_batches(batch_size=batch_rows or BATCH_ROWS, columns=chosen.names):
+        # A wide table is read in fewer rows: what is made of a batch is several times as large.
+        width = 4 * sum(_width(field.type) for field in chosen)
+        most_rows = min(batch_rows or BATCH_ROWS, limits().room(self._handle.size()) // max(width, 1))
+        for batch in self._parquet.iter_batches(batch_size=max(most_rows, 1), columns=chosen.names):
             if batch_rows is not None:
                 allowed -= sum(_written_length(column) for column in batch.columns)
                 if allowed < 0:
-                    raise _too_large(self.path)
+                    raise _too_large(self.path, _REPEATS, most)
             yield batch.select(chosen.names)
 
     def _read(self, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
@@ -93,18 +108,28 @@ class OpenFile:
         refuse_columns(self.path.name, parquet.metadata.num_columns)
         return parquet
 
+    @cached_property
+    def _chunks(self) -> list[Chunk]:
+        return list(chunks_of(self._handle))
+
     def _batch_rows(self, schema: pa.Schema, allowed: int) -> int | None:
-        """Check the claims of the footer; return how many rows to read at a time if texts may be a bomb."""
-        metadata = self._parquet.metadata
+        """Check what the file claims; return how many rows to read at a time if texts may be a bomb."""
+        metadata, room = self._parquet.metadata, limits().room(self._handle.size())
         if not schema.names or not metadata.num_row_groups or allowed >= UNLIMITED:
             return None
-        sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
+        chunks = [chunk for chunk in self._chunks if chunk.column in schema.names]
         lists = [field.name for field in schema if pa.types.is_nested(field.type)]
-        items = _list_items(self.path, lists) if lists else 0
-        # From the footer alone, before any page is read; how long texts become is examined below.
+        items = sum(chunk.values for chunk in chunks if chunk.column in lists)
+        sizes, at_once = [0] * metadata.num_row_groups, [0] * metadata.num_row_groups
+        for chunk in chunks:
+            sizes[chunk.group] += sum(chunk.pages)
+            at_once[chunk.group] += max(chunk.pages, default=0)
+        # From headers alone, before any page is unpacked; how long texts become is examined below.
+        if max(at_once) > _PAGES * room:
+            raise _too_large(self.path, f"has pages of {max(at_once):,} bytes", _PAGES * room)
         claimed = sum(sizes) + metadata.num_rows * sum(_width(field.type) for field in schema) + 8 * items
         if claimed > allowed:
-            raise _too_large(self.path, f"would take {claimed:,} bytes")
+            raise _too_large(self.path, f"would take {claimed:,} bytes", allowed)
         # The path of a leaf begins with its column's name, which may have dots of its own.
         columns = tuple(f"{name}." for name in schema.names)
         leaves = [leaf for leaf in self._parquet.schema if f"{leaf.path}.".startswith(columns)]
@@ -116,8 +141,8 @@ class OpenFile:
             longest = max(sizes)
         # One row may have any number of items, so lists are refused by the most that they may become.
         elif lists and items * longest > allowed:
-            raise _too_large(self.path)
-        return max(1, min(BATCH_ROWS, allowed // max(longest, 1)))
+            raise _too_large(self.path, _REPEATS, allowed)
+        return max(1, min(BATCH_ROWS, room // max(longest, 1)))
 
     def _longest_text(self, texts: list[str]) -> int | None:
         """Bytes of the longest text in any dictionary; None if texts may overlap, and be longer than any."""
@@ -150,20 +175,6 @@ def _first_rows(file: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[int,
             yield group, batch
 
 
-def _list_items(path: Path, columns: list[str]) -> int:
-    """How many items the lists of some columns claim to have.
-
-    DuckDB reads this from the footer, as pyarrow's own way to it ends the process on some damaged files.
-    """
-    import duckdb  # noqa: PLC0415 (heavy, and only needed for lists)
-
-    question = "SELECT path_in_schema, num_values FROM parquet_metadata(?)"
-    # The text of the cause may quote data.
-    with raising(ValueError("no footer"), on=duckdb.Error), duckdb.connect() as database:
-        chunks = database.execute(question, [glob.escape(str(path.absolute()))]).fetchall()
-    return sum(max(int(items), 0) for leaf, items in chunks if leaf.split(", ")[0] in columns)
-
-
 def _width(kind: pa.DataType) -> int:
     """Bytes of one value in memory; of text and lists, of the offset at which it begins."""
     try:
@@ -188,6 +199,5 @@ def _longest(column: pa.Array) -> int:
     return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0) if is_coded else 0
 
 
-def _too_large(path: Path, claim: str = "repeats texts that would take too much") -> InputError:
-    allowed = limits().allowance(file_size(path))
-    return too_large(path.name, f"{claim} in memory; at most {allowed:,} bytes are allowed", "unpacked")
+def _too_large(path: Path, claim: str, most: int) -> InputError:
+    return too_large(path.name, f"{claim} in memory; at most {most:,} bytes are allowed", "unpacked")

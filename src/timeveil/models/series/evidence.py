@@ -22,7 +22,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, mismatch
+from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, mismatch, within_room
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import columns_of, promised
 from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
@@ -215,16 +215,18 @@ def _read(release: Release) -> Published:
         np.array([index[name] for name in stated[part]], dtype=np.int64) for part in ("values", "pattern")
     )
     names = [columns_of(release, role) for role in ("low", "high")]
-    if names != [[f"{name}_{end}" for name in stated["values"]] for end in ("lo", "hi")] or any(
-        len(set(stated[part])) != len(stated[part]) for part in ("instants", "values", "pattern")
-    ):
+    twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", "values", "pattern"))
+    if twice or names != [[f"{name}_{end}" for name in stated["values"]] for end in ("lo", "hi")]:
         raise ValueError
     numbers, bounds = np.zeros(0, np.int64), np.zeros((0, len(values)))
     symbols = np.zeros((0, len(pattern)), np.int16)
     parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, symbols, symbols)]
-    parts += [_batch_runs(batch, names, len(pattern)) for batch in release.batches()]
-    # Once more over all batches: a run may continue from one to the next.
-    group, rows, low, high, symbols, levels = _runs(*map(np.concatenate, zip(*parts, strict=True)))
+    pieces = (_batch_runs(batch, names, len(pattern)) for batch in release.batches())
+    parts += within_room(release.parts["data"], pieces, rooms=2)
+    sides = [list(side) for side in zip(*parts, strict=True)]
+    parts.clear()
+    # Once more over all batches: a run may continue from one to the next. Joined ones are let go.
+    group, rows, low, high, symbols, levels = _runs(*(np.concatenate(sides.pop(0)) for _ in range(6)))
     # Columns are published in any order of instants; here they are in the order of time.
     by_value, by_symbol = np.argsort(values), np.argsort(pattern)
     return Published(
@@ -259,6 +261,8 @@ def _runs(group: Integers, rows: Integers, *matrices: npt.NDArray[Any]) -> tuple
     fresh[1:] = group[1:] != group[:-1]
     for matrix in matrices:
         fresh[1:] |= (matrix[1:] != matrix[:-1]).any(axis=1)
+    if fresh.all():
+        return group, rows, *matrices
     first = np.flatnonzero(fresh)
     total = np.add.reduceat(rows, first) if len(first) else rows
     return group[first], total, *(matrix[first] for matrix in matrices)

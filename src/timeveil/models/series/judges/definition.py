@@ -295,6 +295,7 @@ def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Mask
 
 def _each(bounds: Floats, function: Callable[[float], Any], kind: type) -> npt.NDArray[Any]:
     """The function of every bound, computed once per different number: bounds of few digits are few."""
-    different, index = np.unique(bounds, return_inverse=True)
+    # A column at a time: sorting all bounds at once would take several times their memory.
+    different = np.unique(np.concatenate([np.unique(column) for column in np.atleast_2d(bounds.T)]))
     answers: npt.NDArray[Any] = np.array([function(bound) for bound in different.tolist()], dtype=kind)
-    return answers[index.reshape(bounds.shape)]
+    return answers[np.searchsorted(different, bounds)]

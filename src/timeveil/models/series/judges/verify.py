@@ -20,16 +20,7 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.row_order import check_row_order, compared_rows
-from timeveil.models.series.evidence import (
-    GROUP,
-    LEVEL,
-    PATTERN,
-    Evidence,
-    Floats,
-    Mask,
-    Published,
-    encode_numbers,
-)
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
@@ -156,33 +147,29 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     order = np.argsort(runs.group, kind="stable")
     group = runs.group[order]
     begins = _begins(group)
-    bounds = np.empty((len(order), 2 * runs.low.shape[1]))
-    bounds[:, 0::2], bounds[:, 1::2] = runs.low[order], runs.high[order]
     first = np.repeat(begins, np.diff(np.append(begins, len(group))))
-    differing = len(np.unique(group[(bounds != bounds[first]).any(axis=1)]))
-    findings.expect_none("envelope-differs", groups=differing)
+    differs, falls = np.zeros(len(order), dtype=bool), np.zeros(max(len(begins) - 1, 0), dtype=bool)
+    tied = ~falls
+    # A bound at a time, as both sides of all instants would be a second copy of the table.
+    for instant in range(runs.low.shape[1]):
+        for side in (runs.low, runs.high):
+            bound = side[order, instant]
+            differs |= bound != bound[first]
+            before, after = bound[begins[:-1]], bound[begins[1:]]
+            falls |= tied & (before > after)
+            tied &= before == after
+    findings.expect_none("envelope-differs", groups=len(np.unique(group[differs])))
     findings.check("groups are numbered from 1 in the order of their envelopes")
     numbered = np.array_equal(group[begins], np.arange(1, len(begins) + 1))
     findings.expect("group:numbers", numbered, groups=len(begins))
-    envelopes = bounds[begins]
-    findings.expect_none("group:order", groups=_descents(envelopes))
-    tied = np.flatnonzero((envelopes[:-1] == envelopes[1:]).all(axis=1))
-    turned = _turned(release, np.repeat(runs.group, runs.rows), tied) if len(tied) else 0
+    findings.expect_none("group:order", groups=falls)
+    turned = _turned(release, np.repeat(runs.group, runs.rows), np.flatnonzero(tied)) if tied.any() else 0
     findings.expect_none("group:ties", groups=turned)
 
 
 def _begins(group: Integers) -> Integers:
     """Where each run of one number begins."""
     return np.flatnonzero(np.diff(group, prepend=group[:1] - 1))
-
-
-def _descents(rows: Floats) -> Mask:
-    """Where a row sorts before the one above it."""
-    before, after = rows[:-1], rows[1:]
-    differs = before != after
-    column = differs.argmax(axis=1) if rows.shape[1] else np.zeros(len(before), np.int64)
-    line = np.arange(len(before))
-    return np.asarray(before[line, column] > after[line, column])
 
 
 def _turned(release: Release, group: Integers, tied: Integers) -> int:
