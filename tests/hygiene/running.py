@@ -21,7 +21,9 @@ CURVES = "--respondent who --series t0..t5 --fill drop --drop name"
 MAKERS = {
     "time": f"generalize-time in/visits.FORM {VISITS} --granularity week --k 3 --suppress 0.05",
     "stream": f"publish-stream in/cases.FORM {CASES}",
-    "packets": f"publish-stream in/cases.FORM {CASES} --protect-slot 2".replace("--l 2", "--l 3"),
+    "packets": f"publish-stream in/cases.FORM {CASES} --protect-slot 2 --allow-loss".replace(
+        "--l 2", "--l 3"
+    ),
     "series": f"anonymize-series in/curves.FORM {CURVES} --keep tariff --k 4 --p 2",
     "patterns": "sanitize-patterns in/baskets.FORM --respondent who --item item --drop name "
     "--k 3 --min-support 9",
