@@ -124,7 +124,7 @@ def test_warnings_are_told_and_explained(cli: Cli, name: str) -> None:
     assert warning in said.err
     assert warning.split()[0] in " ".join(said.out.split())
     assert "Warning: " in said.out
-    quiet = cli(f"{RUN.replace('--out out', '--out other')} --l 3 --window 1 --json")
+    quiet = cli(f"{RUN.replace('--out out', '--out other')} --l 3 --window 1 --allow-loss --json")
     assert any(warning in one for one in json.loads(quiet.out)["warnings"])
 
 

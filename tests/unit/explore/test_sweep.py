@@ -44,7 +44,7 @@ CASES_OF: dict[str, Case] = {
         tv.publish_stream,
         daily_cases(days=25),
         CASES,
-        {"l": 4, "window": 5, "protect_slot": [2, 3, 4]},
+        {"l": 4, "window": 5, "protect_slot": [2, 3, 4], "allow_loss": True},
     ),
     "series p": (
         tv.anonymize_series,

@@ -216,7 +216,7 @@ def test_the_share_that_may_be_withheld_fits_the_candidates(pair):
         "rows_below_k": 9,
         "smallest_group": 1,
         "groups_below_k": 5,
-        "groups": 9,
+        "groups": 6,
         "feasible": False,
     }
     parameters = {**release.manifest["parameters"], "suppress": 0.1}

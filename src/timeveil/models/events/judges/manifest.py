@@ -152,10 +152,8 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
 
 
 def _is_possible(stated: Mapping[str, Any], counts: Mapping[str, int], k: int) -> bool:
-    """Whether a table of this many rows can have these numbers; one of no published rows has none."""
+    """Whether a table of this many rows can have these numbers."""
     smallest, groups, total, groups_below, rows_below, in_gaps = (stated[number] for number in _NUMBERS)
-    if not counts["rows"]:
-        return not any(stated[number] for number in _NUMBERS)
     return bool(
         groups * smallest <= total <= counts["rows_read"]
         and groups_below <= rows_below <= counts["rows_read"] - k * (groups - groups_below)
