@@ -85,6 +85,9 @@ class Events(Protocol):
     ) -> list[Tally]:
         """Frequency sets (Definition 2) of every granularity, summed up, from one ordering of the rows."""
 
+    def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
+        """How many rows are in no granule, under every policy for gaps."""
+
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         """Generalise the time, leave out groups below k, order the rows by what they say."""
 

@@ -145,9 +145,12 @@ class DuckDBEvents:
         tallies = []
         for granularity in granularities:
             self._group(timeline, granularity)
-            in_gaps = int(self._rows_at[timeline.in_gaps(granularity)].sum())
+            in_gaps = self.rows_in_gaps(timeline, granularity)
             tallies.append(Tally(*map(int, self._row(_TALLY.format(k=k, in_gaps=in_gaps)))))
         return tallies
+
+    def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
+        return int(self._rows_at[timeline.in_gaps(granularity)].sum())
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         self._count_cells(levels)

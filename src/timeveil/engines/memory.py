@@ -111,12 +111,14 @@ class MemoryEvents:
             if (firsts < 0).any():
                 # A visit in a gap must not hide that a later one is the person's first in its granule.
                 counted = visits.within(firsts >= 0)
-            in_gaps = int(self._rows_at[timeline.in_gaps(granularity)].sum())
-            return counted.groups(firsts).tally(k, in_gaps)
+            return counted.groups(firsts).tally(k, self.rows_in_gaps(timeline, granularity))
 
         # Granularities do not depend on each other, and NumPy releases the lock in its array loops.
         with ThreadPoolExecutor(WORKERS) as pool:
             return list(pool.map(count, granularities))
+
+    def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
+        return int(self._rows_at[timeline.in_gaps(granularity)].sum())
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         visits, cell_of_row = self._sorted(levels)

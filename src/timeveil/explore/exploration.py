@@ -17,7 +17,7 @@ from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrap
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
-FAR = 10  # a setting this many times as far from the least as the median is has no part in the scale
+FAR = 30  # a setting this many times as far from the least as the median is has no part in the scale
 FEWEST = 3  # a curve through fewer points has no knee
 
 

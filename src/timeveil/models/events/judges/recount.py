@@ -34,7 +34,8 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     visits, wrong = _Visits(evidence, len(timeline), time), 0
     for name, level in levels.items():
         counted = visits.count(timeline.firsts(level).astype(np.int64), evidence.k)
-        counted["rows_in_gaps"] = int(timeline.in_gaps(level)[time].sum())
+        if calendar is not None:  # earlier versions stated those of a granularity that groups alike
+            counted["rows_in_gaps"] = int(timeline.in_gaps(level)[time].sum())
         wrong += any(candidates[name][number] != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:

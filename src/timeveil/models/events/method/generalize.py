@@ -338,6 +338,8 @@ def _candidates(counts: Counts, feasible: Sequence[Node], chosen: Node) -> dict[
         counted_as = order.representative(name) if name in allowed else name
         is_safe = tallies[counted_as].smallest_group >= counts.k
         candidates[name] = _numbers(tallies[counted_as]) | {
+            # Granularities may group the data alike, and yet one moves rows out of its gaps.
+            "rows_in_gaps": counts.rows_in_gaps(name),
             "feasible": Node(chosen.levels, counted_as) in feasible if name in allowed else is_safe,
             "allowed": name in allowed,
             "aliases": order.aliases.get(name, []),

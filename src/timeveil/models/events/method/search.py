@@ -232,6 +232,9 @@ class Counts:
             self.scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
         return self.scanned[combination]
 
+    def rows_in_gaps(self, name: str) -> int:
+        return self._events.rows_in_gaps(self.plan.timeline, self.plan.by_name(name))
+
     def levels(self, combination: tuple[int, ...]) -> Levels:
         """What each generalised quasi-identifier publishes at these levels."""
         tables = {}
