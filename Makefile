@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 
-.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants format clean
+.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,9 @@ experiments-patterns: setup
 
 mutants: setup
 	$(BIN)/python -m tests.mutants --number $(or $(MUTANTS),200)
+
+redteam: setup
+	$(BIN)/python -m tests.redteam --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 fuzz: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'

@@ -63,6 +63,8 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 def _value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in (TRUE, FALSE):
         return kind == TRUE, at
+    if kind == BYTE:
+        return data[at], at + 1
     if kind in (INT16, INT32, INT64):
         return _number(data, at)
     if kind == BINARY:
@@ -104,6 +106,8 @@ def _written(value: int) -> bytes:
 def _written_value(kind: int, value: Any) -> bytes:
     if kind in (TRUE, FALSE):
         return b""
+    if kind == BYTE:
+        return bytes([value])
     if kind in (INT16, INT32, INT64):
         return _written(value)
     if kind == BINARY:
