@@ -484,7 +484,7 @@ def test_missing_readings_are_filled_if_asked(cli: Cli, fill: str) -> None:
 
 
 WARNED = {
-    "rounding off": ("--round-outward off", "a person's exact value"),
+    "rounding off": ("--round-outward off", "the exact value of a member"),
     "representative": ("--method representative", "representative"),
     "kept columns": ("--keep tariff --drop household --series h00..h05", "`tariff` is published unchanged"),
     "k small": ("--k 3 --p 2", "k"),

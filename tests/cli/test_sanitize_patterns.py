@@ -133,10 +133,11 @@ def test_a_narrow_support_is_warned_of_with_numbers(cli: Cli) -> None:
 
 def test_what_is_distorted_is_warned_of_whatever_the_support() -> None:
     facts = {"channels": 9, "mean_error": 0.02, "worst_error": 0.5, "transactions": 950, "virtual": 50}
-    table = pa.table({"has": [["a", "b"]] * 120})
+    table = pa.table({"who": range(120), "has": [["a", "b"]] * 120})
+    roles = tv.Roles(respondent="who", item="has")
 
     def warnings(least: int, **more: float) -> list[str]:
-        release, ledger = tv.sanitize_patterns(table, tv.Roles(item="has"), k=5, min_support=least)
+        release, ledger = tv.sanitize_patterns(table, roles, k=5, min_support=least)
         doctored = replace(ledger, facts={**ledger.facts, **facts, **more})
         told: list[str] = explain(release, doctored).facts["warnings"]
         return told

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, get_args
 from timeveil.domain.parameter import Checked, Problem, numbers_nest, parameter, rule
 from timeveil.errors import BundleError, ParameterError, raising
 
+OF_ROWS = "; rows were counted, and a person may have several"
+
 
 class Promise(Checked):
     """What the four promises have in common."""
@@ -106,6 +108,11 @@ class KPAnonymity(Promise):
 
     >>> KPAnonymity(10, 5).sentence
     'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'
+
+    With `rows`, nobody said whose the series are: then rows are counted, and a person may have several.
+
+    >>> KPAnonymity(10, 5, rows=True).sentence.partition("; ")[2]
+    'rows were counted, and a person may have several'
     """
 
     model = "series"
@@ -114,13 +121,15 @@ class KPAnonymity(Promise):
         "every value envelope is shared by at least {0.k} series, and every pattern in it by at least {0.p} "
         "of them"
     )
-    further_words: ClassVar = {"l": ", who have at least {0.l} different sensitive values"}
+    further_words: ClassVar = {"l": ", which have at least {0.l} different sensitive values", "rows": OF_ROWS}
+    if_set = ("rows",)
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
     p: int = parameter("Number of those that must share every pattern.", at_least=1, example=5)
     l: int | None = parameter(
         "Number of different sensitive values among those.", default=None, at_least=2, example=3
     )
+    rows: bool = parameter("Whether rows were counted, for want of a respondent.", default=False)
     _numbers_nest = numbers_nest
 
 
@@ -130,6 +139,8 @@ class NoInferenceChannel(Promise):
 
     Channels after Atzori et al. 2008: a group is everyone who has some items and none of some others; adding
     and subtracting counts of patterns of these items never gives a number above 0 and below k.
+
+    With `rows`, nobody said whose the rows are: then a row counts as a person.
 
     With `counts_alone` this is promised only towards someone who does not know that each person has one
     symbol at every instant, which readers of series do know.
@@ -144,14 +155,16 @@ class NoInferenceChannel(Promise):
     name = "no-inference-channel"
     words = "no group of fewer than {0.k} people can be computed from the published counts of its items"
     further_words: ClassVar = {
-        "counts_alone": ", by someone who does not know that everybody has one symbol at every instant"
+        "counts_alone": ", by someone who does not know that everybody has one symbol at every instant",
+        "rows": OF_ROWS,
     }
-    if_set = ("counts_alone",)
+    if_set = ("counts_alone", "rows")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     counts_alone: bool = parameter(
         "Leave it out to promise it towards everyone who reads the counts.", default=False
     )
+    rows: bool = parameter("Whether rows were counted, for want of a respondent.", default=False)
 
 
 Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel

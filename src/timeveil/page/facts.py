@@ -112,14 +112,15 @@ def attack_table(attempts: Sequence[Attempt]) -> Table:
     return Table("Attacks on the release", head, rows, words=2)
 
 
-def risk_table(breach: Any, named: str) -> Table:
+def risk_table(breach: Any, named: str, release: Release) -> Table:
     """What is found in the original and in the release; `named` is what a guess is about."""
     risks = (breach.before, breach.after)
+    who = "rows" if getattr(release.guarantee, "rows", False) else "people"
     shares = {
-        "people with a single candidate": "pinned",
+        f"{who} with a single candidate": "pinned",
         f"highest chance of naming {named}": "worst",
         f"mean chance of naming {named}": "mean",
-        "people out of reach": "out_of_reach",
+        f"{who} out of reach": "out_of_reach",
     }
     rows = [(label, *(getattr(risk, number) for risk in risks)) for label, number in shares.items()]
     for label, part in (("fewest", 0.0), ("median", 0.5), ("most", 1.0)):

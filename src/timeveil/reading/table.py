@@ -267,7 +267,8 @@ def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
 
 
 def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
-    unused = tuple(name for name in names if name not in set(roles.columns))
+    used = set(roles.columns)
+    unused = tuple(name for name in names if name not in used)
     if roles.drop == REST:
         return unused
     if without_role := [name for name in unused if name not in roles.drop]:

@@ -46,7 +46,7 @@ def test_the_whole() -> None:
     assert "pattern loss" in shapes
     assert "3 significant digits" in rounded
     assert left == "Removed `household`."
-    assert "of them are still a person's exact value" in rounded
+    assert "of them are still the exact value of a member" in rounded
     (warned,) = told.facts["warnings"]
     assert "in spite of rounding" in warned
 
@@ -70,7 +70,7 @@ def test_numbers_are_those_of_the_release() -> None:
 @pytest.mark.parametrize(
     ("roles", "options", "warning"),
     [
-        (ROLES, {"round_outward": None}, "every bound is a person's exact value"),
+        (ROLES, {"round_outward": None}, "every bound is the exact value of a member"),
         (ROLES, {"k": 4}, "k is 4"),
         (ROLES, {"p": 2}, "p is 2"),
         (Roles(series=INSTANTS, keep=["tariff"], drop="rest"), {}, "`tariff` is published unchanged"),
@@ -89,7 +89,7 @@ def test_bounds_that_rounding_leaves_are_counted() -> None:
     release, ledger = anonymize_series(coarse, ROLES, k=6, p=3, method="kapra")
     told = explain(release, ledger)
     assert told.facts["attained"] == 1.0
-    assert any("100 % of them are still a person's exact value" in one for one in told.sentences)
+    assert any("100 % of them are still the exact value of a member" in one for one in told.sentences)
     assert any("in spite of rounding" in one and "Round to 2" in one for one in told.facts["warnings"])
     fine = coarse
     for place, name in enumerate(INSTANTS):

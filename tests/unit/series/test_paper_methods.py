@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.effort import some
 from tests.oracles import series as oracle
 
+import timeveil as tv
 from timeveil.models.series.method.paper import (
     Leaves,
     form_groups,
@@ -212,3 +214,20 @@ def test_symbols_beside_a_border_are_never_taken_for_one() -> None:
     leaves = splitting_tree(np.repeat(u, 4, axis=0), np.zeros(8, np.int64), 2, 2)
     assert leaves.of.tolist() == [0] * 4 + [1] * 4
     assert symbols_at(u, 2)[:, 0].tolist() == [1, 0]
+
+
+def test_long_series_are_turned_by_their_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more instants than series, no matrix of instants by instants is decomposed."""
+    sizes, decompose = [], np.linalg.eigh
+
+    def noted(matrix: np.ndarray) -> object:
+        sizes.append(len(matrix))
+        return decompose(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigh", noted)
+    values = np.random.default_rng(0).normal(size=(12, 300)).cumsum(axis=1)
+    names = [f"t{instant}" for instant in range(300)]
+    table = pa.table({name: values[:, column] for column, name in enumerate(names)})
+    release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, method="kapra")
+    assert tv.verify(release, ledger)
+    assert max(sizes) <= 12

@@ -228,7 +228,7 @@ def attack_summary(breach: Breach, release: Release) -> Summary:
     """An attack as a page."""
     sentences, limits = templates.marked("models/events/words/attack.j2", breach=breach)
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
-    return Summary(sentences, risk_table(breach, "a person"), title, limits)
+    return Summary(sentences, risk_table(breach, "a person", release), title, limits)
 
 
 def knowledge(breach: Breach, release: Release) -> str:
@@ -309,7 +309,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "breach": breach,
         "knowledge": attempts[0].knows,
         "attacked": attack_picture(breach, time["unit"] or "second"),
-        "risks": risk_table(breach, "a person"),
+        "risks": risk_table(breach, "a person", release),
         "attacks": attack_table(attempts),
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(measure.measure(f.evidence, windows=WINDOWS, seed=0)).sentences,

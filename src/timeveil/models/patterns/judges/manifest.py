@@ -22,7 +22,7 @@ _FAMILY = {"published": one_of("frequent", "closed")}
 
 MANIFEST = checks.manifest_of(
     "patterns",
-    {"name": one_of("no-inference-channel"), "k": COUNT, "counts_alone?": FLAG},
+    {"name": one_of("no-inference-channel"), "k": COUNT, "counts_alone?": FLAG, "rows?": FLAG},
     {
         "patterns": {
             "kind": one_of("series", "baskets"),

@@ -230,7 +230,7 @@ def _assemble(
     added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": copies})
     counts = {"patterns": data.num_rows, "transactions": int(after.support[0]), "virtual": virtual.total}
     weaker = source.instants is not None and not parameters.structural
-    promise = NoInferenceChannel(parameters.k, counts_alone=weaker)
+    promise = NoInferenceChannel(parameters.k, counts_alone=weaker, rows=source.of_rows)
     manifest = _manifest(parameters, source, least, promise, counts)
     ledger = Ledger(
         "patterns",

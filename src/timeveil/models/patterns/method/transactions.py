@@ -165,7 +165,8 @@ class Source:
     """Rows of items, and where they were read.
 
     `instants` are those of series, in order. `row_of` gives for each input row its row of items, -1 if it was
-    left out. `shared` is, of a series release, how many people share a pattern.
+    left out. `shared` is, of a series release, how many people share a pattern. `of_rows` is whether nobody
+    said whose the rows are.
     """
 
     origin: Origin
@@ -177,6 +178,7 @@ class Source:
     filled: int = 0
     left_out: int = 0
     shared: int | None = None
+    of_rows: bool = False
 
     @property
     def without_items(self) -> int | None:
@@ -216,7 +218,7 @@ def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
     baskets = gather(relation)
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
     _refuse_written_lists(rows, str(roles.item))
-    return Source("baskets", relation, rows, baskets.basket_of_row)
+    return Source("baskets", relation, rows, baskets.basket_of_row, of_rows=roles.respondent is None)
 
 
 def _refuse_option(values: Values, name: str, reason: str) -> None:
@@ -255,7 +257,8 @@ def _of_series(source: Any, roles: Roles, values: Values) -> Source:
     z = z_normalised(collection.matrix, values["center"])[:, columns]
     names = tuple(collection.instants[column] for column in columns)
     rows, missing = _symbols(z, names, values["symbols"]), (collection.filled, collection.dropped)
-    return Source("series", relation, rows, collection.series_of_row, names, values["center"], *missing)
+    read = (collection.series_of_row, names, values["center"], *missing)
+    return Source("series", relation, rows, *read, of_rows=roles.respondent is None)
 
 
 def _of_release(release: Release, values: Values) -> Source:
@@ -275,8 +278,10 @@ def _of_release(release: Release, values: Values) -> Source:
     relation = Relation(Roles(series=names), data, source="a series release")
     rows = np.arange(len(z), dtype=np.int64)
     items = _symbols(z, names, values["symbols"])
-    shared = release.manifest["parameters"]["p"]
-    return Source("release", relation, items, rows, names, described["center"], shared=shared)
+    shared, of_rows = release.manifest["parameters"]["p"], "rows" in release.manifest["guarantee"]
+    return Source(
+        "release", relation, items, rows, names, described["center"], shared=shared, of_rows=of_rows
+    )
 
 
 def _symbols(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:

@@ -46,6 +46,7 @@ SENTENCES: Mapping[str, str] = {
     "columns:role": "the {role} columns are not those of the original",
     "conservation": "{series} series not withheld; the manifest states {rows:row}",
     "envelope-wide": "{groups:group} with a wider envelope than series and rounding explain",
+    "guarantee:rows": "the promise is about rows, but a column names the person of each",
     "incomplete-rows": "{rows:row} of a dropped person not withheld",
     "ledger": "{fault}",
     "ledger:columns": "the ledger lacks a column of a series' ledger",
@@ -109,6 +110,8 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
         findings.expect("columns:private", getattr(roles, role) not in published, role=role)
     for role in ("sensitive", "keep"):
         findings.expect("columns:role", columns_of(release, role) == list(getattr(roles, role)), role=role)
+    of_rows = "rows" in release.manifest["guarantee"]
+    findings.expect("guarantee:rows", not (of_rows and roles.respondent))
     has_series = roles.series or (roles.respondent and roles.time and roles.value)
     findings.expect("ledger:model", ledger.model == "series" and has_series)
     if len(findings.violations) > before:

@@ -38,7 +38,7 @@ _CENTER = one_of("mean", "median")
 _PROMISE = {"k": COUNT, "p": COUNT, "l": or_null(COUNT)}
 MANIFEST = checks.manifest_of(
     "series",
-    {"name": one_of("kp-anonymity"), **_PROMISE},
+    {"name": one_of("kp-anonymity"), **_PROMISE, "rows?": FLAG},
     {
         "series": {
             **{key: [TEXT] for key in ("instants", "values", "pattern")},

@@ -194,13 +194,21 @@ def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
     """
     rows, bounds = runs_of(labels)
     values = matrix[rows]
-    centred = values - values.mean(axis=0)
-    axes = [values] if matrix.shape[1] == 1 else [values, centred @ np.linalg.eigh(centred.T @ centred)[1]]
+    axes = [values] if matrix.shape[1] == 1 else [values, principal(values)]
     cuts = [balanced_cut(features, bounds, minimum)[:2] for features in axes]
     order, parts = min(cuts, key=lambda cut: total_width(values[cut[0]], cut[1]))
     part = np.full(len(labels), -1, np.int64)
     part[rows[order]] = np.repeat(np.arange(len(parts) - 1), np.diff(parts))
     return part
+
+
+def principal(values: Matrix) -> Matrix:
+    """The series on their principal axes; the products of series are taken where they are the fewer."""
+    centred = values - values.mean(axis=0)
+    if len(centred) >= centred.shape[1]:
+        return np.asarray(centred @ np.linalg.eigh(centred.T @ centred)[1])
+    strength, vectors = np.linalg.eigh(centred @ centred.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(strength, 0)))
 
 
 def first_smallest(keys: Floats, number: int) -> Flags:

@@ -233,7 +233,7 @@ def assemble(
         hint = 'fill in missing readings with {fill="linear"}'
     refuse_loss(parameters, everyone - len(order), everyone, "series", hint)
     subgroup, first = numbered_as_met(cell)
-    promise = KPAnonymity(parameters.k, parameters.p, parameters.l)
+    promise = KPAnonymity(parameters.k, parameters.p, parameters.l, rows=relation.roles.respondent is None)
     manifest = {
         "format": 1,
         "model": "series",

@@ -116,12 +116,12 @@ def _commonest(values: Coded, cell: Integers) -> float:
     return float((often / np.bincount(cell)[owner]).max())
 
 
-def attack_summary(breach: SeriesBreach, _release: Release | None = None) -> Summary:
+def attack_summary(breach: SeriesBreach, release: Release) -> Summary:
     """An attack as a page."""
-    sentences, limits = templates.marked("models/series/words/attack.j2", breach=breach)
+    sentences, limits = templates.marked("models/series/words/attack.j2", breach=breach, release=release)
     title = f"An outsider knows {breach.adversary.words} -> what they find"
     limits.append("Who is in the release at all, and whatever kept columns show.")
-    return Summary(sentences, risk_table(breach, "the row"), title, limits)
+    return Summary(sentences, risk_table(breach, "the row", release), title, limits)
 
 
 def loss_summary(loss: SeriesLoss) -> Summary:
@@ -163,6 +163,7 @@ def public(f: Facts) -> dict[str, Any]:
 
 def private(f: Facts, progress: Progress) -> dict[str, Any]:
     """What only the custodian may see: the risk before, the loss, and attacks."""
+    release = f.evidence.release
     progress("attacking", 0.2)
     quarter, outsiders = len(f.manifest["series"]["instants"]) // 4, [SeriesAdversary(pattern=True)]
     if quarter and f.manifest["series"]["values"]:
@@ -178,11 +179,11 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "breach": breaches[0],
         "knowledge": attempts[0].knows,
         "attacked": pictures.attack_picture(breaches[0]),
-        "risks": risk_table(breaches[0], "the row"),
+        "risks": risk_table(breaches[0], "the row", release),
         "attacks": attack_table(attempts),
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(loss).sentences,
         "errors": pictures.error_picture(loss, queries),
         "error_table": queries,
-        "exposed": templates.marked("models/series/words/attack.j2", breach=breaches[0])[1],
+        "exposed": templates.marked("models/series/words/attack.j2", breach=breaches[0], release=release)[1],
     }
