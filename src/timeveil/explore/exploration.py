@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
@@ -17,7 +16,7 @@ from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrap
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
-FAR = 30  # a setting this many times as far from the least as the median is has no part in the scale
+FAR = 10  # a setting this many times as far from the least as the next one has no part in the scale
 FEWEST = 3  # a curve through fewer points has no knee
 
 
@@ -154,8 +153,9 @@ def _scaled(numbers: list[float]) -> list[float]:
 
     A number far beyond the others is above 1: it does not make all others alike.
     """
-    least, middle = min(numbers), median(numbers)
-    most = max(n for n in numbers if middle == least or n - least <= FAR * (middle - least))
+    least, *_, second, most = sorted(numbers)
+    if len(numbers) > FEWEST and most - least > FAR * (second - least) > 0:
+        most = second
     return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]
 
 
