@@ -1,4 +1,4 @@
-"""The tables of `docs/explanation/sabotage.md`; `python -m tests.sabotage.page` writes them anew."""
+"""The tables of sabotage in the documentation; `python -m tests.sabotage.page` writes them anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
 from tests.sabotage.folders import DAMAGES
 from tests.sabotage.tampering import CATALOGUE
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "sabotage.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "how-the-judges-are-tested.md"
 _HEADS = {"time": "Time tables", "stream": "Streams", "series": "Series", "patterns": "Patterns"}
 
 
@@ -21,9 +21,7 @@ def tables() -> str:
             for one in CATALOGUE
             if one.model == model and one.notices != "nobody"
         ]
-        parts.append(
-            f"## {head}\n\n| what is done | to | who notices | named |\n|---|---|---|---|\n" + "\n".join(rows)
-        )
+        parts.append(_table(head, rows, "what is done", "to", "who notices", "named"))
     rows = [f"| {one.what} | `{one.code}` |" for one in DAMAGES]
     parts.append(_table("Folders", rows, "what is done", "named"))
     rows = [
@@ -36,7 +34,7 @@ def tables() -> str:
 
 
 def _table(head: str, rows: list[str], *names: str) -> str:
-    top = f"## {head}\n\n| {' | '.join(names)} |\n{'|---' * len(names)}|\n"
+    top = f"### {head}\n\n| {' | '.join(names)} |\n{'|---' * len(names)}|\n"
     return top + "\n".join(rows)
 
 
@@ -50,7 +48,7 @@ def _where(on: str) -> str:
 
 def written() -> str:
     """The page with its tables as they should be: what comes before the first of them stays."""
-    return PAGE.read_text("utf-8").partition("## Time tables")[0] + tables()
+    return PAGE.read_text("utf-8").partition("### Time tables")[0] + tables()
 
 
 if __name__ == "__main__":
