@@ -78,10 +78,9 @@ def drawn(*, stacked: bool) -> str:
             f'<text class="axis" x="{across(date(2024, month, 1)):.0f}" y="{high - 12}">{name}</text>'
             for month, name in ((1, "January 2024"), (7, "July"))
         ]
-        parts += [
-            f'<g transform="translate({LEFT + right} {down})"><text class="title" x="-40" y="36">{title}</text>'
-        ]
-        parts += [*labels, *months, *marks, "</g>"]
+        heading = f'<text class="title" x="-40" y="36">{title}</text>'
+        moved = f'<g transform="translate({LEFT + right} {down})">'
+        parts += [moved, heading, *labels, *months, *marks, "</g>"]
     size = f"{wide} {2 * high}" if stacked else f"{wide + LEFT + WIDTH + GAP} {high}"
     words = f"{both[0][0]} by place and time. {both[1][0]}, a place and a month."
     return (
