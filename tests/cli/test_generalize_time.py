@@ -143,7 +143,7 @@ def test_only_what_differs_from_the_defaults_is_in_the_command(cli: Cli) -> None
 def test_withheld_rows_are_told_by_reason(cli: Cli, here: Path) -> None:
     with Path("visits.csv").open("a") as file:
         file.write("gerd,2024-01-15,10,ok\n,2024-01-15,10,ok\ngerd,,10,ok\nhans,2024-01-20,10,ok\n")
-    options = "--granularity business-month --gaps suppress --nulls withhold --suppress 0.4"
+    options = "--granularity business-month --gaps suppress --nulls withhold --suppress 0.4 --allow-loss"
     said = cli(f"{RUN} --k 4 {options}")
     assert said.code == 0, said.err
     assert (

@@ -28,7 +28,7 @@ def time(table: Any, **options: Any) -> Any:
 
 
 def stream(table: Any, **options: Any) -> Any:
-    usual = {"l": 2, "window": 3, "nulls": "withhold", "seed": SEED}
+    usual = {"l": 2, "window": 3, "nulls": "withhold", "seed": SEED, "allow_loss": True}
     return tv.publish_stream(table, EVENTS, **{**usual, **options})
 
 

@@ -100,6 +100,7 @@ class Table(Columns):
     @property
     def room(self) -> int:
         """Bytes that a judge may hold of it."""
+        self._refuse_missing()
         return limits().room(file_size(self.path))
 
     @cached_property
@@ -111,9 +112,12 @@ class Table(Columns):
         """All rows of a CSV file."""
         return pa.Table.from_batches(self._parsed(self.schema), self.schema)
 
-    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def _refuse_missing(self) -> None:
         if self.path.is_symlink() or not self.path.is_file():
             raise damaged(self.path.name, "is missing, or is a link")
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        self._refuse_missing()
         schema, count = self.chosen(columns), 0
         batches = self._csv(schema) if self.path.suffix == ".csv" else self._parquet(schema)
         unreadable = damaged(self.path.name, "cannot be read")

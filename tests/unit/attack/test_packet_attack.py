@@ -145,11 +145,11 @@ def test_the_picture_says_what_it_shows():
     mean, highest, above = (part.split("; ") for part in words.rstrip(".").split(". ")[1:])
     moved, missing = "moved (2 and 4 people): ", "missing (1 and 0 people): "
     assert mean[1:] == [
-        f"{moved}the paper's method 90%, closed packets 33.3%",
-        f"{missing}the paper's method 100%, closed packets nobody",
+        f"{moved}the paper's method 90 %, closed packets 33.3 %",
+        f"{missing}the paper's method 100 %, closed packets nobody",
     ]
-    assert highest[1] == f"{moved}the paper's method 100%, closed packets 33.3%"
-    assert above[1] == f"{moved}the paper's method 100%, closed packets 0%"
+    assert highest[1] == f"{moved}the paper's method 100 %, closed packets 33.3 %"
+    assert above[1] == f"{moved}the paper's method 100 %, closed packets 0 %"
     texts = [text.text for text in root.iter(f"{SVG}text")]
     assert {"Mean chance", "Highest chance", "People above 1/3"} <= set(texts)
 

@@ -29,7 +29,7 @@ def test_it_has_a_title_a_description_and_both_colour_schemes():
     picture = drawn(breach([1] * 2_000 + [2], [7] * 2_000 + [0]))
     assert picture.attrib["role"] == "img"
     assert picture.find(f"{SVG}title").text == "How many people fit what an outsider knows"
-    assert "2,001 people attacked, ≈100% have a single candidate" in picture.find(f"{SVG}desc").text
+    assert "2,001 people attacked, ≈100 % have a single candidate" in picture.find(f"{SVG}desc").text
     assert "prefers-color-scheme:dark" in picture.find(f"{SVG}style").text
 
 

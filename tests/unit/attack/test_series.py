@@ -81,8 +81,8 @@ def test_who_knows_all_values_exactly_knows_the_pattern(pair):
         breach = attack(*pair, SeriesAdversary(values))
         assert breach.after.candidates.tolist() == both.after.candidates.tolist()
         assert breach.adversary.pattern
-        assert "and the pattern" in attack_summary(breach).lines()[0]
-        assert values == instants or "all instants" in attack_summary(breach).lines()[0]
+        assert "and the pattern" in attack_summary(breach, pair[0]).lines()[0]
+        assert values == instants or "all instants" in attack_summary(breach, pair[0]).lines()[0]
     for less in (SeriesAdversary(instants[1:]), SeriesAdversary("all", 0.5)):
         assert not attack(*pair, less).adversary.pattern
 
@@ -104,28 +104,28 @@ def test_numbers_that_rounding_brings_back_do_not_count_as_different():
 def test_a_sample_is_drawn(pair):
     breach = attack(*pair, SeriesAdversary(pattern=True, sample=7))
     assert (breach.people, breach.everyone) == (7, 60)
-    assert "7 people of 60 were attacked, drawn at random." in attack_summary(breach).lines()
+    assert "7 people of 60 were attacked, drawn at random." in attack_summary(breach, pair[0]).lines()
 
 
 def test_the_report_says_what_was_found_and_what_is_not_protected(pair):
     breach = attack(*pair)
-    lines = attack_summary(breach).lines()
+    lines = attack_summary(breach, pair[0]).lines()
     assert lines[0] == "An outsider knows the values of all instants and the pattern -> what they find"
     assert any("names nobody with a chance above 1 in 3" in line for line in lines)
     assert any("the same `income`" in line for line in lines)
 
 
 def test_the_report_says_that_values_alone_are_not_all_one_can_use(pair):
-    said = " ".join(attack_summary(attack(*pair, SeriesAdversary(["t0"]))).lines())
+    said = " ".join(attack_summary(attack(*pair, SeriesAdversary(["t0"])), pair[0]).lines())
     assert "Values were compared with envelopes alone." in said
     assert "what is promised is 1 in 3." in said
-    assert "envelopes alone" not in " ".join(attack_summary(attack(*pair)).lines())
+    assert "envelopes alone" not in " ".join(attack_summary(attack(*pair), pair[0]).lines())
 
 
 def test_the_report_says_that_a_bet_may_be_lost():
     case = oracle.Case(oracle.people(random.Random(5), 60, 6), k=6, p=3, method="naive")  # noqa: S311
-    breach = attack(*oracle.build(case))
-    said = " ".join(attack_summary(breach).lines())
+    release, ledger = oracle.build(case)
+    said = " ".join(attack_summary(attack(release, ledger), release).lines())
     assert "bets on the nearest" in said
     assert "all but one who share a pattern" in said
 

@@ -32,7 +32,7 @@ def bars(picture, name):
 def test_it_has_a_title_a_description_and_both_colour_schemes():
     picture = drawn(breach([1.0, 0.5], [0.25, 0.25]))
     assert picture.find(f"{SVG}title").text == "How certain an outsider can be of a person's value"
-    assert "2 people attacked, 50% have a value that is certain" in picture.find(f"{SVG}desc").text
+    assert "2 people attacked, 50 % have a value that is certain" in picture.find(f"{SVG}desc").text
     assert "prefers-color-scheme:dark" in picture.find(f"{SVG}style").text
 
 
@@ -49,9 +49,9 @@ def test_parts_are_told_in_words():
     picture = drawn(breach([0.5], [1.0], knows="true-slot", stayed=[0.2], moved=[1.0], missing=[]))
     words = " ".join(text.text for text in picture.iter(f"{SVG}text"))
     assert "the true slot of a record." in words
-    assert "On average: stayed 20%, moved 100%" in words
+    assert "On average: stayed 20 %, moved 100 %" in words
     assert "missing" not in words
-    assert "moved 100%" in picture.find(f"{SVG}desc").text
+    assert "moved 100 %" in picture.find(f"{SVG}desc").text
 
 
 def test_nobody_to_attack_is_a_picture_without_bars():
