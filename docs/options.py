@@ -12,7 +12,7 @@ from pathlib import Path
 from timeveil.cli import options
 from timeveil.cli.releases import AttackOptions, adversary_options
 from timeveil.domain.parameter import Parameter
-from timeveil.domain.run import Columns, Files
+from timeveil.domain.run import DRY_RUN, Columns, Files
 from timeveil.errors import spell
 from timeveil.jobs.request import explorable, service_table
 from timeveil.models import tables
@@ -48,8 +48,8 @@ def _declared(command: str) -> list[Parameter]:
         *(columns[name] for name in (*table.needs, *table.roles)),
         *table.table().values(),
         *service_table(table).values(),
-        files["format"],
-        files["ledger"],
+        *(declared for name, declared in files.items() if name != "out"),
+        DRY_RUN,
     ]
 
 

@@ -225,3 +225,29 @@ def test_no_bar_for_quick_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with output.Output().progress() as progress:
         progress("counting people", 0.4)
     assert terminal.said == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        (f"{RUN} --k 3", "--k"),
+        (f"{RUN} -k 2", "--k"),
+        (f"{RUN} --out {MARK}", "--out"),
+        (f"{RUN} --zone={MARK} --zone {MARK}", "--zone"),
+        ("query out --between 1 2 --between 3 4", "--between"),
+        ("run job.toml --json --k 1", ""),
+    ],
+)
+def test_an_option_that_takes_one_value_is_not_typed_twice(cli: Cli, line: str, option: str) -> None:
+    said = cli(line)
+    assert said.code == 2
+    if option:
+        assert said.err == (
+            f"error: `{option}` is given 2 times, and takes one value\n\nhint: give {option} once\n"
+        )
+    assert MARK not in said.err
+    assert names() == ["visits.csv"]
+
+
+def test_what_is_repeatable_may_be_repeated(cli: Cli) -> None:
+    assert cli(f"{RUN} --quiet --quiet --granularity week --granularity month").code == 0

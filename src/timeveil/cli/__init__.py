@@ -11,7 +11,7 @@ import typer
 
 from timeveil.cli.demo import demo
 from timeveil.cli.frame import main
-from timeveil.cli.options import command
+from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
 from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
@@ -54,4 +54,4 @@ _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Co
 _OTHERS = (*map(command, (SavedJob, Granularities, Hierarchy)), demo)
 for function in (*_PUBLISHING, *_RELEASES, *_OTHERS):
     name, first = function.__name__.replace("_", "-"), str(function.__doc__).split("\n", 1)[0]
-    app.command(name=name, short_help=first)(function)
+    app.command(name=name, cls=OnceEach, short_help=first)(function)

@@ -6,6 +6,7 @@ A command is a table of its options with a method `run`, or a function of an `Ou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter as Argument
@@ -13,6 +14,7 @@ from inspect import Signature
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from timeveil.cli.output import Output
 from timeveil.domain.parameter import Parameter, Parameters, parameter
@@ -30,6 +32,20 @@ _SPEECH = (
     Parameter("as_json", "flag", "Print the result as JSON.", default=False, option="--json"),
     Parameter("quiet", "flag", "Print errors only.", default=False),
 )
+
+
+class OnceEach(TyperCommand):
+    """A command of the option parser that refuses an option typed twice, where the last one would win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for typed, number in Counter(order).items():
+            if number > 1 and not (getattr(typed, "multiple", True) or getattr(typed, "is_flag", True)):
+                option = max(typed.opts, key=len)
+                raise ParameterError(
+                    f"`{option}` is given {number} times, and takes one value", hint=f"give {option} once"
+                )
+        return super().parse_args(ctx, args)
 
 
 class Command(Parameters):

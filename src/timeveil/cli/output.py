@@ -29,7 +29,8 @@ from timeveil.errors import EngineError, TimeveilError
 INTERRUPTED = 130
 SIGNALLED = 128
 _stop_codes: list[int] = []
-_written: list[str] = []
+_written: dict[Path, int | None] = {}
+"""What is to be written, with the number of the file or folder that was there before."""
 
 MOST_NAMES = 3
 PLAIN_WIDTH = 100
@@ -236,13 +237,17 @@ def terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def note_written(*paths: str | Path) -> None:
-    """These files or folders do not exist and are about to appear; a later message says which did."""
-    _written.extend(str(path) for path in paths)
+    """These files or folders are about to appear or be replaced; a later message says which were."""
+    _written.update((Path(path), _inode(Path(path))) for path in paths)
+
+
+def _inode(path: Path) -> int | None:
+    return path.stat().st_ino if path.exists() else None
 
 
 def what_was_written() -> str:
     """What the command left on disk, in words: `published` and `visits.ledger` were written."""
-    names = [f"`{path}`" for path in _written if Path(path).exists()]
+    names = [f"`{path}`" for path, before in _written.items() if _inode(path) not in (None, before)]
     if len(names) > MOST_NAMES:
         names[1:] = [f"{len(names) - 1:,} more"]
     return f"{' and '.join(names) or 'nothing'} {'were' if len(names) > 1 else 'was'} written"

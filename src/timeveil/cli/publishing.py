@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from timeveil.cli import options
 from timeveil.cli.options import Command
 from timeveil.cli.output import Output, note_written
 from timeveil.domain.parameter import Parameter, Parameters, parameter
-from timeveil.domain.run import Files
+from timeveil.domain.run import DRY_RUN, Files
 from timeveil.jobs.request import read_job, run_from_options, service_table
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from timeveil.service.status import Status, StreamStatus
 
 VIOLATED, BAD_INPUT = 1, 2
+NO_LEDGER = (
+    "No ledger was written, so `measure` and `attack` cannot judge this release, `verify` and `report` check "
+    "only what a recipient can see, and you cannot look up who is in it. --ledger keeps one."
+)
 _EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true counts reveal.", default=False)
 
 
@@ -39,6 +44,7 @@ def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
         *map(options.argument, service_table(table).values()),
         *([options.argument(_EXPLAIN)] if table.model == "patterns" else []),
         *(options.argument(declared) for name, declared in files.items() if name != "out"),
+        options.argument(DRY_RUN),
     ]
     return options.takes(arguments)(publish)
 
@@ -53,9 +59,10 @@ class SavedJob(Command):
 
     command = "run"
     job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
+    dry_run: bool = parameter(DRY_RUN.meaning, default=False)
 
     def run(self, output: Output) -> int:
-        return perform(read_job(Path(self.job)), output)
+        return perform(replace(read_job(Path(self.job)), dry_run=self.dry_run), output)
 
 
 def perform(run: Run, output: Output) -> int:
@@ -77,10 +84,12 @@ def perform(run: Run, output: Output) -> int:
     output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
     for warning in outcome.explanation.facts.get("warnings", ()) if output.is_detached else ():
         output.say(f"warning: {warning}")
-    if run.ledger is not None:
+    if run.dry_run:
+        output.say("Nothing was written: this was a dry run.")
+    elif run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` identifies people: keep it private.")
     elif not output.as_json:
-        output.say("No ledger was kept, so `attack` and `measure` cannot judge this release.")
+        output.say(NO_LEDGER)
     return 0
 
 

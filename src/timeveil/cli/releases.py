@@ -56,7 +56,8 @@ class Verify(ReleaseCommand):
                 "was made together with it."
             )
         if verdict and self.rewrite is not None:
-            note_written(writing.rewrite(self.folder, self.rewrite))
+            note_written(self.rewrite)
+            writing.rewrite(self.folder, self.rewrite)
             output.say(f"A clean copy is in `{self.rewrite}`.")
         return 0 if verdict else VIOLATED
 

@@ -8,6 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from timeveil.domain.wording import counted
+
+MOST_SHOWN = 3
+"""Violations that a verdict prints."""
+
 
 def as_dict(self: Any) -> dict[str, Any]:
     """The result as plain data: dicts, lists, text and numbers.
@@ -76,8 +81,12 @@ class Verdict:
     `scope` is how much could be checked: `recipient`, what anyone can see in the published tables, or
     `with ledger`, the definition itself. `ledger_only` marks violations that a recipient cannot see.
 
-    >>> bool(Verdict(scope="recipient", checks=("group sizes",), violations=()))
-    True
+    >>> verdict = Verdict(scope="recipient", checks=("group sizes",), violations=())
+    >>> bool(verdict), verdict
+    (True, <Verdict: holds, 1 check, recipient>)
+    >>> print(Verdict("with ledger", (), (Violation("people-below-k", "1 group has fewer than 5 people"),)))
+    violated, with ledger: 1 violation
+      1 group has fewer than 5 people
     """
 
     KEYS: ClassVar = ("holds", "scope", "checks", "violations")
@@ -94,5 +103,18 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __repr__(self) -> str:
+        number = counted(len(self.checks), "check") if self else counted(len(self.violations), "violation")
+        return f"<Verdict: {'holds' if self else 'violated'}, {number}, {self.scope}>"
+
+    def __str__(self) -> str:
+        scope = "as far as a recipient can see" if self.scope == "recipient" else self.scope
+        if self:
+            return f"holds, {scope}: {counted(len(self.checks), 'check')} passed"
+        lines = [f"violated, {scope}: {counted(len(self.violations), 'violation')}"]
+        lines += [f"  {violation.message}" for violation in self.violations[:MOST_SHOWN]]
+        more = len(self.violations) - MOST_SHOWN
+        return "\n".join([*lines, *([f"  and {more:,} more"] if more > 0 else [])])
 
     as_dict = as_dict

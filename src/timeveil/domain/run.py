@@ -60,6 +60,12 @@ class Files(Parameters):
         "PATH",
         path=True,
     )
+    overwrite: bool = parameter(
+        "Replace the release in that folder, which stays whole until the new one is verified.", default=False
+    )
+
+
+DRY_RUN = Parameter("dry_run", "flag", "Do everything except write: method, checks, words.", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class Run:
 
     `series` is how the user named the columns of a series, ranges included. `service` holds the values of a
     stream in service. `explain` asks for examples of small groups. `job` is the file the run was read from.
+    A `dry_run` writes nothing.
 
     >>> from timeveil.models.stream.parameters import StreamParameters
     >>> roles = Roles(time="day", quasi=["age group"], sensitive=["disease"])
@@ -91,10 +98,12 @@ class Run:
     out: str
     format: Literal["parquet", "csv"] = "parquet"
     ledger: str | None = None
+    overwrite: bool = False
     series: tuple[str, ...] = ()
     service: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
     job: str | None = None
+    dry_run: bool = False
 
     @classmethod
     def of_release(
@@ -122,11 +131,12 @@ class Run:
     @property
     def again(self) -> str:
         """What to say before the command."""
+        if self.dry_run:
+            return "To write it:"
         notes = self.table.repeating
         note = next((n for name, n in notes.items() if self.values.get(name) is not None), notes.get(""))
-        return (
-            f"To repeat this run in a new folder ({note}):" if note else "To repeat this run in a new folder:"
-        )
+        where = "" if self.overwrite else " in a new folder"
+        return f"To repeat this run{where} ({note}):" if note else f"To repeat this run{where}:"
 
     def unused(self) -> Iterator[str]:
         """What was set and changes nothing, and why."""
@@ -159,6 +169,7 @@ class Run:
             source = [literal(self.source), "roles"]
         function = self.table.command.replace("-", "_")
         form = "" if self.format == "parquet" else f", format={literal(self.format)}"
+        form += ", overwrite=True" if self.overwrite else ""
         lines += [
             f"release, ledger = tv.{function}({', '.join([*source, *arguments])})",
             "assert tv.verify(release, ledger)",

@@ -60,8 +60,19 @@ class PrivateFolder:
 def _release(path: Path, lock: int, owner: int) -> None:
     """Remove the folder, unless this is a forked process, which only has a copy of the reference."""
     if os.getpid() == owner:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_folder(path)
     os.close(lock)
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove a temporary folder, its lock last: what a kill leaves of it can still be told abandoned."""
+    with suppress(OSError):
+        for entry in path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != LOCK:
+                entry.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def private_file(path: Path) -> BinaryIO:
@@ -135,7 +146,7 @@ def _remove_if_abandoned(path: Path) -> None:
         are_ours = all(os.fstat(handle).st_uid == os.getuid() for handle in handles)
         if are_ours and _lock(handles[-1]) and _is_same(path, handles[0]):
             if is_folder:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove_folder(path)
             else:
                 path.unlink(missing_ok=True)
     except OSError:  # another process was faster, or it is not ours

@@ -1,7 +1,7 @@
 """Write a release folder, or a ledger file: complete and checked, or not at all.
 
 A release is written into a hidden folder that only its owner may enter, read back from the written bytes,
-compared with what was to be written, verified, and only then renamed.
+compared with what was to be written, verified, and only then put in its place.
 """
 
 from __future__ import annotations
@@ -17,21 +17,30 @@ from timeveil.errors import BundleError, ParameterError
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
 from timeveil.folder.opening import damage, digest, open_release
+from timeveil.folder.replacing import put_in_place, refuse_folder
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
 from timeveil.models import words
 from timeveil.page.templates import letter
 from timeveil.reading import files
-from timeveil.reading.files import new_file, path_of, refuse_taken, sync_folder, translate_os_errors
+from timeveil.reading.files import new_file, path_of, sync_folder, translate_os_errors
 
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
 
-def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002 (public)
+def write(
+    thing: Release | Ledger,
+    path: str | Path,
+    *,
+    format: Format = "parquet",  # noqa: A002 (public)
+    overwrite: bool = False,
+) -> Path:
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
     The folder appears after everything in it was read back and verified, and not before. A ledger is a
-    Parquet file that only its owner may read, and is never written into a release folder.
+    Parquet file that only its owner may read, and is never written into a release folder. With `overwrite`
+    the folder may hold another release, which stays whole until the new one takes its place. A ledger is
+    never replaced.
     """
     if format not in ("parquet", "csv"):
         hint = 'set {format="parquet"} or {format="csv"}'
@@ -39,29 +48,28 @@ def write(thing: Release | Ledger, path: str | Path, *, format: Format = "parque
     folder = path_of(path)
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
-    with translate_os_errors(folder.name), _checked(thing, folder, format) as partial:
-        # The one step that publishes. Everything in the folder is checked and on the disk by now.
-        partial.rename(folder)
-        sync_folder(folder.parent)
+    with translate_os_errors(folder.name), _checked(thing, folder, format, overwrite=overwrite) as partial:
+        put_in_place(partial, folder, overwrite=overwrite)
     return folder
 
 
-def write_pair(release: Release, folder: Path, ledger: Ledger, path: Path, form: Format) -> None:
+def write_pair(
+    release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, *, overwrite: bool = False
+) -> None:
     """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
     refuse_public(path)
     with (
         translate_os_errors(folder.name),
         ledger_beside(ledger, path) as rename_ledger,
-        _checked(release, folder, form) as partial,
+        _checked(release, folder, form, overwrite=overwrite) as partial,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
         rename_ledger()
         try:
-            partial.rename(folder)
+            put_in_place(partial, folder, overwrite=overwrite)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        sync_folder(folder.parent)
 
 
 def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
@@ -79,9 +87,9 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
 
 
 @contextmanager
-def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
-    """The release in a hidden folder, read back and verified, ready to be renamed."""
-    refuse_taken(folder)
+def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -> Iterator[Path]:
+    """The release in a hidden folder, read back and verified, ready to be put in place."""
+    refuse_folder(folder, overwrite=overwrite)
     hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
     try:
         # Inside it, a folder with the rights of the final one.
@@ -91,7 +99,7 @@ def _checked(release: Release, folder: Path, form: Format) -> Iterator[Path]:
         with files.own_files():
             _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
-        refuse_taken(folder)
+        refuse_folder(folder, overwrite=overwrite)
         yield partial
     finally:
         hidden.close()

@@ -19,13 +19,14 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_release
 from timeveil.folder.ledger_file import refuse_public
+from timeveil.folder.replacing import refuse_folder
 from timeveil.folder.writing import write, write_pair
 from timeveil.jobs.columns import instants_of
 from timeveil.jobs.request import granularity_tables
 from timeveil.judging import gather, verify
 from timeveil.models import method_of
 from timeveil.page.report import Explanation
-from timeveil.reading.files import refuse_taken, refuse_unnameable
+from timeveil.reading.files import refuse_unnameable
 from timeveil.report import explain
 
 
@@ -54,12 +55,15 @@ def publish(
         return Outcome(release, ledger, verdict, None)
     progress("explaining", 0.85)
     explanation = explain(evidence, verdict=verdict, run=run)
+    if run.dry_run:
+        return Outcome(release, ledger, verdict, explanation)
     progress("writing", 0.9)
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     if run.ledger is None:
-        write(release, run.out, format=run.format)
+        write(release, run.out, format=run.format, overwrite=run.overwrite)
     else:
-        write_pair(release, Path(run.out), ledger, Path(run.ledger), run.format)
+        out, path = Path(run.out), Path(run.ledger)
+        write_pair(release, out, ledger, path, run.format, overwrite=run.overwrite)
     return Outcome(release, ledger, verdict, explanation)
 
 
@@ -107,7 +111,7 @@ def _no_rows(source: str | None) -> InputError:
 
 def refuse_paths(run: Run) -> None:
     """Refuse paths before any work is done."""
-    refuse_taken(Path(run.out))
+    refuse_folder(Path(run.out), overwrite=run.overwrite)
     if run.ledger is None:
         return
     refuse_unnameable(Path(run.ledger))

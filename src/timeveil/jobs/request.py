@@ -201,6 +201,7 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: s
         series=() if job else tuple(columns.get("series", ())),
         service={name: value for name, value in among(service_table(table)).items() if is_given(value)},
         explain=bool(values.get("explain")),
+        dry_run=bool(values.get("dry_run")),
         job=job,
         **files,
     )

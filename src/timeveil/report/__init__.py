@@ -62,12 +62,13 @@ def explain(
     data, title = facts.as_dict(), facts.title
     data["warnings"] = warnings
     if verdict is not None:
-        sentences += templates.sentences("page/checked.j2", verdict=verdict)
+        written = run is None or not run.dry_run
+        sentences += templates.sentences("page/checked.j2", verdict=verdict, written=written)
         data["verified"] = verdict.as_dict()
     sentences += [f"Warning: {warning}" for warning in warnings]
     if run is not None:
-        data |= {"out": run.out, "ledger": run.ledger}
-        title = f"{title}, in `{run.out}`"
+        data |= {"out": run.out, "ledger": run.ledger, "dry_run": run.dry_run}
+        title = f"{title}, not written" if run.dry_run else f"{title}, in `{run.out}`"
         sentences += facts.examples() if run.explain else []
     return Explanation(title, tuple(sentences), templates.for_a_run(limits_of(facts)), data, run)
 

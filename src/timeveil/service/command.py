@@ -37,6 +37,10 @@ def is_service(run: Run) -> bool:
     if run.ledger is not None:
         message = "a stream in service has no ledger; its state file is what is private"
         raise ParameterError(message, hint="leave {ledger} out")
+    for name in ("dry_run", "overwrite"):
+        if getattr(run, name):
+            message = f"`{name}` does not apply to a stream in service, which adds a folder for each slot"
+            raise ParameterError(message, hint=f"leave {{{name}}} out, or name a table instead of an inbox")
     return True
 
 

@@ -191,3 +191,17 @@ def test_numbers_of_a_promise_may_be_of_numpy():
     )
     for promise in promises:
         assert {type(value) for value in promise.as_dict().values()} == {str, int}
+
+
+def test_a_verdict_prints_briefly() -> None:
+    checks = tuple(f"a check of many words, number {n}" for n in range(40))
+    good = Verdict("recipient", checks)
+    assert repr(good) == "<Verdict: holds, 40 checks, recipient>"
+    assert str(good) == "holds, as far as a recipient can see: 40 checks passed"
+    bad = Verdict("with ledger", checks, tuple(Violation("x", f"group {n} is too small") for n in range(9)))
+    assert repr(bad) == "<Verdict: violated, 9 violations, with ledger>"
+    assert str(bad).splitlines() == [
+        "violated, with ledger: 9 violations",
+        *(f"  group {n} is too small" for n in range(3)),
+        "  and 6 more",
+    ]

@@ -1,0 +1,84 @@
+"""Put a complete folder in its place, or in the place of an older release, in one step of the file system.
+
+A kill at any moment leaves the old release or the new one, never neither and never a mixture: where a release
+is replaced, the two folders change places, and what was the old one is removed afterwards. A system that
+cannot do this is found out before any work is done, and nothing is replaced there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from timeveil.domain.stored import PrivateFolder
+from timeveil.errors import BundleError, TimeveilError
+from timeveil.folder.manifest import MANIFEST, README, read_manifest
+from timeveil.reading.files import refuse_taken, sync_folder
+
+_HERE = -100  # AT_FDCWD of Linux: paths are relative to the working folder
+_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+
+
+def refuse_folder(folder: Path, *, overwrite: bool = False) -> None:
+    """Refuse a folder that exists; to overwrite, one that holds anything but a release."""
+    if not overwrite or not os.path.lexists(folder):
+        return refuse_taken(folder)
+    if folder.is_symlink() or not _is_release(folder):
+        raise BundleError(
+            f"`{folder.name}` is not a folder with one release and nothing else, so it is not replaced",
+            hint="choose another name, or look into it and remove it yourself",
+            code="folder-exists",
+        )
+    hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
+    try:
+        for name in ("new", "old"):
+            (hidden.path / name).mkdir()
+        _swap(hidden.path / "new", hidden.path / "old")
+    except OSError as cause:
+        if cause.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+            raise
+        raise BundleError(
+            "this file system cannot make two folders change places in one step, so nothing is replaced",
+            hint="write to a new folder",
+            code="folder-exists",
+        ) from None
+    finally:
+        hidden.close()
+    return None
+
+
+def put_in_place(partial: Path, folder: Path, *, overwrite: bool = False) -> None:
+    """The one step that publishes. Everything in the partial folder is checked and on the disk by now."""
+    if overwrite and folder.exists():
+        _swap(partial, folder)
+    else:
+        partial.rename(folder)
+    sync_folder(folder.parent)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder holds the files of a release and no other."""
+    with suppress(OSError, TimeveilError):
+        manifest, _ = read_manifest(folder)
+        files = {MANIFEST, README, *(table["file"] for table in manifest["tables"].values())}
+        return {path.name for path in folder.iterdir()} <= files
+    return False
+
+
+def _swap(new: Path, old: Path) -> None:
+    """Let two folders change places in one step; ENOSYS where the system has no such step."""
+    paths = os.fsencode(new), os.fsencode(old)
+    system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    if sys.platform == "darwin" and hasattr(system, "renamex_np"):
+        failed = system.renamex_np(*paths, _SWAP)
+    elif hasattr(system, "renameat2"):
+        failed = system.renameat2(_HERE, paths[0], _HERE, paths[1], _SWAP)
+    else:
+        raise OSError(errno.ENOSYS, "no such call")
+    if failed:
+        raise OSError(ctypes.get_errno(), "not exchanged")
