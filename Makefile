@@ -1,23 +1,45 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.stamp
+OLDEST := .venv-oldest
+PIP     = -m pip --disable-pip-version-check install
 
-.PHONY: setup demo test thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
+.PHONY: setup demo test test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
 
-setup: $(STAMP)
+setup: $(VENV)/.dev
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timeveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# One stamp for each set of packages: the demo needs fewer than the tests.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "Installing what $(if $(filter plain,$*),timeveil,'$*') needs into $(VENV); this happens once."
+	$(BIN)/python $(PIP) --editable '.$(if $(filter-out plain,$*),[$*])'
 	@touch $@
 
-demo: setup
+%/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timeveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $*
+
+demo: $(VENV)/.plain
 	@$(BIN)/timeveil demo
 
 test: lint types
 	$(BIN)/python -m pytest
+
+# The oldest versions that pyproject.toml admits, on the tests that depend most on them.
+test-oldest: $(OLDEST)/.stamp
+	$(OLDEST)/bin/python -m pytest tests/conformance/test_engines.py tests/conformance/test_judges.py tests/paper tests/unit/reading tests/cli/test_frame.py tests/cli/test_report.py tests/cli/test_publish_stream.py
+
+$(OLDEST)/.stamp: pyproject.toml | $(OLDEST)/bin/python
+	$(OLDEST)/bin/python tests/packaging/oldest.py > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python $(PIP) --constraint $(OLDEST)/oldest.txt --editable '.[test]'
+	@touch $@
+
+# As on a machine without a network: from a folder of wheels, into a new environment.
+test-install: $(VENV)/.plain
+	rm -rf build
+	$(BIN)/python -m pip --disable-pip-version-check wheel --wheel-dir build/wheels .
+	$(PYTHON) -m venv build/venv
+	build/venv/bin/python $(PIP) --no-index --find-links build/wheels timeveil
+	cd build && venv/bin/timeveil demo
 
 thorough: lint types
 	THOROUGH=1 $(BIN)/python -m pytest
@@ -30,15 +52,13 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-docs: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+docs: setup $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 notation: setup
 	$(BIN)/python -m docs.notation
 
-bench: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+bench: setup $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 experiments: setup
@@ -59,8 +79,7 @@ mutants: setup
 redteam: setup
 	$(BIN)/python -m tests.redteam --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
-fuzz: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+fuzz: setup $(VENV)/.fuzz
 	$(BIN)/python -m tests.fuzz $(TARGETS)
 
 format: setup
@@ -68,4 +87,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

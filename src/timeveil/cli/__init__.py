@@ -26,7 +26,6 @@ app = typer.Typer(
     name="timeveil",
     help="Publish temporal data about people without giving them away.",
     epilog="Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error.",
-    add_completion=False,
     no_args_is_help=False,
     invoke_without_command=True,
     rich_markup_mode=None,

@@ -129,6 +129,7 @@ def argument(declared: Parameter, *, required: bool = False, ranges: bool = Fals
             metavar=None if declared.kind == "flag" else metavar(declared, ranges=ranges),
             help=help_text(declared),
             show_default=default not in (None, False) and not several,
+            autocompletion=(lambda: list(declared.choices)) if declared.choices else None,
         )
     )
     return Argument(

@@ -186,7 +186,7 @@ def refuse_file(path: str | None, what: str = "the picture", *, private: bool = 
 
 def write_file(path: str, content: str, *, private: bool = False) -> None:
     """Write text to a new file; a private one only its owner may read."""
-    from timeveil.domain.stored import hold_beside
+    from timeveil.domain.stored import hold_beside, rename_held
     from timeveil.reading.files import translate_os_errors
 
     raise_if_interrupted()
@@ -197,9 +197,8 @@ def write_file(path: str, content: str, *, private: bool = False) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(content)
-                file.flush()
                 note_written(target)
-                hidden.replace(target)
+                rename_held(hidden, file, target)
         finally:
             hidden.unlink(missing_ok=True)
 

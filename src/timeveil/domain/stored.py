@@ -15,8 +15,9 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +33,7 @@ PARTIAL = re.compile(r"\..+\.partial-(?:[0-9a-f]{16}|[a-z0-9_]{8})")
 """Names of hidden files and folders that are renamed once complete."""
 _TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
 _ONLY_ITS_OWNER = 0o40700
+_NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line breaks otherwise
 LOCK = ".held"
 """The file in a temporary folder that is locked while the folder is in use."""
 
@@ -59,9 +61,12 @@ class PrivateFolder:
 
 def _release(path: Path, lock: int, owner: int) -> None:
     """Remove the folder, unless this is a forked process, which only has a copy of the reference."""
+    if fcntl is None:  # Windows removes no file that is open
+        os.close(lock)
     if os.getpid() == owner:
         _remove_folder(path)
-    os.close(lock)
+    if fcntl is not None:
+        os.close(lock)
 
 
 def _remove_folder(path: Path) -> None:
@@ -77,7 +82,7 @@ def _remove_folder(path: Path) -> None:
 
 def private_file(path: Path) -> BinaryIO:
     """A new file that only its owner may read, whatever the umask is."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    return os.fdopen(os.open(path, os.O_WRONLY | _NEW, 0o600), "wb")
 
 
 class Stored:
@@ -103,7 +108,7 @@ class Stored:
 
 def hold(path: Path, mode: int = 0o600) -> int | None:
     """Make and lock a new file; None if another process removed it at the same moment."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    handle = os.open(path, os.O_RDWR | _NEW, mode)
     if _lock(handle) is not False and _is_same(path, handle):
         return handle
     os.close(handle)
@@ -118,6 +123,23 @@ def hold_beside(target: Path, mode: int = 0o600) -> tuple[Path, int]:
         hidden = target.parent / f".{target.name}.partial-{secrets.token_hex(8)}"
         handle = hold(hidden, mode)
     return hidden, handle
+
+
+def rename_held(hidden: Path, file: IO[Any], target: Path) -> None:
+    """Give a complete hidden file its name while it is locked; Windows renames no file that is open."""
+    file.flush()
+    if fcntl is None:
+        file.close()
+    hidden.replace(target)
+
+
+def lock_or_fail(handle: int) -> None:
+    """Lock a file until its handle is closed; an `OSError` if another process has locked it."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        windows: Any = import_module("msvcrt")
+        windows.locking(handle, windows.LK_NBLCK, 1)
 
 
 def sweep(folder: Path, names: re.Pattern[str] = _TEMPORARY) -> None:
@@ -161,7 +183,7 @@ def _lock(handle: int) -> bool | None:
     if fcntl is None:
         return None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_or_fail(handle)
     except BlockingIOError:
         return False
     except OSError:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import hold_beside
+from timeveil.domain.stored import hold_beside, rename_held
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.boundary import refuse_inside
 from timeveil.folder.tables import Columns, blocks
@@ -65,7 +65,7 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
             except OSError as cause:
                 if cause.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
                     raise
-                hidden.rename(path)
+                rename_held(hidden, file, path)
 
     try:
         with translate_os_errors(path.name):
@@ -73,10 +73,10 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
             sync(file)
         yield rename
     finally:
-        # After a link this removes the second name; after a failure, the file itself.
-        hidden.unlink(missing_ok=True)
         with suppress(OSError):  # it was flushed if it is complete
             file.close()
+        # After a link this removes the second name; after a failure, the file itself.
+        hidden.unlink(missing_ok=True)
 
 
 def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = None) -> None:

@@ -206,7 +206,9 @@ def sync(file: BinaryIO) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder safe against loss of power."""
+    """Make the names in a folder safe against loss of power, where a folder can be opened."""
+    if os.name != "posix":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -25,7 +25,7 @@ import pyarrow as pa
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
-from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, sweep
+from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held, sweep
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
 from timeveil.folder.boundary import SLOTS
@@ -180,7 +180,7 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 hint = spell(error.template, "command")
                 file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
-            hidden.rename(reason)
+                rename_held(hidden, file, reason)
             arrival.path.rename(target)
         finally:
             hidden.unlink(missing_ok=True)

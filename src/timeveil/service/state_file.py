@@ -11,7 +11,6 @@ SQLite checks its integrity when it is opened. Files of version 2 also have a co
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
@@ -21,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from timeveil.domain.stored import lock_or_fail
 from timeveil.errors import BundleError, TimeveilError, raising, spell
 from timeveil.reading.files import sync_folder, translate_os_errors
 
@@ -313,10 +313,10 @@ def locked(state: Path) -> Iterator[None]:
     state = state.resolve()
     path = state.with_name(f"{state.name}.lock")
     with translate_os_errors(path.name):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         with raising(_locked(f"another publisher is using `{state.name}`"), on=OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_or_fail(handle)
         yield
     finally:
         os.close(handle)
