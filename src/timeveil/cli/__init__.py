@@ -14,7 +14,7 @@ from timeveil.cli.frame import main
 from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
-from timeveil.cli.publishing import SavedJob, ServiceStatus, publishing_command
+from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
 from timeveil.domain.version import TOOL
@@ -50,7 +50,7 @@ def _timeveil(
 
 _PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
-_OTHERS = (*map(command, (SavedJob, Granularities, Hierarchy)), demo)
+_OTHERS = (*map(command, (SavedJob, Schema, Granularities, Hierarchy)), demo)
 for function in (*_PUBLISHING, *_RELEASES, *_OTHERS):
     name, first = function.__name__.replace("_", "-"), str(function.__doc__).split("\n", 1)[0]
     app.command(name=name, cls=OnceEach, short_help=first)(function)

@@ -74,7 +74,7 @@ class Output:
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
         if self.as_json:
-            to_stdout(_as_json(data))
+            to_stdout(as_json(data))
         elif not self.quiet:
             self.print(text if text.endswith("\n") else text + "\n")
 
@@ -101,7 +101,7 @@ class Output:
         if self.as_json:
             data = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
-                to_stdout(_as_json({"error": data}))
+                to_stdout(as_json({"error": data}))
         _show(f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n", sys.stderr)
 
     @contextmanager
@@ -166,7 +166,7 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "?")
 
 
-def _as_json(data: Any) -> str:
+def as_json(data: Any) -> str:
     """JSON in which every letter shows; others are written as their number, which means the same."""
     text = json.dumps(data, indent=2, ensure_ascii=False, default=lambda thing: type(thing).__name__) + "\n"
     if text.isascii():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from timeveil.cli import options
 from timeveil.cli.options import Command
-from timeveil.cli.output import Output, note_written
-from timeveil.domain.parameter import Parameter, Parameters, parameter
+from timeveil.cli.output import Output, as_json, note_written
+from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import DRY_RUN, Files
 from timeveil.jobs.request import read_job, run_from_options, service_table
 
@@ -59,10 +59,30 @@ class SavedJob(Command):
 
     command = "run"
     job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
+    settings: list[str] | None = optional(
+        "Key of the job to set for this run; levels.age is one of a table",
+        ["k=10", "out=next"],
+        "KEY=VALUE",
+        option="--set",
+    )
     dry_run: bool = parameter(DRY_RUN.meaning, default=False)
 
     def run(self, output: Output) -> int:
-        return perform(replace(read_job(Path(self.job)), dry_run=self.dry_run), output)
+        run = read_job(Path(self.job), self.settings or ())
+        return perform(replace(run, dry_run=self.dry_run), output)
+
+
+class Schema(Command):
+    """Print the JSON schema of job files, by which editors complete and check them.
+
+    Example: timeveil schema > job.schema.json
+    """
+
+    def run(self, output: Output) -> None:
+        from timeveil.jobs.schema import job_schema
+
+        schema = job_schema()
+        output.result(as_json(schema), schema)
 
 
 def perform(run: Run, output: Output) -> int:

@@ -73,8 +73,8 @@ class Run:
     """A method's table of parameters with the values given, the columns, and where the release goes.
 
     `series` is how the user named the columns of a series, ranges included. `service` holds the values of a
-    stream in service. `explain` asks for examples of small groups. `job` is the file the run was read from.
-    A `dry_run` writes nothing.
+    stream in service. `explain` asks for examples of small groups. `job` is the file the run was read from,
+    and `settings` are what `--set` changed in it. A `dry_run` writes nothing.
 
     >>> from timeveil.models.stream.parameters import StreamParameters
     >>> roles = Roles(time="day", quasi=["age group"], sensitive=["disease"])
@@ -103,6 +103,7 @@ class Run:
     service: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
     job: str | None = None
+    settings: tuple[str, ...] = ()
     dry_run: bool = False
 
     @classmethod
@@ -152,7 +153,8 @@ class Run:
     def command(self) -> str:
         """The command line, quoted for a shell."""
         if self.job is not None:
-            return shlex.join(["timeveil", "run", self.job])
+            changes = [word for setting in self.settings for word in ("--set", setting)]
+            return shlex.join(["timeveil", "run", self.job, *changes])
         words = [*self._written(option_words)]
         return shlex.join(["timeveil", self.table.command, self.source, *words])
 

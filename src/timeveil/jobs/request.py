@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,11 @@ from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.columns import roles_from
+from timeveil.jobs.overrides import dated, has_date, name_of, overridden
 from timeveil.models import part, tables
 
+USUAL = "generalize-time"
+"""The command of a job that names none."""
 RULES = ("intervals:", "prefixes:", "suppression")
 """How a hierarchy begins that is not a file."""
 DEEPEST = 20
@@ -96,10 +100,23 @@ def _entry(declared: Parameter, text: str) -> tuple[str, Any]:
     return column, int(value) if number else value
 
 
-def read_job(path: Path) -> Run:
-    """The run that a job file describes."""
+def job_keys(table: type[Parameters]) -> dict[str, Parameter]:
+    """The keys of a job beside `command`, `in` and definitions of granularities."""
+    lines = {declared.key: declared for declared in table.table().values()}
+    lines |= {name: Columns.table()[name] for name in (*table.needs, *table.roles)}
+    return lines | Files.table() | service_table(table)
+
+
+def required_keys(table: type[Parameters]) -> list[str]:
+    """The keys that a job must have."""
+    return ["in", *table.needs, *(key for key, declared in job_keys(table).items() if declared.required)]
+
+
+def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
+    """The run that a job file describes, some keys of it set otherwise: `key=value`."""
     keys = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
-    command = keys.pop("command", "generalize-time")
+    keys = overridden(keys, settings)
+    command = keys.pop("command", USUAL)
     table = tables().get(command) if isinstance(command, str) else None
     if table is None:
         raise _bad_job(
@@ -107,11 +124,9 @@ def read_job(path: Path) -> Run:
             f"use one of {', '.join(tables())}",
         )
     definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
-    lines = {declared.key: declared for declared in table.table().values()}
-    lines |= {name: Columns.table()[name] for name in (*table.needs, *table.roles)}
-    lines |= Files.table() | service_table(table)
+    lines = job_keys(table)
     _refuse_unknown(path, table, keys, ["in", *lines])
-    for key in ("in", "out", *table.needs, *(key for key, declared in lines.items() if declared.required)):
+    for key in required_keys(table):
         if key not in keys:
             raise _bad_job(f"`{path.name}` lacks the key `{key}`", f"add a line {key} = ...")
     source = keys.pop("in")
@@ -127,7 +142,8 @@ def read_job(path: Path) -> Run:
             column: how if str(how).startswith(RULES) else _near(path, str(how))
             for column, how in values["hierarchies"].items()
         }
-    return _run(table, _near(path, source), values, job=str(path))
+    shown = tuple(setting for setting in settings if name_of(setting) not in table.secret)
+    return _run(table, _near(path, source), values, job=str(path), settings=shown)
 
 
 def _checked(path: Path, declared: Parameter, value: Any) -> Any:
@@ -180,7 +196,13 @@ def _near(path: Path, name: str) -> str:
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
 
 
-def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: str | None = None) -> Run:
+def _run(
+    table: type[Parameters],
+    source: str,
+    values: Mapping[str, Any],
+    job: str | None = None,
+    settings: tuple[str, ...] = (),
+) -> Run:
     """The run of values by name, whichever way they came."""
 
     def among(names: Iterable[str]) -> dict[str, Any]:
@@ -189,6 +211,13 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: s
     files, arguments = among(Files.table()), among(table.table())
     columns = {name: value for name, value in among((*table.needs, *table.roles)).items() if value}
     Files(**files)
+    if values.get("state") and has_date(files.get("out", "")):
+        raise ParameterError(
+            "`out` has a date, and a stream in service always writes to the same folder",
+            hint="name a folder without a date",
+        )
+    now = datetime.now().astimezone()
+    files |= {name: dated(files[name], now) for name in ("out", "ledger") if files.get(name)}
     roles, instants = roles_from(table, source, columns)
     for name, declared in table.table().items():
         if declared.kind == "names" and arguments.get(name):
@@ -203,6 +232,7 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], job: s
         explain=bool(values.get("explain")),
         dry_run=bool(values.get("dry_run")),
         job=job,
+        settings=settings,
         **files,
     )
 

@@ -1,0 +1,76 @@
+"""The JSON schema of job files, for editors to complete and check them; made from the parameter tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from timeveil.domain.parameter import LARGEST, OFF, REQUIRED, Parameter, Parameters
+from timeveil.domain.run import Columns
+from timeveil.errors import spell
+from timeveil.jobs.request import USUAL, job_keys, required_keys
+from timeveil.models import tables
+
+_TYPES = {"whole": "integer", "number": "number", "flag": "boolean", "text": "string", "mapping": "object"}
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+"""The ends of a `Range`, in their order."""
+
+
+def job_schema() -> dict[str, Any]:
+    """One object; which keys there are, and which must be there, depends on `command`."""
+    commands = {name: _job(name, table) for name, table in tables().items()}
+    every: dict[str, Any] = {}
+    for job in commands.values():
+        for key, value in job["properties"].items():
+            # Editors complete and explain keys by these; where commands differ, the definitions have more.
+            same = every.setdefault(key, value) == value
+            every[key] = value if same else {"description": value.get("description", "")}
+    every["command"] = {"enum": list(commands), "description": "Command whose options these are."}
+    cases = [
+        {
+            "if": {"properties": {"command": {"const": name}}, "required": ["command"] * (name != USUAL)},
+            "then": {"$ref": f"#/definitions/{name}"},
+        }
+        for name in commands
+    ]
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "timeveil job",
+        "type": "object",
+        "properties": every,
+        "additionalProperties": False,
+        "allOf": cases,
+        "definitions": commands,
+    }
+
+
+def _job(command: str, table: type[Parameters]) -> dict[str, Any]:
+    """The keys of one command's jobs."""
+    keys = job_keys(table)
+    properties = {
+        "command": {"const": command},
+        "in": {"type": "string", "description": spell(table.reads)},
+        **{key: _value(declared) for key, declared in keys.items()},
+    }
+    if "definitions" in table.table():
+        properties["granularity"] = {"type": "object", "additionalProperties": {"type": "object"}}
+    return {"properties": properties, "required": required_keys(table), "additionalProperties": False}
+
+
+def _value(declared: Parameter) -> dict[str, Any]:
+    """What a key takes, with its meaning."""
+    strings: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    value: dict[str, Any] = {"type": _TYPES[declared.kind]} if declared.kind in _TYPES else {}
+    if declared.choices:
+        value = {"enum": list(declared.choices)}
+    elif declared.opened:
+        value = {"type": "string"}
+    elif declared.kind in ("names", "pair"):
+        value = {"anyOf": [strings, {"type": "string"}]} if declared.name in Columns.table() else strings
+    elif declared.kind in ("whole", "number"):
+        bounds = zip(_BOUNDS, declared.range, strict=True)
+        value |= {name: end for name, end in bounds if math.isfinite(end) and end != LARGEST}
+    if declared.can_be_off:
+        value = {"anyOf": [value, {"const": OFF}]}
+    default = {} if declared.default in (REQUIRED, None, ()) else {"default": declared.default}
+    return {**value, "description": spell(declared.meaning, "job"), **default}
