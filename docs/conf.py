@@ -13,6 +13,8 @@ myst_heading_anchors = 4
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+toc_object_entries = False
 python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 default_role = "code"  # docstrings write names in single backticks
@@ -29,3 +31,13 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+
+
+def setup(app):  # noqa: D103
+    app.connect("autodoc-process-docstring", keep_the_summary)
+
+
+def keep_the_summary(app, kind, name, value, options, lines):  # noqa: ARG001
+    """Keep the first paragraph of a docstring: the page continues with tables and examples that run."""
+    if kind in ("function", "class", "exception") and "" in lines:
+        del lines[lines.index("") :]

@@ -93,10 +93,10 @@ def measure(
 ) -> AnyLoss:
     """Compare a release with the original rows that its ledger holds.
 
-    A release of timestamped rows answers `windows` random window counts, drawn with `seed`; a stream that
+    A release of events answers `windows` random window counts, drawn with `seed`; a stream that
     many for each length of window. A release of series answers `queries` random questions of each kind. A
     release of patterns is compared with leaving out people or patterns and, if `against` is given, with what
-    can be read off a release of the same series. The result is a `Loss` for timestamped rows, a `StreamLoss`
+    can be read off a release of the same series. The result is a `Loss` for events, a `StreamLoss`
     for a stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
     evidence, model = _gather_private(release, ledger)
@@ -120,7 +120,7 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: None = None) 
 def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary[Any] | None = None) -> object:
     """Try what an adversary can find out about everyone; the ledger shows who is who.
 
-    On timestamped rows an `Adversary` looks for people, which gives a `Breach`. On a stream a
+    On events an `Adversary` looks for people, which gives a `Breach`. On a stream a
     `StreamAdversary` guesses sensitive values, which gives a `StreamBreach`. On series a `SeriesAdversary`
     looks for people's rows, which gives a `SeriesBreach`; the default one knows all values and the pattern.
     On patterns a `PatternAdversary` computes small groups from the counts, which gives a `PatternBreach`.
@@ -149,7 +149,7 @@ def answer(
 ) -> Estimate | pa.Table:
     """Estimate the answer to `query` from what was published, as anyone who receives the release can.
 
-    `value` is the best guess about the published rows. On timestamped rows, `low` and `high` bound the truth
+    `value` is the best guess about the published rows. On events, `low` and `high` bound the truth
     about the original table: `high` includes every withheld row. On a stream they bound the truth about the
     published slots; how many records were withheld or moved is not published. On series they bound the truth
     about the original; nothing is certain about shapes where a published pattern need not be the series'

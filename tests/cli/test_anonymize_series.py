@@ -568,9 +568,9 @@ BAD_QUESTIONS = {
     "features": ("--features nose --difference h00,h01=0:", "`nose`"),
     "window": (
         "--between 2024-01-01 2024-02-01",
-        "`--between` applies to releases of timestamped rows or a stream only",
+        "`--between` applies to releases of events or a stream only",
     ),
-    "where": ("--where tariff=night", "`--where` applies to releases of timestamped rows or a stream only"),
+    "where": ("--where tariff=night", "`--where` applies to releases of events or a stream only"),
 }
 
 

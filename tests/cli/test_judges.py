@@ -313,7 +313,7 @@ def test_profile(cli: Cli) -> None:
         week               0          0       0 %         2      3 !       4
         ! counting rows instead of people would overstate the smallest group
 
-        not yet: the table is not 2-anonymous as it stands: 6 of 6 people are in a group of fewer than 2.
+        not yet 2-anonymous: 6 of 6 people are in a group of fewer than 2.
         """
     )
 
@@ -323,7 +323,7 @@ def test_a_table_that_is_anonymous_already(cli: Cli, here: Path) -> None:
     said = cli("profile safe.csv --respondent who --time day --k 3 --nulls withhold")
     assert said.code == 0
     assert "1 row without a person or a time left out." in " ".join(said.out.split())
-    assert said.out.endswith("\nholds: the table is 3-anonymous as it stands.\n")
+    assert said.out.endswith("\nholds: the table is already 3-anonymous.\n")
     assert (
         json.loads(cli("profile safe.csv --respondent who --time day --k 4 --nulls withhold --json").out)[
             "already_anonymous"

@@ -73,11 +73,11 @@ def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> 
     )
     if risk.rows_incomplete:
         rows += f" {counted(risk.rows_incomplete, 'row')} without a person or a time left out."
-    verdict = f"holds: the table is {k}-anonymous as it stands."
+    verdict = f"holds: the table is already {k}-anonymous."
     if not risk.already_anonymous:
         verdict = (
-            f"not yet: the table is not {k}-anonymous as it stands: {risk.as_it_stands.people_below_k:,} of "
-            f"{people(risk.people)} are in a group of fewer than {k}."
+            f"not yet {k}-anonymous: {risk.as_it_stands.people_below_k:,} of {people(risk.people)} are in a "
+            f"group of fewer than {k}."
         )
     head = wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width)
     return [*head, *wrapped(rows, width), "", *profile_lines(risk), "", *wrapped(verdict, width)]

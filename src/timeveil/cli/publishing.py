@@ -114,7 +114,7 @@ def perform(run: Run, output: Output) -> int:
 
 
 class ServiceStatus(Command):
-    """How a stream in service is doing: published, in the window, withheld, behind, and what went wrong.
+    """Show the state of a stream in service: records published, held and withheld, delays, and errors.
 
     It shows how many records were withheld, which is private.
 

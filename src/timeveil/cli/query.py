@@ -37,7 +37,7 @@ class Query(ReleaseCommand):
         "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
     )
     where: list[str] | None = _about_rows(
-        "Rows with a value, or in a range that includes both ends; with several for a column, any of them.",
+        "Only rows with this value, or in a range with both ends; of several for a column, any may match.",
         ["zip=04103", "age=30..39"],
         "C=V",
     )
@@ -58,8 +58,7 @@ class Query(ReleaseCommand):
     )
     tolerance: float | None = _about_series("With --like: largest distance, 1 minus the correlation.", 0.1)
     features: str | None = _about_series(
-        "On series: what to compare shapes by: differences, which is the default, adjacent, slope or "
-        "peak-to-trough.",
+        "On series: how shapes are described: differences if not set, or adjacent, slope or peak-to-trough.",
         "adjacent",
         "NAME",
     )
@@ -67,13 +66,17 @@ class Query(ReleaseCommand):
         "On patterns: how many people have all of these items.", ["h08=b", "h09=c"], "ITEM"
     )
     given: list[str] | None = _about_patterns(
-        "On patterns: of those who have these items, how many have those of --then.", ["h08=b"], "ITEM"
+        "On patterns: items of the people to count among; needs --then.", ["h08=b"], "ITEM"
     )
     then: list[str] | None = _about_patterns(
-        "On patterns: items that those of --given, or else all, may have.", ["h09=c"], "ITEM"
+        "On patterns: of those with the --given items, or of everyone, how many have these.",
+        ["h09=c"],
+        "ITEM",
     )
     top: int | None = _about_patterns("On patterns: the N patterns that most people have.", 10, at_least=1)
-    longer_than: int | None = _about_patterns("With --top: those of more than N items.", 1, at_least=0)
+    longer_than: int | None = _about_patterns(
+        "With --top: only patterns of more than N items.", 1, at_least=0
+    )
 
     def run(self, output: Output) -> None:
         release = tv.open_release(self.folder)

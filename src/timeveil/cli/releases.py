@@ -25,7 +25,7 @@ from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
 class Verify(ReleaseCommand):
-    """Check the tables and the promise of a release, in full with a ledger; exit 0 if it holds, 1 if not.
+    """Check that a release keeps its promise, fully if you have the ledger; exit 0 if it does, 1 if not.
 
     Cells, column names and the manifest (release.json) are checked. A file can hide other data; --rewrite
     writes a copy without it.
@@ -84,7 +84,9 @@ class Measure(LedgerCommand):
     """
 
     against: str | None = optional(
-        "On patterns of series: a release of the same series to read counts off.", "curves", "DIR"
+        "On patterns of series: a release of the same series, to compare with counts estimated from it.",
+        "curves",
+        "DIR",
     )
 
     def run(self, output: Output) -> None:
@@ -276,7 +278,7 @@ class Plot(ReleaseCommand):
 
     out: str = parameter("New SVG file to draw to.", example="picture.svg", metavar="FILE")
     group: int | None = optional(
-        "Series: this group; default: several, narrow to wide.", 7, models=("series",)
+        "Series: the group to draw; several, from narrow to wide, if not set.", 7, models=("series",)
     )
     ledger: str | None = optional(
         "Series: draw the originals, too, which makes the picture private.",
@@ -284,7 +286,7 @@ class Plot(ReleaseCommand):
         "PATH",
         models=("series",),
     )
-    top: int | None = optional("Patterns: the N strongest; default 9.", 12, models=("patterns",))
+    top: int | None = optional("Patterns: the N strongest; 9 if not set.", 12, models=("patterns",))
     longer_than: int | None = optional("Patterns: only those of more than N items.", 3, models=("patterns",))
 
     def run(self, output: Output) -> None:

@@ -9,7 +9,9 @@ from timeveil.domain.parameter import parameter
 
 def fold_spellings() -> Any:
     """The line that every method has."""
-    meaning = "Fold spellings of a person, sensitive value or item that look alike; refused if not set."
+    meaning = (
+        "Treat spellings of a person, sensitive value or item that look alike as one; otherwise refused."
+    )
     return parameter(meaning, default=False)
 
 
@@ -21,4 +23,6 @@ def accept_risk() -> Any:
 
 def allow_loss() -> Any:
     """The line that every method has."""
-    return parameter("Publish even if more than a quarter is withheld; refused if not set.", default=False)
+    return parameter(
+        "Publish even if more than a quarter is withheld; otherwise that is refused.", default=False
+    )

@@ -36,12 +36,12 @@ class Columns(Parameters):
     )
     quasi: tuple[str, ...] = _column("Quasi-identifier: column that an outsider may know.", ["zip"])
     cyclic: tuple[str, ...] = _column(
-        "Also publish the weekday, hour-of-day or month-of-year, as something an outsider may know.",
+        "Weekday, hour-of-day or month-of-year, if an outsider may know it; it is then published, too.",
         ["weekday"],
         "NAME",
     )
     sensitive: tuple[str, ...] = _column(
-        "Column whose value outsiders should not learn about a person; it is published.", ["result"]
+        "Column that outsiders must not learn about a person; its values are published.", ["result"]
     )
     keep: tuple[str, ...] = _column("Further column to publish unchanged.", ["exam"])
     drop: tuple[str, ...] = _column("Column to leave out.", ["name"])

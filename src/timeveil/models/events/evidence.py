@@ -1,4 +1,4 @@
-"""Everything that judges of timestamped rows read: the release, its ledger, and the link between the two.
+"""Everything that judges of events read: the release, its ledger, and the link between the two.
 
 Each part is computed when first needed, and once. Where an original row was published follows from the
 published intervals and values, not from the group that the ledger lists for it.
@@ -93,7 +93,7 @@ class People:
 
 
 class Evidence(ReleaseEvidence):
-    """A release of timestamped rows and its ledger, read once for all judges."""
+    """A release of events and its ledger, read once for all judges."""
 
     @cached_property
     def k(self) -> int:

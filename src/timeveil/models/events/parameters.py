@@ -23,8 +23,8 @@ _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 class EventParameters(Parameters):
     """Publish events so that k people share every combination of quasi-identifiers and time.
 
-    Finds the finest time granularity that keeps the promise, leaves out who the rows are about, checks the
-    result, and writes a complete folder or none.
+    Finds the finest time granularity that keeps the promise, removes the respondent, checks the result, and
+    writes a complete folder or none.
 
     Example: timeveil generalize-time visits.csv --out published --respondent patient --time taken_at
     --quasi zip --sensitive result --drop-rest --k 5
@@ -34,7 +34,7 @@ class EventParameters(Parameters):
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
-    contents = "timestamped rows"
+    contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",
         "with ledger": "by counting the people of every group, with the ledger",
@@ -48,12 +48,12 @@ class EventParameters(Parameters):
         at_least=2, example=5
     )
     granularities: list[Any] | None = parameter(
-        "Granularities that may be chosen; all that fit the data if none is named.",
+        "Granularities to consider; all that fit the data if none is named.",
         default=None, example=["week", "month"], option="--granularity", metavar="NAME"
     )
     choose: str = parameter(
-        "Which granularity that works to take: the one with most groups, the least general by the paper's "
-        "measure, or one by name.",
+        "How to choose among the granularities that work: the one with the most groups, the least general by "
+        "the paper's measure, or one by name.",
         default="groups", example="month", metavar="groups|generality|NAME"
     )
     suppress: float = parameter(

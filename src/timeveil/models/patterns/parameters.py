@@ -34,7 +34,7 @@ def below_k(people: int, k: int) -> tuple[str, str]:
 
 
 class PatternParameters(Parameters):
-    """Publish frequent patterns so that no group below k can be computed.
+    """Publish frequent patterns so that no group of fewer than k people can be computed.
 
     Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
     of a series release. Checks the result, and writes a complete folder or none.
@@ -81,7 +81,8 @@ class PatternParameters(Parameters):
         "Largest number of items in a pattern.", default=None, at_least=1, at_most=10**6, example=4
     )
     published: Literal["frequent", "closed"] = parameter(
-        "Publish all frequent patterns, or closed ones only.", default="frequent", example="closed"
+        "Publish all frequent patterns, or only closed ones: no longer pattern has the same count.",
+        default="frequent", example="closed"
     )
     cap: int = parameter(
         "Number of patterns at which the search stops with an error.",
@@ -101,7 +102,7 @@ class PatternParameters(Parameters):
     fold_spellings: bool = fold_spellings()
     allow_loss: bool = allow_loss()
     beside: Any = parameter(
-        "Series release of the same people, if there is one; refused without {force}.",
+        "Series release of the same people, if one exists; without {force}, that is refused.",
         default=None, example="published-series", metavar="DIR", private=True,
         opened="tv.open_release({})"
     )
@@ -136,7 +137,7 @@ class PatternAdversary(AnyAdversary["PatternBreach"]):
         default=True, off="Do not look for the least and the most people that a group can have."
     )
     seconds: float = parameter(
-        "Longest time for that, in seconds.", default=5, above=0, example=60, metavar="SECONDS"
+        "Longest time for each such search, in seconds.", default=5, above=0, example=60, metavar="SECONDS"
     )
 
 

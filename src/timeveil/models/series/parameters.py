@@ -37,7 +37,7 @@ _INSTANTS = Parameter("values", "whole", "Number of known instants.", range=Rang
 
 
 class SeriesParameters(Parameters):
-    """Publish series so that k share every envelope, and p of them every pattern in it.
+    """Publish series so that k people share every envelope of values, and p of them each pattern in it.
 
     One row per series with --series, or one row per reading with --respondent, --time and --value. Checks
     the result, and writes a complete folder or none.
@@ -143,7 +143,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     """
 
     values: int | Sequence[str] | Literal["all"] | None = parameter(
-        "Number of known values, or their instants; all of them, if exact, give away the shape as well.",
+        "Number of values the outsider knows, or their instants; knowing all exactly includes the shape.",
         default="all", example=3, metavar="N|all|none|C,C,..."
     )
     tolerance: float = parameter("How far off known values may be.", default=0, at_least=0, example=0.5)

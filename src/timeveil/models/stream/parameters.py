@@ -66,7 +66,7 @@ class StreamParameters(Parameters):
 
     l: int = parameter("No value may be held by more than 1 in l records of a bucket.", at_least=2, example=3)
     window: int = parameter(
-        "Slots to collect before the first is published; a record is late by fewer slots.",
+        "Number of slots held back; a record is published fewer than this many slots late.",
         at_least=1, at_most=MOST_SLOTS, example=7
     )
     slot: Any = parameter("Period that is published at once.", default="day", example="week", metavar="NAME")
@@ -87,7 +87,7 @@ class StreamParameters(Parameters):
     )
     fill_empty: bool = parameter(
         "Whether an empty slot may receive records of earlier ones.",
-        default=True, option="--keep-empty", off="Move no record into a slot that had none."
+        default=True, option="--keep-empty", off="Do not move records into empty slots."
     )
     filler: Literal["never", "last_chance", "always"] = parameter(
         "When to also move records that their slot can spare, so that fewer are withheld.",
@@ -98,12 +98,12 @@ class StreamParameters(Parameters):
         default=0, at_least=0, at_most=MOST_SLOTS, example=1
     )
     protect_slot: int | None = parameter(
-        "Also promise a chance of at most 1 in N against anyone who knows the true slot; N is below l.",
+        "Also promise a chance of at most 1 in N against anyone who knows when it happened; N is below l.",
         default=None, at_least=2, example=2
     )
     spread: int = parameter(
-        "With {protect_slot}, which moves records in packets of different values: number of later slots over "
-        "which packets are spread at random.",
+        "With {protect_slot}, which moves records in small packets: number of later slots over which packets "
+        "are spread at random.",
         default=1, at_least=1, at_most=MOST_SLOTS, example=6, applies_with="protect_slot"
     )
     fillers: int = parameter(
@@ -217,7 +217,7 @@ class ServiceParameters(Parameters):
     )
 
     settle: float | None = parameter(
-        "In service: seconds that a CSV file whose last line does not end must be unchanged; 2 if not set.",
+        "In service: seconds to wait for the rest of a CSV file without a final line break; 2 if not set.",
         default=None, at_least=0, at_most=86_400, example=10, metavar="SECONDS"
     )
 
@@ -241,7 +241,8 @@ class StreamAdversary(AnyAdversary["StreamBreach"]):
     """
 
     knows: Knowledge = parameter(
-        "Which slot of a record the outsider knows.", default="published-slot", example="true-slot"
+        "Slot that the outsider knows: that of publication, that of the event, or all of a person.",
+        default="published-slot", example="true-slot"
     )
 
 

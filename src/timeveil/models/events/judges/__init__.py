@@ -1,1 +1,1 @@
-"""Independent judges of timestamped rows: verify, measure, attack, query and profile."""
+"""Independent judges of events: verify, measure, attack, query and profile."""

@@ -1,4 +1,4 @@
-"""Does the manifest of timestamped rows have its closed shape, and does it agree with itself and its table?
+"""Does the manifest of events have its closed shape, and does it agree with itself and its table?
 
 The numbers of the candidates are about the original, which a recipient cannot count again. They must fit
 together, though: with k and the share that may be withheld, with the chosen granularity, and with the counts

@@ -1,4 +1,4 @@
-"""What a release of timestamped rows lost against the original, and what remains visible within its groups.
+"""What a release of events lost against the original, and what remains visible within its groups.
 
 Part of the loss is a workload: random window counts, answered from the release and compared with the
 original. A window is a stretch of time around a random row, between the resolution of the times and the
@@ -66,7 +66,7 @@ class Loss:
 
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
-    """Compare a release of timestamped rows with the original rows in its ledger."""
+    """Compare a release of events with the original rows in its ledger."""
     people, published, (group, groups) = evidence.people, evidence.published, evidence.group
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))

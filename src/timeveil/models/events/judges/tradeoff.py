@@ -1,4 +1,4 @@
-"""What settings and releases of timestamped rows are compared by: losses, an outsider, the promise."""
+"""What settings and releases of events are compared by: losses, an outsider, the promise."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ SENTENCES = {
 
 
 def check(evidence: Evidence) -> Verdict:
-    """Every check of timestamped rows, as far as each makes sense after the one before."""
+    """Every check of events, as far as each makes sense after the one before."""
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
     release = evidence.release
     if check_shape(release, findings) and check_columns(release, findings):

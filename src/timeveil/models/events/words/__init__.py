@@ -1,4 +1,4 @@
-"""The words about a release of timestamped rows: its facts, its losses, attacks, and the risk of a table.
+"""The words about a release of events: its facts, its losses, attacks, and the risk of a table.
 
 Everything comes from the manifest and, where there is one, the ledger: column names and counts, never a
 value.

@@ -1,4 +1,4 @@
-"""Pictures of a release of timestamped rows: an attack, group sizes, and granularities."""
+"""Pictures of a release of events: an attack, group sizes, and granularities."""
 
 from __future__ import annotations
 
