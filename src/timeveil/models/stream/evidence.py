@@ -115,7 +115,7 @@ class Evidence(ReleaseEvidence):
 
     @cached_property
     def true_slot(self) -> int | None:
-        """The promise to someone who knows the true slot: at most 1 in this many; None if there is none."""
+        """The promise against someone who knows the true slot: at most 1 in this many, or None."""
         return getattr(self.release.guarantee, "true_slot", None)
 
     @cached_property

@@ -39,8 +39,8 @@ class StreamBreach(Exposure):
     `after` is the chance that the adversary gives to each person's true value. `parts` divides it: by what
     happened to a record (`stayed`, `moved`, `missing`), or by whether a person always had the same value
     (`constant`) or not (`changing`), which misleads this adversary. `people` were attacked out of `everyone`.
-    `true_slot` is the promise to someone who knows the true slot: at most 1 in this many, unless a value is
-    held by more than 1 in this many of the slot's records; None if there is none. `columns` has what each
+    `true_slot` is the promise against someone who knows the true slot: at most 1 in this many, unless a value
+    is held by more than 1 in this many of the slot's records; None if there is none. `columns` has what each
     kept or sensitive column reveals by itself.
     """
 

@@ -260,7 +260,7 @@ def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any],
         findings.expect("guarantee:packets", len(missing) == len(PACKET_PARAMETERS))
         return
     findings.check(
-        "the packets of records match the promise to anyone who knows the true slot "
+        "the packets of records match the promise against anyone who knows the true slot "
         "(packets cannot be seen from outside)"
     )
     if findings.expect("parameters:missing", not missing, names=", ".join(missing)):

@@ -7,7 +7,7 @@ With the ledger, every original record is either withheld or published once, in 
 within the window. Every slot is l-eligible by the original values, and the published rows and value counts
 are those of its records.
 
-Where the release makes a promise to anyone who knows the true slot, records are in packets. A packet is
+Where the release makes a promise against anyone who knows the true slot, records are in packets. A packet is
 closed if its records belong to one slot, are published in one slot or all withheld, share one bucket, and
 have different values. It is large enough if it has as many records as promised or, where a slot's commonest
 value leaves no room for that, floor(records of the slot / records of that value). Whether records were drawn
