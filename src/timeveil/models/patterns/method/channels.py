@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.structure import completed, maximal_boxes
+from timeveil.models.patterns.method.structure import Completed, completed, maximal_boxes
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets
 
 BLOCK_CELLS = 1 << 19
@@ -116,14 +116,18 @@ class Groups:
 class Channels(Groups):
     """Maximal channels: `size` rows have all of `present` and none of `absent`, which together are a box.
 
-    `boxes` are all maximal boxes of `family`, which has what is `published` and what follows; those with a
+    `boxes` are all maximal boxes of the family, which has what is `published` and what follows; those with a
     channel are `threatened`.
     """
 
     boxes: tuple[Boxes, ...]
     threatened: tuple[Boxes, ...]
-    family: Family
+    completed: Completed
     published: Family
+
+    @property
+    def family(self) -> Family:
+        return self.completed.family
 
     @cached_property
     def groups(self) -> Groups:
@@ -152,7 +156,8 @@ class Channels(Groups):
 
 def maximal_channels(family: Family, k: int, most: int, *, structural: bool = True) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
-    complete = completed(family, most, structural=structural).family
+    completion = completed(family, most, structural=structural)
+    complete = completion.family
     if family.kinds == 1 or not structural:
         forms = _maximal_sets(complete)
     else:
@@ -170,7 +175,7 @@ def maximal_channels(family: Family, k: int, most: int, *, structural: bool = Tr
         absents.append(Sets.of_lengths((~flags).sum(axis=1), items[~flags]))
         threatened.append(Boxes(block.widths, block.ranks[np.unique(box)]))
     present, absent = (Sets.joined(parts) for parts in (presents, absents))
-    return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), complete, family)
+    return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), completion, family)
 
 
 def _maximal_sets(family: Family) -> tuple[Boxes, ...]:
@@ -195,25 +200,6 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
     )
 
 
-class LedgerTables(Mapping[str, pa.Table]):
-    """The ledger's tables: `virtual`, and `channels`, which explains groups when it is first asked for."""
-
-    def __init__(self, virtual: pa.Table, channels: Channels, names: tuple[str, ...]) -> None:
-        self._tables = {"virtual": virtual}
-        self._channels, self._names = channels, names
-
-    def __getitem__(self, name: str) -> pa.Table:
-        if name == "channels" and name not in self._tables:
-            self._tables[name] = explained(self._channels, self._names)
-        return self._tables[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("virtual", "channels"))
-
-    def __len__(self) -> int:
-        return 2
-
-
 def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
     """Example groups: what a few people have, what they lack, how many they are, and how anyone knows.
 
@@ -225,18 +211,17 @@ def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
     groups, least = channels.groups, int(channels.published.support.min())
     order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:EXAMPLES]
     present, absent = (sets.take(order).each() for sets in (groups.present, groups.absent))
-    examples = []
+    examples: tuple[list[dict[str, object]], ...] = ([], [])  # of published counts, and of others
     for has, lacks, people in zip(present, absent, groups.size[order].tolist(), strict=True):
         terms = _terms(channels.family, has, lacks)
         derived = sum(count < least for _, count in terms)
         having, lacking = ([names[item] for item in items] for items in (has, lacks))
         text = _sentence(having, lacking, people, terms, derived)
-        examples.append((derived > 0, having, lacking, people, text))
-    examples.sort(key=lambda example: example[0])
+        row = {"present": having, "absent": lacking, "people": people, "text": text}
+        examples[derived > 0].append(row)
     lists = pa.list_(pa.string())
     types = {"present": lists, "absent": lists, "people": pa.int64(), "text": pa.string()}
-    columns = [[example[column] for example in examples] for column in range(1, 5)]
-    return pa.table(dict(zip(types, columns, strict=True)), pa.schema(types))
+    return pa.Table.from_pylist([*examples[0], *examples[1]], pa.schema(types))
 
 
 Term = tuple[str, int]

@@ -15,18 +15,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.transactions import (
-    Flags,
-    Ints,
-    Sets,
-    Transactions,
-    Words,
-    packed,
-    ranges,
-)
+from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
 BLOCK_WORDS = 1 << 17
 """Words of conjunctions that are computed at once: about what a core's cache holds."""
@@ -107,6 +100,12 @@ class Family:
         lengths = np.repeat(np.arange(self.depth + 1), np.diff(self.levels))
         items = [np.sort(self.item_of[paths], axis=1).ravel() for paths in self.links[0]]
         return Sets.of_lengths(lengths, np.concatenate(items))
+
+    def table(self, chosen: Flags, names: tuple[str, ...]) -> pa.Table:
+        """The chosen sets with their supports, by length and then by items."""
+        sets = self.sets.take(np.flatnonzero(chosen))
+        order = np.lexsort([*sets.keys(len(names))[::-1], sets.lengths])
+        return pa.table({"pattern": sets.take(order).as_lists(names), "support": self.support[chosen][order]})
 
     @cached_property
     def maximal(self) -> Flags:
@@ -254,7 +253,7 @@ class _Siblings:
     number: Ints
     rank: Ints
     end: Ints
-    bits: Words
+    bits: NDArray[np.uint64]
 
     def joined(self, nodes: Nodes, least: int) -> Iterator[_Siblings]:
         """Add all frequent unions of two neighbours to the nodes; what is to be joined after them.

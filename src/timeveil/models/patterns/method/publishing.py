@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,10 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method import sanitizing
-from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
-from timeveil.models.patterns.method.family import Family, mine_family
+from timeveil.models.patterns.method.channels import explained, maximal_channels
+from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import Sanitized
-from timeveil.models.patterns.method.transactions import (
-    Flags,
-    Ints,
-    Source,
-    Transactions,
-    read_source,
-    refuse_same_people,
-)
+from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
 
 CAP = 5_000_000
@@ -104,20 +98,19 @@ def sanitized(
     rows: Transactions, parameters: PatternParameters, least: int, progress: Progress = silent
 ) -> Sanitized:
     """Mine, find the channels, and close them by the chosen method."""
-    k, cap, structural = parameters.k, parameters.cap, parameters.structural
-    longest = parameters.max_len or rows.instants
+    k, cap = parameters.k, parameters.cap
     _require_frequent(rows, least, k)
-    before = mine_family(rows, least, longest, cap)
+    mine = partial(mine_family, least=least, longest=parameters.max_len or rows.instants, most=cap)
+    find = partial(maximal_channels, k=k, most=cap, structural=parameters.structural)
+    before = mine(rows)
     progress("finding small groups", 0.4)
-    channels = maximal_channels(before, k, cap, structural=structural)
+    channels = find(before)
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
-            return sanitizing.suppress_rows(
-                rows, channels, least, k, longest=longest, most=cap, structural=structural
-            )
+            return sanitizing.suppress_rows(rows, channels, mine, find)
         case "itemset":
-            return sanitizing.suppress_patterns(channels, k, most=cap, structural=structural)
+            return sanitizing.suppress_patterns(channels, find)
         case "additive":
             virtual = sanitizing.additive(channels, k)
         case "tight":
@@ -162,10 +155,10 @@ def mine(
     rows = rows.frequent(least)
     _require_frequent(rows, least, 1)
     family = mine_family(rows, least, values["max_len"] or rows.instants, values["cap"])
-    nodes = np.arange(len(family))
+    chosen = np.ones(len(family), np.bool_)
     if kind != "frequent":
-        nodes = np.flatnonzero(family.closed() if kind == "closed" else family.maximal)
-    return pattern_table(family, nodes, rows.names)
+        chosen = family.closed() if kind == "closed" else family.maximal
+    return family.table(chosen, rows.names)
 
 
 def least_support(min_support: float, people: int, k: int) -> int:
@@ -215,60 +208,24 @@ def _assemble(
 ) -> tuple[Release, Ledger]:
     """From sanitized counts to a release and its ledger."""
     after, virtual = sanitized.after, sanitized.virtual
-    published = np.arange(len(after))
-    if parameters.published == "closed":
-        closed = after.closed()
-        closed[0] = True  # the empty pattern is the number of people
-        published = np.flatnonzero(closed)
+    published = after.closed() if parameters.published == "closed" else np.ones(len(after), np.bool_)
+    published[0] = True  # the empty pattern is the number of people
     facts, everyone = _facts(source, rows, sanitized), rows.rows + source.left_out
     hint = 'leave nobody out with {method="additive"}'
     if source.left_out > facts["withheld"]:
         hint = 'fill in missing readings with {fill="linear"}'
     refuse_loss(parameters, facts["withheld"] + source.left_out, everyone, "people", hint)
-    data = pattern_table(after, published, rows.names)
-    copies = pa.array(virtual.copies, pa.int64())
-    added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": copies})
-    counts = {"patterns": data.num_rows, "transactions": int(after.support[0]), "virtual": virtual.total}
-    weaker = source.instants is not None and not parameters.structural
-    promise = NoInferenceChannel(parameters.k, counts_alone=weaker, rows=source.of_rows)
-    manifest = _manifest(parameters, source, least, promise, counts)
-    ledger = Ledger(
-        "patterns",
-        _entries(source, sanitized.withheld),
-        source.relation,
-        LedgerTables(added, sanitized.channels, rows.names),
-        {"parameters": manifest["parameters"], **facts},
-    )
-    return Release(promise, manifest, {"data": data}), ledger
-
-
-def pattern_table(family: Family, nodes: Ints, names: tuple[str, ...]) -> pa.Table:
-    """Patterns of a family with their supports, by length and then by items."""
-    sets = family.sets.take(nodes)
-    order = np.lexsort([*sets.keys(len(names))[::-1], sets.lengths])
-    return pa.table(
-        {
-            "pattern": sets.take(order).as_lists(names),
-            "support": pa.array(family.support[nodes[order]], pa.int64()),
-        }
-    )
-
-
-def _manifest(
-    parameters: PatternParameters,
-    source: Source,
-    least: int,
-    promise: NoInferenceChannel,
-    counts: dict[str, int],
-) -> dict[str, Any]:
+    data = after.table(published, rows.names)
     series = source.instants is not None
+    weaker = series and not parameters.structural
+    promise = NoInferenceChannel(parameters.k, counts_alone=weaker, rows=source.of_rows)
     described = {
         "structural": parameters.structural and series,
         "symbols": parameters.symbols if series else None,
         "center": source.center,
         "published": parameters.published,
     }
-    return {
+    manifest = {
         "format": 1,
         "model": "patterns",
         "tool": TOOL,
@@ -289,31 +246,25 @@ def _manifest(
             "fill": parameters.fill if series else None,
             **described,
         },
-        "counts": counts,
+        "counts": {
+            "patterns": data.num_rows,
+            "transactions": int(after.support[0]),
+            "virtual": virtual.total,
+        },
     }
-
-
-def _entries(source: Source, withheld: Flags | None) -> pa.Table:
-    """One row per input row: the number of its transaction, null where that is not counted."""
-    number = np.arange(source.rows.rows + 1, dtype=np.int64)
-    number[-1] = -1  # what `row_of` says of a row that was left out
-    if withheld is not None:
-        number[:-1][withheld] = -1
-    transaction = number[source.row_of]
-    return pa.table(
-        {
-            "row": pa.array(np.arange(len(transaction), dtype=np.int64)),
-            "transaction": pa.array(transaction, mask=transaction < 0),
-        }
-    )
+    tables = {
+        "virtual": pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": virtual.copies}),
+        "channels": explained(sanitized.channels, rows.names),
+    }
+    facts = {"parameters": manifest["parameters"], **facts}
+    ledger = Ledger("patterns", source.entries(sanitized.withheld), source.relation, tables, facts)
+    return Release(promise, manifest, {"data": data}), ledger
 
 
 def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str, Any]:
     channels, after = sanitized.channels, sanitized.after
     before, groups = channels.published, channels.groups
-    error = None
-    if len(before) == len(after):
-        error = after.support[1:] / before.support[1:] - 1
+    error = after.support[1:] / before.support[1:] - 1 if len(before) == len(after) else None
     return {
         "origin": source.origin,
         "transactions": rows.rows,

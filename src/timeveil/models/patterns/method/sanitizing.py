@@ -25,18 +25,20 @@ not, and the empty set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from timeveil.errors import InfeasibleError
-from timeveil.models.patterns.method.channels import Boxes, Channels, Groups, maximal_channels
-from timeveil.models.patterns.method.family import BLOCK_WORDS, Family, mine_family
-from timeveil.models.patterns.method.structure import Completed, completed
+from timeveil.models.patterns.method.channels import Boxes, Channels, Groups
+from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
+from timeveil.models.patterns.method.structure import Completed
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
+Mine = Callable[[Transactions], Family]
+Find = Callable[[Family], Channels]
 UNIT_COST = 1 << 32
 """What a count of 1 costs to raise by 1; a count of n costs 1/n of it. Whole numbers keep ties exact."""
 BLOCK_CELLS = 1 << 20
@@ -249,9 +251,7 @@ def _needed(sets: Sets, channels: Channels, k: int) -> Virtual:
     return Virtual(sets.take(used), k - smallest[used])
 
 
-def suppress_rows(
-    rows: Transactions, channels: Channels, least: int, k: int, *, longest: int, most: int, structural: bool
-) -> Sanitized:
+def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find) -> Sanitized:
     """Withhold the rows of small cells, count again and drop what became rare, until no channel is left."""
     before, counted, rounds = channels, np.arange(rows.rows), 0
     # Withholding rows changes every count, so new small cells may appear: again until there are none.
@@ -261,15 +261,15 @@ def suppress_rows(
         for members in members_of(channels.groups, rows.take(counted)):
             small |= members
         counted = counted[~small]
-        family = mine_family(rows.take(counted), least, longest, most)
+        family = mine(rows.take(counted))
         _require_patterns(family, "row", rows.rows - len(counted), rows.rows)
-        channels = maximal_channels(family, k, most, structural=structural)
+        channels = find(family)
     withheld = np.ones(rows.rows, np.bool_)
     withheld[counted] = False
     return Sanitized(before, channels.published, withheld=withheld, rounds=rounds)
 
 
-def suppress_patterns(channels: Channels, k: int, *, most: int, structural: bool) -> Sanitized:
+def suppress_patterns(channels: Channels, find: Find) -> Sanitized:
     """Unpublish maximal patterns with a small cell until no channel is left; counts stay exact.
 
     Of a box that holds several patterns the least supported one goes, which ends the box. If that one is not
@@ -279,12 +279,11 @@ def suppress_patterns(channels: Channels, k: int, *, most: int, structural: bool
     total = len(family) - 1
     while len(channels):
         rounds += 1
-        completion = completed(family, most, structural=structural)
         # Every box with a channel must end, and unpublishing one of its patterns ends it.
-        doomed = [_least_supported(completion, boxes) for boxes in channels.threatened]
+        doomed = [_least_supported(channels.completed, boxes) for boxes in channels.threatened]
         family = family.without(np.concatenate(doomed))
         _require_patterns(family, "pattern", total - len(family) + 1, total)
-        channels = maximal_channels(family, k, most, structural=structural)
+        channels = find(family)
     return Sanitized(before, family, rounds=rounds)
 
 

@@ -42,13 +42,13 @@ Continuations = dict[int, int]
 class Completed:
     """A family with all that follows from it.
 
-    `origin` is the node that each was before, -1 if it follows; `since` is the round in which it followed
-    from sets of its length with an earlier round, 0 for what was there before.
+    `origin` is the node that each was before, -1 if it follows. `turn` numbers sets of a length so that each
+    comes after those that it follows from.
     """
 
     family: Family
     origin: Ints
-    since: Ints
+    turn: Ints
 
     def source(self, node: int) -> int:
         """The original node or, if it follows, the rarest original one that it would not follow without."""
@@ -57,12 +57,12 @@ class Completed:
         return int(self.origin[node])
 
     def _alternatives(self, node: int) -> list[int]:
-        """The nodes with another symbol of one instant, all of which were there before it followed."""
+        """The nodes with another symbol of one instant, all of which come before it."""
         items, kinds = self.family.items(node), self.family.kinds
         for item in items:
             symbols = set(range(item - item % kinds, item - item % kinds + kinds)) - {item}
             nodes = [self.family.node([*(set(items) - {item}), symbol]) for symbol in sorted(symbols)]
-            if all(other >= 0 and self.since[other] < self.since[node] for other in nodes):
+            if all(other >= 0 and self.turn[other] < self.turn[node] for other in nodes):
                 return nodes
         raise AssertionError("a derived set has no sets that it follows from")
 
@@ -73,9 +73,8 @@ def completed(family: Family, most: int, *, structural: bool = True) -> Complete
     Nothing follows without items that exclude each other, nor for readers who do not know that they do.
     """
     if family.kinds == 1 or not structural:
-        return Completed(family, np.arange(len(family)), np.zeros(len(family), np.int64))
-    nodes = Nodes(int(family.support[0]))
-    origin, since = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+        return Completed(family, np.arange(len(family)), np.arange(len(family)))
+    nodes, origin = Nodes(int(family.support[0])), [np.zeros(1, np.int64)]
     number = np.zeros(len(family), np.int64)  # of an original node, among all of its length
     empty = np.zeros((1, 0), np.int64)
     shorter, start = _Level(empty, empty, family.support[:1]), 0
@@ -83,7 +82,6 @@ def completed(family: Family, most: int, *, structural: bool = True) -> Complete
         before = np.arange(family.levels[length], family.levels[length + 1])
         level = _Level(family.links[0][length], number[family.links[1][length]], family.support[before])
         number[before] = np.arange(len(before))
-        rounds = [np.zeros(len(before), np.int64)]
         while True:
             if nodes.total + len(level.support) > most:
                 raise ParameterError(
@@ -97,14 +95,12 @@ def completed(family: Family, most: int, *, structural: bool = True) -> Complete
             if not len(derived.support):
                 break
             level = _Level(*map(np.concatenate, zip(level, derived, strict=True)))
-            rounds.append(np.full(len(derived.support), len(rounds)))
         numbers = nodes.add(level.paths[:, -1], level.support, start + level.drops[:, -1], length)
         start = int(numbers[0]) if len(numbers) else start
         origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
-        since.append(np.concatenate(rounds))
         shorter = level
     complete, order = nodes.family(family.item_of, family.kinds, family.instants)
-    return Completed(complete, np.concatenate(origin)[order], np.concatenate(since)[order])
+    return Completed(complete, np.concatenate(origin)[order], order)
 
 
 class _Level(NamedTuple):
