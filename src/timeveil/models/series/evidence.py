@@ -28,6 +28,7 @@ from timeveil.evidence.published import columns_of, promised
 from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
@@ -37,11 +38,11 @@ ABSENT = -1
 SLACK = 1e-9
 """The rounding error of a z-normalised value; cells are taken to be this much wider."""
 
+_PARTS = ("values", "pattern")
 _SYMBOLS = np.full(256, -1, dtype=np.int16)
 _SYMBOLS[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(MOST_LEVELS)
+_UNCAST = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # beyond them decimals cannot be written as text
-_ZEROS = re.compile(r"(?<=:\d\d)\.0+")
-"""The end of a time of whole seconds; an instant's name may lack it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Published:
         """The instants that are not among these."""
         return np.setdiff1d(np.arange(self.size), instants)
 
-    def cells(self, slack: float = 0.0) -> tuple[Floats, Floats]:
+    def cells(self, slack: float = 0.0) -> Bounds:
         """Per run and instant the z-normalised values that its symbol allows; all of them without one."""
         low = np.full((len(self.rows), self.size), -self.reach)
         high = -low
@@ -121,6 +122,10 @@ class Series:
     of_row: Integers
     row: Integers
     instants: tuple[str, ...]
+
+    def has_instants(self, names: Sequence[str]) -> bool:
+        """Whether these are the names of the instants, in order."""
+        return [without_zeros(name) for name in names] == list(self.instants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,7 @@ class Evidence(ReleaseEvidence):
         if self.private.model != "series" or not {GROUP, "subgroup"} <= set(self.private.table.column_names):
             raise mismatch("the ledger is that of another kind of release")
         series = self.series
-        if not has_instants(series, published.instants) or len(series.of_row) != self.private.table.num_rows:
+        if not series.has_instants(published.instants) or len(series.of_row) != self.private.table.num_rows:
             raise mismatch("the series of the ledger's original do not have the instants of the release")
         group, subgroup = (self.noted(name)[series.row] for name in (GROUP, "subgroup"))
         inside = subgroup != ABSENT
@@ -196,7 +201,7 @@ class Evidence(ReleaseEvidence):
         return Records(series, run, published)
 
 
-def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> tuple[Floats, Floats]:
+def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> Bounds:
     """The z-normalised values that symbols allow, at most `reach` from 0."""
     from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy
 
@@ -211,11 +216,9 @@ def _read(release: Release) -> Published:
     stated = release.manifest["series"]
     instants = tuple(str(name) for name in stated["instants"])
     index = {name: number for number, name in enumerate(instants)}
-    values, pattern = (
-        np.array([index[name] for name in stated[part]], dtype=np.int64) for part in ("values", "pattern")
-    )
+    values, pattern = (np.array([index[name] for name in stated[part]], np.int64) for part in _PARTS)
     names = [columns_of(release, role) for role in ("low", "high")]
-    twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", "values", "pattern"))
+    twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", *_PARTS))
     if twice or names != [[f"{name}_{end}" for name in stated["values"]] for end in ("lo", "hi")]:
         raise ValueError
     numbers, bounds = np.zeros(0, np.int64), np.zeros((0, len(values)))
@@ -298,11 +301,8 @@ def patterns_of(text: pa.Array, level: pa.Array, width: int) -> tuple[Symbols, S
 
 
 def _damaged(message: str, finding: str = "columns") -> BundleError:
-    return BundleError(
-        message,
-        hint="run verify on the release, and ask the sender for a new copy",
-        facts={"finding": finding},
-    )
+    hint = "run verify on the release, and ask the sender for a new copy"
+    return BundleError(message, hint=hint, facts={"finding": finding})
 
 
 # The original.
@@ -311,8 +311,7 @@ def _damaged(message: str, finding: str = "columns") -> BundleError:
 def series_of(original: Relation, fill: str | None) -> Series:
     """The series of an original; people dropped for a gap have none."""
     roles = original.roles
-    error = mismatch("a column of the original does not hold numbers")
-    with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
+    with raising(mismatch("a column of the original does not hold numbers"), on=_UNCAST):
         if roles.series:
             columns = [floats_of(column_of(original.data, name)) for name in roles.series]
             matrix, of_row, instants = np.column_stack(columns), np.arange(original.rows), tuple(roles.series)
@@ -331,16 +330,14 @@ def series_of(original: Relation, fill: str | None) -> Series:
     return Series(matrix[complete], of_row, row, instants)
 
 
-def has_instants(series: Series, names: Sequence[str]) -> bool:
-    """Whether these are the names of the instants, in order."""
-    return [_ZEROS.sub("", name) for name in names] == list(series.instants)
+def without_zeros(name: str) -> str:
+    """The name of an instant, which may lack the end of a time of whole seconds."""
+    return re.sub(r"(?<=:\d\d)\.0+", "", name)
 
 
 def encode_numbers(column: pa.ChunkedArray) -> Coded:
     """As `encode`, but equal numbers are one value however they are written: "7" and "7.0", 0 and -0."""
-    with raising(
-        mismatch("a column does not hold numbers"), on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)
-    ):
+    with raising(mismatch("a column does not hold numbers"), on=_UNCAST):
         return encode_values(pa.chunked_array([floats_of(column)]))
 
 
@@ -380,7 +377,7 @@ def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
     matrix[cell] = value[named]
     names = time.values.take(pa.array(order)).cast(pa.string()).to_pylist()
     of_row = np.where(named, person.codes, ABSENT)
-    return matrix.reshape(person.size, len(order)), of_row, tuple(_ZEROS.sub("", name) for name in names)
+    return matrix.reshape(person.size, len(order)), of_row, tuple(map(without_zeros, names))
 
 
 def _filled(matrix: Floats, fill: str) -> Floats:
@@ -391,9 +388,7 @@ def _filled(matrix: Floats, fill: str) -> Floats:
     after = np.minimum.accumulate(np.where(valid, columns, width)[:, ::-1], axis=1)[:, ::-1]
     # Before the first and after the last value there is one neighbour; a series without a value stays empty.
     before, after = np.where(before < 0, after, before), np.where(after == width, before, after)
-    left, right = (
-        np.take_along_axis(matrix, np.clip(side, 0, width - 1), axis=1) for side in (before, after)
-    )
+    left, right = (np.take_along_axis(matrix, side.clip(0, width - 1), axis=1) for side in (before, after))
     if fill == "forward":
         return left
     share = (columns - before) / np.maximum(after - before, 1)

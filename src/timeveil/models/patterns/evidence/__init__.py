@@ -90,12 +90,11 @@ class Patterns:
     @cached_property
     def family(self) -> Family:
         """The patterns of a table without faults as a family of sets."""
-        starts, longest = self.starts[:-1], int(self.lengths.max(initial=0))
-        levels = tuple(
-            self.items[starts[self.lengths == length][:, None] + np.arange(length)]
-            for length in range(longest + 1)
-        )
-        return Family(levels, self.support, max(len(self.names), 1), self.kinds)
+        levels = []
+        for length in range(int(self.lengths.max(initial=0)) + 1):
+            starts = self.starts[:-1][self.lengths == length]
+            levels.append(self.items[starts[:, None] + np.arange(length)])
+        return Family(tuple(levels), self.support, max(len(self.names), 1), self.kinds)
 
     def names_of(self, row: int) -> list[str]:
         return [self.names[item] for item in self.items[self.starts[row] : self.starts[row + 1]].tolist()]

@@ -12,8 +12,10 @@ A group of a smaller box is a sum of cells of a larger one, so only maximal boxe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 import numpy as np
 
@@ -193,21 +195,10 @@ def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> 
         }
         for symbol in others:
             # What is spare at this instant is so for every symbol, what is spare before for each.
-            narrower = {
-                later: addable & (following[later | symbol] | symbols) for later, addable in narrower.items()
-            }
-        if not _common(narrower.values()):
+            for later in narrower:
+                narrower[later] &= following[later | symbol] | symbols
+        if not reduce(and_, narrower.values(), -1):
             yield from _extensions(start + kinds, box | choice, narrower, kinds)
-
-
-def _common(masks: Iterable[int]) -> int:
-    """What all of these sets have in common."""
-    common = -1
-    for mask in masks:
-        common &= mask
-        if not common:
-            break
-    return common
 
 
 def _intersections(masks: set[int]) -> set[int]:

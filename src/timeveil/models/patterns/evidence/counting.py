@@ -9,7 +9,6 @@ and the rows of a set are those of the set without its last item and of that ite
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -25,7 +24,7 @@ from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, encode, mismatch, plain_type
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
-from timeveil.models.series.evidence import series_of
+from timeveil.models.series.evidence import series_of, without_zeros
 from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 
@@ -36,8 +35,6 @@ BLOCK_PAIRS = 1 << 22
 BLOCK_ROWS = 1 << 16
 MOST_PATTERNS = 1_000_000
 ON_BORDER, NEAR_BORDER = 1e-11, 1e-9
-_ZEROS = re.compile(r"(?<=:\d\d)\.0+")
-"""The end of a time of whole seconds, which an instant's name may leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +183,7 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
     """Read what everybody of the original has; `names` are the items of the release."""
     original = ledger.original
     if manifest["patterns"]["kind"] == "series":
-        return _of_series(original, manifest, names, raw=ledger.facts.get("origin") != "release")
+        return _of_series(ledger, manifest, names)
     if not original.roles.item:
         raise mismatch("the original has no items")
     column = column_of(original.data, original.roles.item)
@@ -219,15 +216,12 @@ def _second_rows(original: Relation) -> int:
     return len(people.codes) - people.size
 
 
-def _of_series(
-    original: Relation, manifest: Mapping[str, Any], names: tuple[str, ...], *, raw: bool
-) -> Original:
-    described = manifest["patterns"]
-    kinds = described["symbols"]
+def _of_series(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ...]) -> Original:
+    original, described = ledger.original, manifest["patterns"]
+    kinds, raw = described["symbols"], ledger.facts.get("origin") != "release"
     series = series_of(original, manifest["parameters"]["fill"])
     number = {name: index for index, name in enumerate(series.instants)}
-    # a time may lack its zeros
-    columns = [number.get(name, number.get(_ZEROS.sub("", name), -1)) for name in described["instants"]]
+    columns = [number.get(name, number.get(without_zeros(name), -1)) for name in described["instants"]]
     if columns != sorted(set(columns)) or -1 in columns or not columns:
         raise mismatch("the instants of the release are not those of the ledger's original")
     symbols = np.empty((len(series.matrix), len(columns)), dtype=np.int64)

@@ -8,6 +8,7 @@ computing every cell of every maximal box; a group that is not maximal is a sum 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -130,17 +131,15 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     bits = original.rows.bits(max(len(original.names), 1))
     risk_before, traced = _exposure(groups_before, bits, people)
     risk_after, _ = _exposure(groups_after, bits, people)
-    numbers = (published.number - 1, len(groups_before), len(groups_after), traced)
-    examples = _examples(before, groups_before, k, original.names)
+    numbers = (published.number - 1, len(groups_before), len(groups_after), traced, risk_before, risk_after)
+    examples = tuple(_examples(before, groups_before, k, original.names))
     beyond = solved = None
     if adversary.bounds:
         # Fewer than the smallest support have what is not published; virtual people may have it, too.
         rare = None if patterns.method == "itemset" else patterns.least - 1 + patterns.virtual
         beyond = bound_attack(published, k, adversary.seconds, rare=rare, longest=patterns.longest)
         solved = solve_attack(published, k, adversary.seconds)
-    return PatternBreach(
-        adversary, k, people, *numbers, risk_before, risk_after, examples, beyond, solved, len(promised) > 0
-    )
+    return PatternBreach(adversary, k, people, *numbers, examples, beyond, solved, len(promised) > 0)
 
 
 def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int]:
@@ -160,9 +159,7 @@ Term = tuple[int, int]
 """A sign, and the number of a set whose support is added or subtracted."""
 
 
-def _examples(
-    knowledge: Knowledge, channels: Channels, k: int, names: tuple[str, ...]
-) -> tuple[SmallGroup, ...]:
+def _examples(knowledge: Knowledge, channels: Channels, k: int, names: Sequence[str]) -> list[SmallGroup]:
     """A few groups, with as few absent items as still give one."""
     family = knowledge.family
     presents, absents = ((items >= 0).sum(axis=1) for items in (channels.present, channels.absent))
@@ -180,7 +177,7 @@ def _examples(
         follow = tuple(index for index, (_, number) in enumerate(terms) if knowledge.published[number] < 0)
         groups.setdefault((has, lacks), SmallGroup(has, lacks, _people(family, terms), counts, follow))
     best = sorted(groups.values(), key=lambda group: (len(group.counts), group.people, len(group.present)))
-    return tuple(best[:EXAMPLES])
+    return best[:EXAMPLES]
 
 
 def _people(family: Family, terms: list[Term]) -> int:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ from timeveil.models.patterns.evidence.family import Family, Flags, knowledge_of
 
 Floats = npt.NDArray[np.float64]
 Instants = tuple[int, ...]
+Follows = Mapping[Instants, Flags]
 Counts = Mapping[Instants, tuple[Integers, Integers]]
 """By instants, the symbols of the sets that have them, one set in a line, and the support of each."""
 
@@ -210,15 +211,12 @@ def _by_instants(family: Family, longest: int) -> Counts:
     return counts
 
 
-def _subsets(instants: range | Instants, longest: int) -> itertools.chain[Instants]:
-    return itertools.chain.from_iterable(
-        itertools.combinations(instants, length) for length in range(1, longest + 1)
-    )
+def _subsets(instants: range | Instants, longest: int) -> Iterator[Instants]:
+    for length in range(1, longest + 1):
+        yield from itertools.combinations(instants, length)
 
 
-def _following(
-    counts: Counts, instants: Instants, choices: Floats, follows: Mapping[Instants, Flags]
-) -> Flags | None:
+def _following(counts: Counts, instants: Instants, choices: Floats, follows: Follows) -> Flags | None:
     """Which groups of these instants follow, an axis per instant; None if none does."""
     parts = [instants[:index] + instants[index + 1 :] for index in range(len(instants))]
     if instants not in counts or (len(instants) > 1 and any(part not in follows for part in parts)):

@@ -20,7 +20,6 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError, InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
@@ -226,7 +225,12 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
         wider, outside = with_border(family, table.longest or len(family.levels))
     counts = supports(wider, rows)
     real, least = counts[~outside], table.least
-    _check_supports(family, real, virtual, doubtful, findings)
+    findings.check("every support is the number of real and virtual people who have the pattern")
+    total = real + sum(copies * supports(family, people) for copies, people in virtual)
+    stated, people = int(family.support[0]), int(total[0])
+    findings.expect("conservation:empty", stated == people, stated=stated, people=people)
+    wrong = int((np.abs(total - family.support) > doubtful)[1:].sum())
+    findings.expect("wrong-support", not wrong, wrong=wrong, patterns=family.number - 1)
     if table.method in ADDING:
         findings.check(f"at least {least:,} people have every pattern, virtual ones not counted")
         rare = int((real[1:] + doubtful < least).sum())
@@ -298,14 +302,3 @@ def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies 
         odd = int((~complete | (lengths != instants)).sum())
         findings.expect("virtual:instants", not odd, kinds=odd)
     return [(int(count), rows.take(copies == count)) for count in np.unique(copies)]
-
-
-def _check_supports(
-    family: Family, real: Integers, virtual: Copies, doubtful: int, findings: Findings
-) -> None:
-    findings.check("every support is the number of real and virtual people who have the pattern")
-    total = real + sum(copies * supports(family, people) for copies, people in virtual)
-    stated, people = int(family.support[0]), int(total[0])
-    findings.expect("conservation:empty", stated == people, stated=stated, people=people)
-    wrong = int((np.abs(total - family.support) > doubtful)[1:].sum())
-    findings.expect("wrong-support", not wrong, wrong=wrong, patterns=family.number - 1)

@@ -195,9 +195,7 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
         items = [item for item in range(mask.bit_length()) if mask >> item & 1]
         widths = Counter(item // kinds for item in items)
         forms[tuple(widths.values())].append(items)
-    return tuple(
-        Boxes(widths, np.array(ranks, np.int64).reshape(len(ranks), -1)) for widths, ranks in forms.items()
-    )
+    return tuple(Boxes(widths, np.array(ranks, np.int64)) for widths, ranks in forms.items())
 
 
 def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
@@ -248,15 +246,13 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
     if math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
         return []
     # Inclusion and exclusion: an item of each of some instants; an odd number of them is subtracted.
-    choices = itertools.chain.from_iterable(
-        itertools.product(*instants)
-        for size in range(len(by_instant) + 1)
-        for instants in itertools.combinations(by_instant, size)
-    )
-    return [
-        (" - " if len(choice) % 2 else " + ", int(family.support[family.node([*present, *choice])]))
-        for choice in choices
-    ]
+    terms = []
+    for size in range(len(by_instant) + 1):
+        for instants in itertools.combinations(by_instant, size):
+            for choice in itertools.product(*instants):
+                count = family.support[family.node([*present, *choice])]
+                terms.append((" - " if size % 2 else " + ", int(count)))
+    return terms
 
 
 def _difference(family: Family, present: list[int]) -> list[Term]:

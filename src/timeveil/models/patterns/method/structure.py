@@ -24,8 +24,10 @@ in the continuations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import NamedTuple
 
 import numpy as np
@@ -179,7 +181,7 @@ def _extended(box: int, continuations: Continuations, kinds: int) -> Iterator[in
             for later in following:
                 continuations[later] |= symbol
         # Some item could be added to every box from here on: none of them is maximal.
-        if _common(continuations.values()):
+        if reduce(and_, continuations.values(), -1):
             return
     yield box
 
@@ -210,16 +212,5 @@ def _closed_choices(symbols: dict[int, Continuations]) -> Iterator[tuple[int, Co
                 if not symbol & chosen:
                     for later in following.keys() & symbols[symbol].keys():
                         following[later] |= symbol
-            if not _common(following.values()):
+            if not reduce(and_, following.values(), -1):
                 yield chosen, following
-
-
-def _common(spares: Iterable[int]) -> int:
-    """The items that are spare for all."""
-    # All bits set: the neutral element of a conjunction.
-    common = -1
-    for spare in spares:
-        common &= spare
-        if not common:
-            return 0
-    return common

@@ -288,9 +288,8 @@ def _of_release(release: Release, values: Values) -> Source:
     rows = np.arange(len(z), dtype=np.int64)
     items = _symbols(z, names, values["symbols"])
     shared, of_rows = release.manifest["parameters"]["p"], "rows" in release.manifest["guarantee"]
-    return Source(
-        "release", relation, items, rows, names, described["center"], shared=shared, of_rows=of_rows
-    )
+    read = (relation, items, rows, names, described["center"])
+    return Source("release", *read, shared=shared, of_rows=of_rows)
 
 
 def _symbols(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:

@@ -191,15 +191,13 @@ def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[
 
 def top_lines(top: pa.Table, published: Patterns) -> list[str]:
     """The strongest patterns as a table."""
-    patterns = top.to_pylist()
+    patterns, rows = top.to_pylist(), []
     if not patterns:
         return ["no pattern is that long"]
-    # In backquotes, a comma in a name does not make two items of one.
-    shown = [
-        ", ".join(quoted([item]) if "," in item else item for item in row["pattern"]) for row in patterns
-    ]
-    numbers = [(f"{row['support']:,}", f"{row['low']:,.0f}") for row in patterns]
-    rows = [(text, *counts) for text, counts in zip(shown, numbers, strict=True)]
+    for row in patterns:
+        # In backquotes, a comma in a name does not make two items of one.
+        names = (quoted([item]) if "," in item else item for item in row["pattern"])
+        rows.append((", ".join(names), f"{row['support']:,}", f"{row['low']:,.0f}"))
     items = list(dict.fromkeys(item for row in patterns for item in row["pattern"]))
     lines = aligned([("pattern", "people", "at least"), *rows])
     return [*lines, *_limit_lines(published), *meaning_lines(published, items)]
@@ -211,9 +209,8 @@ def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
         return []
     symbols = sorted({LETTERS.index(item.rpartition("=")[2]) for item in items})
     rows = [(f"  {LETTERS[symbol]}:", span_words(*cell(symbol, published.kinds))) for symbol in symbols]
-    head = (
-        f"in deviations of a series from its {published.center}, with {counted(published.kinds, 'symbol')}:"
-    )
+    alphabet = counted(published.kinds, "symbol")
+    head = f"in deviations of a series from its {published.center}, with {alphabet}:"
     return ["", head, *aligned(rows, left=2)]
 
 
@@ -263,10 +260,8 @@ def _attack_table(breach: PatternBreach) -> Table:
     result = "above the bound" if breach.broken else "within the bound"
     if breach.channels_after and not breach.broken:
         result = "beyond the promise"
-    rows: list[tuple[object, ...]] = [
-        (breach.adversary.words, "none", breach.channels_after, breach.exposed_after, result)
-    ]
-    bounds = breach.beyond
+    exposed: tuple[Any, Any] = (breach.channels_after, breach.exposed_after)
+    rows, bounds = [(breach.adversary.words, "none", *exposed, result)], breach.beyond
     if bounds is not None and bounds.tried == bounds.possible:
         outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
         rows.append(("solves for all data with these counts", "nothing", bounds.pinned, None, outcome))

@@ -41,9 +41,8 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
     half as many as the longest are drawn.
     """
     if not 1 <= number <= MOST:
-        raise ParameterError(
-            f"a picture shows 1 to {MOST} patterns", hint=f"request {SHOWN}, or others with {{longer_than}}"
-        )
+        hint = f"request {SHOWN}, or others with {{longer_than}}"
+        raise ParameterError(f"a picture shows 1 to {MOST} patterns", hint=hint)
     published = evidence.patterns
     longest = int(published.lengths.max())
     shortest = _default_length(longest) if longer_than is None else longer_than
@@ -77,9 +76,8 @@ def _default_length(longest: int) -> int:
 
 def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str, virtual: str) -> Picture:
     across, step, height = min(3, len(chosen)), 312, 196
-    subtitle = (
-        f"Bands: {published.kinds} symbols, from far below a series' own {published.center} to far above it."
-    )
+    span = f"from far below a series' own {published.center} to far above it"
+    subtitle = f"Bands: {published.kinds} symbols, {span}."
     body = [*heading(title, subtitle, 24), *([text(24, 64, virtual, "soft")] if virtual else [])]
     for index, row in enumerate(chosen):
         left, top = 54 + step * (index % across), 100 + height * (index // across)

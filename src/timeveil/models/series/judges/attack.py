@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.random import Generator
 
 from timeveil.domain.judgement import as_dict
 from timeveil.errors import InputError
@@ -158,7 +159,7 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     return lambda people: count[number[people]], after
 
 
-def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: np.random.Generator) -> Integers:
+def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Generator) -> Integers:
     """Everyone, or a random sample of the requested size or of what can be afforded."""
     most = people if sample is None else min(sample, people)
     if sample is None and people > _PILOT:
@@ -309,9 +310,7 @@ def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:
             yield person, box
 
 
-def known_instants(
-    adversary: SeriesAdversary, instants: Sequence[str], people: int, rng: np.random.Generator
-) -> Mask:
+def known_instants(adversary: SeriesAdversary, instants: Sequence[str], people: int, rng: Generator) -> Mask:
     """Of each person, the instants whose values are known."""
     mask: Mask = np.zeros((people, len(instants)), dtype=bool)
     if adversary.values == "all":

@@ -23,15 +23,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import (
-    ABSENT,
-    Evidence,
-    Floats,
-    Mask,
-    Symbols,
-    encode_numbers,
-    has_instants,
-)
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9
@@ -89,7 +81,7 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
         findings.expect("ledger", False, fault=error.message)
         return
     stated = evidence.release.manifest["series"]
-    if not findings.expect("columns:instants", has_instants(series, stated["instants"])):
+    if not findings.expect("columns:instants", series.has_instants(stated["instants"])):
         return
     group, cell = _assign(evidence, cells, findings)
     _check_envelopes(evidence, group, findings)
@@ -100,11 +92,10 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
 
 
 def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
-    findings.check(
-        "the published columns are those of the original, and no respondent, time or value is among them"
-    )
     ledger, release = evidence.private, evidence.release
     roles, before = ledger.original.roles, len(findings.violations)
+    private = "no respondent, time or value is among them"
+    findings.check(f"the published columns are those of the original, and {private}")
     published = [column["name"] for column in release.manifest["columns"]]
     for role in ("respondent", "time", "value"):
         findings.expect("columns:private", getattr(roles, role) not in published, role=role)
@@ -165,9 +156,8 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
 
 
 def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) -> None:
-    findings.check(
-        "every envelope holds its series and is no wider than they and the stated rounding explain"
-    )
+    needed = "they and the stated rounding explain"
+    findings.check(f"every envelope holds its series and is no wider than {needed}")
     runs, matrix = evidence.runs, evidence.series.matrix
     digits = evidence.release.manifest["parameters"]["round_outward"]
     groups, example = np.unique(runs.group, return_index=True)
@@ -250,21 +240,16 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
             unchanged.append(sides)
     surplus, missing = differing(unchanged)
     same = findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
-    if same and changed:
-        _check_changed(release.manifest["guarantee"]["l"], cells, unchanged, changed, findings)
-
-
-def _check_changed(
-    l: int, cells: Cells, unchanged: list[Sides], changed: dict[str, Sides], findings: Findings
-) -> None:
+    if not same or not changed:
+        return
     findings.check("no more values differ from the original than l makes necessary")
-    in_cell, needed = unchanged[0], 0
+    in_cell, needed, l = unchanged[0], 0, release.manifest["guarantee"]["l"]
     for name, sides in changed.items():
         # Each value of each cell: how often it occurs in the original and in the release.
-        before, after, count = fold_both([in_cell, sides])
-        had, has = np.bincount(before, minlength=count), np.bincount(after, minlength=count)
+        original, released_codes, count = fold_both([in_cell, sides])
+        had, has = np.bincount(original, minlength=count), np.bincount(released_codes, minlength=count)
         cell = np.zeros(count, dtype=np.int64)
-        cell[before], cell[after] = in_cell[0], in_cell[1]
+        cell[original], cell[released_codes] = in_cell[0], in_cell[1]
         excess = np.clip(had - cells.rows[cell] // l, 0, None)
         new = np.clip(has - had, 0, None)
         wrong = np.bincount(cell, new) > np.bincount(cell, excess)

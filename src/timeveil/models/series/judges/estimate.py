@@ -36,7 +36,7 @@ from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import require
-from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Symbols, cell_bounds
+from timeveil.models.series.evidence import Bounds, Evidence, Floats, Mask, Published, Symbols, cell_bounds
 from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
 
@@ -103,9 +103,7 @@ def not_published(message: str, hint: str) -> ParameterError:
     return ParameterError(message, hint=hint, code="not-published")
 
 
-def estimated_ranges(
-    published: Published, instants: Integers, domain: Range = (None, None)
-) -> tuple[Floats, Floats]:
+def estimated_ranges(published: Published, instants: Integers, domain: Range = (None, None)) -> Bounds:
     """Per run and instant the lowest and highest value that fits what was published."""
     low, high = np.empty((2, len(published.rows), len(instants)))
     for rows, _, lowest, highest in _narrowed(published, domain):
@@ -122,10 +120,8 @@ def estimated_symbols(
     """
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
     if neither:
-        names = ", ".join(neither[:12])
-        raise not_published(
-            f"neither values nor symbols of {names} were published", "ask about other instants"
-        )
+        message = f"neither values nor symbols of {', '.join(neither[:12])} were published"
+        raise not_published(message, "ask about other instants")
     levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
     if published.levels.shape[1]:
         levels = np.median(published.levels, axis=1).astype(np.int16)
@@ -135,7 +131,7 @@ def estimated_symbols(
         middles = (np.maximum(lowest, extent[0]) + np.minimum(highest, extent[1])) / 2
         position = positions(z_normalised(middles, published.center)[:, instants])
         envelope = published.low[rows][:, columns], published.high[rows][:, columns]
-        symbols[rows] = _most_overlap(scale, levels[rows], envelope, position, published.reach)
+        symbols[rows] = _overlapping(scale, levels[rows], envelope, position, published.reach)
     return symbols, levels
 
 
@@ -146,8 +142,8 @@ def extent_of(published: Published) -> tuple[float, float]:
     return float(published.low.min()), float(published.high.max())
 
 
-def _most_overlap(
-    scale: Scaling, levels: Symbols, envelope: tuple[Floats, Floats], position: Floats, reach: float
+def _overlapping(
+    scale: Scaling, levels: Symbols, envelope: Bounds, position: Floats, reach: float
 ) -> Symbols:
     """Symbols whose values overlap envelopes most; where several do, the one nearest to a position."""
     low, high = envelope
@@ -201,9 +197,7 @@ def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str
     return scaling(low, high, below, above, span=high.max(axis=1) - low.min(axis=1))
 
 
-def _balanced(
-    low: Floats, high: Floats, below: Floats, above: Floats, scale: Scaling
-) -> tuple[Floats, Floats]:
+def _balanced(low: Floats, high: Floats, below: Floats, above: Floats, scale: Scaling) -> Bounds:
     """Values as far from the mean as all others together can make up for."""
     nil = np.zeros(len(low))
     least, most = (bound[:, None] for bound in scale.between(nil, nil))
@@ -243,7 +237,7 @@ class Scaling:
     most: Floats
     possible: Mask
 
-    def between(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
+    def between(self, below: Floats, above: Floats) -> Bounds:
         """The lowest and highest value of each series where z is in [below, above], rounding allowed for."""
         highest = _highest(self.high, self.below, above, self.least, self.most)
         lowest = -_highest(-self.low, -self.above, -below, self.least, self.most)
@@ -325,7 +319,7 @@ def _highest(high: Floats, below: Floats, above: Floats, least: Floats, most: Fl
     return best
 
 
-def _line(high: Floats, slopes: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+def _line(high: Floats, slopes: Floats, deviation: Floats) -> Bounds:
     """The lowest line at a deviation: its value at 0 and its slope."""
     rows = np.arange(len(high))
     lowest = (high + deviation[:, None] * slopes).argmin(axis=1)

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from timeveil.errors import ParameterError, raising
-from timeveil.models.series.evidence import Floats
+from timeveil.models.series.evidence import Bounds, Floats
 
 Names: TypeAlias = tuple[str, ...]
 """The instants of a series."""
@@ -59,7 +59,7 @@ class Feature:
         used = np.flatnonzero(weights)
         return z[:, used] @ weights[used]
 
-    def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> Bounds:
         """What the feature can be when each value is between two others."""
         return linear_bounds(self.weights(instants, key), low, high)
 
@@ -70,7 +70,7 @@ class PeakToTrough(Feature):
     def value(self, _instants: Names, _key: Any, z: Floats) -> Floats:
         return np.asarray(z.max(axis=1) - z.min(axis=1))
 
-    def bounds(self, _instants: Names, _key: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def bounds(self, _instants: Names, _key: Any, low: Floats, high: Floats) -> Bounds:
         """Two of n values of deviation 1 are at most sqrt(2n) apart."""
         most = math.sqrt(2 * low.shape[1]) * (1 + 1e-9)
         least = np.maximum(low.max(axis=1) - high.min(axis=1), 0.0)

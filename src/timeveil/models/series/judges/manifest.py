@@ -8,17 +8,7 @@ import pyarrow as pa
 
 from timeveil.domain.release import Release
 from timeveil.evidence import checks
-from timeveil.evidence.checks import (
-    COUNT,
-    FLAG,
-    IF_SET,
-    NAMES_OR_NULL,
-    TEXT,
-    Findings,
-    from_to,
-    one_of,
-    or_null,
-)
+from timeveil.evidence.checks import COUNT, FLAG, IF_SET, NAMES_OR_NULL, Findings, from_to, one_of, or_null
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence
@@ -41,11 +31,11 @@ MANIFEST = checks.manifest_of(
     {"name": one_of("kp-anonymity"), **_PROMISE, "rows?": FLAG},
     {
         "series": {
-            **{key: [TEXT] for key in ("instants", "values", "pattern")},
+            **{key: [checks.TEXT] for key in ("instants", "values", "pattern")},
             "center": _CENTER,
             "levels": one_of("one", "each"),
             "own_patterns": FLAG,
-            "perturbed": [TEXT],
+            "perturbed": [checks.TEXT],
         }
     },
     ("group", "low", "high", "pattern", "level", "sensitive", "keep"),

@@ -21,14 +21,8 @@ from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import SLACK, Evidence, Floats, Mask, Published
-from timeveil.models.series.judges.estimate import (
-    estimated_ranges,
-    estimated_symbols,
-    extent_of,
-    not_published,
-    refuse_borrowed,
-)
+from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Mask, Published
+from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
 from timeveil.symbols import reconstructed, z_normalised
 
@@ -131,7 +125,7 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
 def _in_ranges(published: Published, query: RangeCount) -> Fit:
     Parameter("ranges", "mapping", "A range (lo, hi) per instant.").check(query.ranges)
     low, high = envelopes_at(published, published.index_of(list(query.ranges)))
-    extent = extent_of(published)
+    extent = estimate.extent_of(published)
     fit = np.ones((3, len(published.rows)))
     for (name, span), lower, upper in zip(query.ranges.items(), low.T, high.T, strict=True):
         asked = ends(f"`{name}`", span)
@@ -158,7 +152,7 @@ def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Ma
     return np.where(sure, 1.0, share * possible), sure, possible
 
 
-def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floats]:
+def envelopes_at(published: Published, instants: Integers) -> Bounds:
     """Per run the envelope at some instants: the published one, or what can be estimated."""
     low, high = np.empty((2, len(published.rows), len(instants)))
     direct = np.isin(instants, published.values)
@@ -168,7 +162,7 @@ def envelopes_at(published: Published, instants: Integers) -> tuple[Floats, Floa
         missing = instants[~direct]
         if not published.own_patterns or not len(published.values):
             raise _not_published("values", published, missing)
-        low[:, ~direct], high[:, ~direct] = estimated_ranges(published, missing)
+        low[:, ~direct], high[:, ~direct] = estimate.estimated_ranges(published, missing)
     return low, high
 
 
@@ -177,11 +171,11 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
     z = published.shapes()
     missing = np.setdiff1d(instants, published.pattern)
     if len(missing):
-        refuse_borrowed(published)
+        estimate.refuse_borrowed(published)
         neither = np.setdiff1d(missing, published.values)
         if len(neither) or not len(published.pattern):
             raise _not_published("symbols", published, neither if len(neither) else missing)
-        symbols, levels = estimated_symbols(published, missing)
+        symbols, levels = estimate.estimated_symbols(published, missing)
         z[:, missing] = reconstructed(symbols, levels[:, None])
     return z
 
@@ -191,10 +185,8 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     Parameter("differences", "mapping", "A range (lo, hi) per pair of instants.").check(query.differences)
     for key in query.differences:
         if not asked.has(instants, key):
-            raise bad(
-                f"the features `{query.features}` of this release have no {_label(key)}",
-                f"ask for {asked.keys(instants)}",
-            )
+            message = f"the features `{query.features}` of this release have no {_label(key)}"
+            raise bad(message, f"ask for {asked.keys(instants)}")
     # A difference needs its two instants, every other feature all of them.
     pairs = [key for key in query.differences if isinstance(key, tuple)]
     needed = published.index_of(sorted({str(name) for pair in pairs for name in pair}))
@@ -203,11 +195,8 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
         value, (under, over) = asked.value(instants, key, z), asked.bounds(instants, key, *cells)
-        fit *= (
-            (value >= least) & (value <= most),
-            (under >= least) & (over <= most),
-            (under <= most) & (over >= least),
-        )
+        fits, sure = (value >= least) & (value <= most), (under >= least) & (over <= most)
+        fit *= fits, sure, (under <= most) & (over >= least)
     return fit
 
 
@@ -243,4 +232,4 @@ def _not_published(part: str, published: Published, missing: Integers) -> Parame
     names = ", ".join(published.instants[instant] for instant in missing[:12])
     message = f"{part} at {names} were not published and cannot be estimated from this release"
     known = "values were" if part == "values" else "pattern was"
-    return not_published(message, f"ask about instants whose {known} published")
+    return estimate.not_published(message, f"ask about instants whose {known} published")

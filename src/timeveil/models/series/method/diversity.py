@@ -19,11 +19,10 @@ import secrets
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, InternalError, ParameterError
-from timeveil.models.series.method.partition import Labels, equal_before
+from timeveil.models.series.method.partition import Labels, Matrix, equal_before
 from timeveil.reading.encoding import numbers
 
 NEAR = 0.05
@@ -77,7 +76,7 @@ def _refuse_few(name: str, different: int, l: int) -> None:
         )
 
 
-def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
+def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:
     try:
         read = numbers(name, column)
     except InputError as error:
@@ -144,9 +143,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     )
 
 
-def _lenders(
-    values: NDArray[np.float64], new_values: NDArray[np.float64], cell: Labels, chance: np.random.Generator
-) -> Labels:
+def _lenders(values: Matrix, new_values: Matrix, cell: Labels, chance: np.random.Generator) -> Labels:
     """A published row that has each new value, so that it can be copied as it is written."""
     # Any holder of the value will lend it; a random one, so that no row is copied systematically.
     order = chance.permutation(np.flatnonzero(cell >= 0))

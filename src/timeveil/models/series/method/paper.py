@@ -226,9 +226,7 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
                 group[members] = slots[:, :1] + _in_buckets(low[members], high[members], size[members], k)
         group = numbered_as_met(group)[0]
         rows, runs = runs_of(group)
-        united = envelope_widths(
-            np.minimum.reduceat(low[rows], runs[:-1]), np.maximum.reduceat(high[rows], runs[:-1])
-        )
+        united = envelope_widths(run_ranges(low[rows], runs)[0], run_ranges(high[rows], runs)[1])
         loss = float(np.bincount(group, size) @ united)
         if loss < least:
             least, best = loss, group

@@ -50,6 +50,8 @@ from timeveil.reading.risks import with_risks
 from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
+Customised = tuple[tuple[str, ...], tuple[str, ...]]
+"""The instants whose values, and those whose pattern, are published."""
 METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
 
 
@@ -135,9 +137,7 @@ def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress
     return METHODS[parameters.method](matrix, parameters.k, parameters.p, progress=progress, **options)
 
 
-def published_instants(
-    parameters: SeriesParameters, instants: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Customised:
     """The instants whose values, and those whose pattern, are published, in the order of time (§6.1).
 
     Groups are formed on all instants whatever is published of them, so what is left out costs no promise.
@@ -192,7 +192,7 @@ def assemble(
     parameters: SeriesParameters,
     relation: Relation,
     collection: Collection,
-    published: tuple[tuple[str, ...], tuple[str, ...]],
+    published: Customised,
     partition: Partition,
     seed: int | None,
 ) -> tuple[Release, Ledger]:
@@ -249,7 +249,7 @@ def assemble(
             "perturbed": list(perturbed),
         },
         "columns": _columns(values, relation, data.schema),
-        "parameters": _published_parameters(parameters, values, pattern),
+        "parameters": _published_parameters(parameters, published),
         "counts": {
             "rows": len(order),
             "groups": len(low),
@@ -359,15 +359,13 @@ def _columns(values: Sequence[str], relation: Relation, schema: pa.Schema) -> li
     return columns
 
 
-def _published_parameters(
-    parameters: SeriesParameters, values: Sequence[str], pattern: Sequence[str]
-) -> dict[str, Any]:
+def _published_parameters(parameters: SeriesParameters, published: Customised) -> dict[str, Any]:
     """What the manifest states of the parameters; null where the method does not use one."""
     stated = parameters.as_stated()
     for name, line in SeriesParameters.table().items():
         if line.methods and parameters.method not in line.methods:
             stated[name] = None
-    for name, instants in (("publish_values", values), ("publish_pattern", pattern)):
+    for name, instants in zip(("publish_values", "publish_pattern"), published, strict=True):
         # Named in the order of time, whatever order they were asked for in.
         stated[name] = None if stated[name] is None else list(instants)
     return stated

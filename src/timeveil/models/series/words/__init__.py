@@ -133,11 +133,9 @@ def query_table(loss: SeriesLoss) -> Table | None:
     """The errors of random questions, a line for each kind; None where none was asked."""
     if not loss.query_errors:
         return None
-    rows = [
-        (_QUERIES[error.kind], error.mean, error.median, error.precision, error.recall)
-        for error in loss.query_errors
-    ]
-    questions = counted(loss.query_errors[0].queries, "random question")
+    errors = loss.query_errors
+    rows = [(_QUERIES[e.kind], e.mean, e.median, e.precision, e.recall) for e in errors]
+    questions = counted(errors[0].queries, "random question")
     head = ("question about", "mean error", "median error", "precision", "recall")
     return Table(f"{questions} of each kind, answered from the release", head, rows)
 
@@ -148,10 +146,7 @@ def public(f: Facts) -> dict[str, Any]:
     if f.manifest["series"]["values"] and f.manifest["series"]["pattern"] and f.counts["rows"]:
         # Several groups, and a single one in case that is too large to show.
         numbers = pictures.overview(published)
-        drawn = [
-            pictures.release_picture(f.evidence),
-            pictures.release_picture(f.evidence, numbers[len(numbers) // 2]),
-        ]
+        drawn = [pictures.release_picture(f.evidence, group) for group in (None, numbers[len(numbers) // 2])]
     rows = published.rows
     return {
         "sizes": pictures.size_picture(published, f.k, f.p),

@@ -67,10 +67,8 @@ def release_picture(evidence: Evidence, group: int | None = None, *, private: bo
         (body, bottom), width = _several(groups, published.instants), 960
     thin = " Thin lines: original series." if private else ""
     subtitle = f"Band: the envelope that all share. Thick lines: patterns of subgroups, fitted into it.{thin}"
-    head = [
-        *svg.heading(title, subtitle, left),
-        *([svg.text(left, 66, PRIVATE, "private")] if private else []),
-    ]
+    warning = [svg.text(left, 66, PRIVATE, "private")] if private else []
+    head = [*svg.heading(title, subtitle, left), *warning]
     return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
 
 
@@ -154,10 +152,8 @@ def _several(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str
     step, height, body = 312, 210, []
     for index, group in enumerate(groups):
         left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
-        patterns = counted(len(group.subgroups), "pattern")
-        body.append(
-            svg.text(left, top - 8, f"group {group.number}: {group.size} series, {patterns}", "strong")
-        )
+        label = f"group {group.number}: {group.size} series, {counted(len(group.subgroups), 'pattern')}"
+        body.append(svg.text(left, top - 8, label, "strong"))
         body += _drawn(group, instants, (left, top, step - 64, height - 66), 4)
     return body, 104 + height * math.ceil(len(groups) / _ACROSS) - 24
 
