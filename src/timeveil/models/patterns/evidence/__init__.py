@@ -21,7 +21,7 @@ from timeveil.evidence.codes import Integers, column_of, encode, fold
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence import counting
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags, TooManySetsError, all_parts
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """How symbols are written."""
@@ -103,16 +103,13 @@ class Patterns:
         """The numbers of items; None for an item of baskets that no published pattern has."""
         unknown = [item for item in items if item not in self.number_of]
         if unknown and self.instants:
-            instant = unknown[0].rpartition("=")[0]
+            instant, message = unknown[0].rpartition("=")[0], "an item is at no instant of the release"
             letters = f"a letter from a to {LETTERS[self.kinds - 1]}"
-            raise ParameterError(
-                f"an item at `{instant}` does not end in {letters}"
-                if instant in self.instants
-                else "an item is at no instant of the release",
-                hint=f"write INSTANT=LETTER, {letters}, at one of "
-                f"{', '.join(self.instants[:12])}{', ...' if len(self.instants) > 12 else ''}",
-                code="not-published",
-            )
+            if instant in self.instants:
+                message = f"an item at `{instant}` does not end in {letters}"
+            names = f"{', '.join(self.instants[:12])}{', ...' if len(self.instants) > 12 else ''}"
+            hint = f"write INSTANT=LETTER, {letters}, at one of {names}"
+            raise ParameterError(message, hint=hint, code="not-published")
         return [self.number_of.get(item) for item in items]
 
     def overlap(self, items: Sequence[int]) -> Integers:
@@ -140,14 +137,12 @@ def read_patterns(release: Release) -> Patterns:
         strange = len(names) - len(set(names)) + sum(text not in set(names) for text in texts)
     number = {name: index for index, name in enumerate(names)}
     numbers = np.array([number.get(text, NONE) for text in texts], dtype=np.int64)
-    patterns = Patterns(
-        release.manifest,
-        names,
-        kinds,
-        np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64),
-        numbers[coded.codes] if len(coded.codes) else np.zeros(0, dtype=np.int64),
-        np.asarray(pc.fill_null(support, 0)).astype(np.int64),
+    items = numbers[coded.codes] if len(coded.codes) else np.zeros(0, dtype=np.int64)
+    lengths, people = (
+        np.asarray(pc.fill_null(column, 0)).astype(np.int64)
+        for column in (pc.list_value_length(lists), support)
     )
+    patterns = Patterns(release.manifest, names, kinds, lengths, items, people)
     faults: list[Fault] = []
     if missing := lists.null_count + flat.null_count:
         faults.append(("item:missing", {"cells": missing}))
@@ -219,7 +214,7 @@ class Evidence(ReleaseEvidence):
             return self.patterns.family
         try:
             return all_parts(self.patterns.family)[0]
-        except TooManySetsError:
+        except SizeError:
             raise _damaged() from None
 
     @cached_property
@@ -243,7 +238,5 @@ class Evidence(ReleaseEvidence):
 
 
 def _damaged() -> BundleError:
-    return BundleError(
-        "the table does not hold patterns as its manifest describes them",
-        hint="run `timeveil verify` to see what is wrong with it, or get the release again",
-    )
+    hint = "run `timeveil verify` to see what is wrong with it, or get the release again"
+    return BundleError("the table does not hold patterns as its manifest describes them", hint=hint)

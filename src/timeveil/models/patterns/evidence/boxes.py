@@ -150,11 +150,9 @@ def _maximal_boxes(family: Family, *, structural: bool) -> Iterator[Boxes]:
     for box in _extensions(0, 0, dict.fromkeys(masks, 0), family.kinds):
         boxes.append(box.to_bytes(width, "little"))
         if len(boxes) > MOST_BOXES:
-            raise InfeasibleError(
-                "symbols of one instant can be combined in too many ways to examine all",
-                hint="judge a release with a larger min_support, fewer symbols or fewer instants",
-                code="too-many-patterns",
-            )
+            message = "symbols of one instant can be combined in too many ways to examine all"
+            hint = "judge a release with a larger min_support, fewer symbols or fewer instants"
+            raise InfeasibleError(message, hint=hint, code="too-many-patterns")
     lines = np.frombuffer(b"".join(boxes), dtype=np.uint8).reshape(-1, width)
     flags = np.unpackbits(lines, axis=1, bitorder="little", count=family.instants * family.kinds)
     widths = flags.reshape(len(flags), family.instants, family.kinds).sum(axis=2)

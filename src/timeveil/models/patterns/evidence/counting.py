@@ -29,7 +29,6 @@ from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 
 Bits = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
 BLOCK_BYTES = 1 << 25
 BLOCK_PAIRS = 1 << 22
 BLOCK_ROWS = 1 << 16

@@ -26,7 +26,7 @@ MOST_SETS = 6_000_000
 _MOST_CELLS = 1 << 27
 
 
-class TooManySetsError(Exception):
+class SizeError(Exception):
     """More parts than can be examined."""
 
 
@@ -158,7 +158,7 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     A part that is no set of the family has as many people as the most common set that contains it.
     """
     if 2.0 ** (len(family.levels) - 1) > MOST_SETS:  # the parts of the longest alone
-        raise TooManySetsError
+        raise SizeError
     longer, people = family.levels[-1][:0, :0], np.zeros(0, dtype=np.int64)
     levels: list[Integers] = []
     supports: list[Integers] = []
@@ -166,7 +166,7 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     # From the longest sets down: each passes its count on to the sets with one item less.
     for length in range(len(family.levels) - 1, -1, -1):
         if len(longer) * longer.shape[1] ** 2 > _MOST_CELLS:
-            raise TooManySetsError
+            raise SizeError
         level = family.levels[length]
         shorter = [np.delete(longer, column, axis=1) for column in range(longer.shape[1])]
         lines = np.concatenate([level, *shorter])
@@ -180,7 +180,7 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
         supports.insert(0, people)
         numbers.insert(0, code[: len(level)])
         if sum(map(len, levels)) > MOST_SETS:
-            raise TooManySetsError
+            raise SizeError
     complete = replace(family, levels=tuple(levels), support=np.concatenate(supports))
     offsets = complete.offsets[:-1]
     return complete, np.concatenate([line + start for line, start in zip(numbers, offsets, strict=True)])

@@ -211,10 +211,8 @@ def _neighbours(family: Family, number: int) -> Iterator[int]:
 def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:
     """These counts, read off a release of series."""
     if against.manifest.get("model") != "series" or not patterns.instants:
-        raise ParameterError(
-            "patterns of series can only be compared with a release of series",
-            hint="give a release that anonymize_series made of the same series",
-        )
+        message = "patterns of series can only be compared with a release of series"
+        raise ParameterError(message, hint="give a release that anonymize_series made of the same series")
     numbers = np.sort(rng.permutation(before.number - 1)[:READ_PATTERNS]) + 1
     expected = table_counts([before.items_of(int(number)) for number in numbers], patterns, against)
     return _error("series table", before.support[numbers], expected, np.ones(len(numbers), dtype=bool))
@@ -224,10 +222,8 @@ def table_counts(sets: Sequence[Sequence[int]], patterns: Patterns, table: Relea
     """The number of series of a table that are expected to have each set of symbols."""
     series = SeriesEvidence(table).published
     if not set(patterns.instants) <= set(series.instants):
-        raise ParameterError(
-            "the release of series does not have the instants of the patterns",
-            hint="give one that was made of the same series",
-        )
+        message = "the release of series does not have the instants of the patterns"
+        raise ParameterError(message, hint="give one that was made of the same series")
     # the chance that a series of each row of the table has each symbol
     kinds = patterns.kinds
     chances = np.full((len(patterns.names), len(series.rows)), 1.0 / kinds)

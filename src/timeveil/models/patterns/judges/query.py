@@ -113,14 +113,8 @@ def top_patterns(patterns: Patterns, query: TopPatterns) -> pa.Table:
     low, high = _bounds(patterns, patterns.support[rows], patterns.lengths[rows])
     if not patterns.own_letters:
         low, high = np.zeros(len(rows)), np.full(len(rows), math.inf)
-    return pa.table(
-        {
-            "pattern": pa.array([patterns.names_of(int(row)) for row in rows], pa.list_(pa.string())),
-            "support": pa.array(patterns.support[rows], pa.int64()),
-            "low": pa.array(low, pa.float64()),
-            "high": pa.array(high, pa.float64()),
-        }
-    )
+    names = pa.array([patterns.names_of(int(row)) for row in rows], pa.list_(pa.string()))
+    return pa.table({"pattern": names, "support": patterns.support[rows], "low": low, "high": high})
 
 
 def _support(patterns: Patterns, items: Sequence[str]) -> tuple[int | None, Estimate]:

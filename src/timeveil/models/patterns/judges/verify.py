@@ -23,14 +23,7 @@ from timeveil.evidence.checks import Findings
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
-from timeveil.models.patterns.evidence.family import (
-    NONE,
-    Family,
-    Flags,
-    TooManySetsError,
-    all_parts,
-    knowledge_of,
-)
+from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts, knowledge_of
 from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
 Copies = list[tuple[int, Baskets]]
@@ -163,7 +156,7 @@ def _check_closed(family: Family, findings: Findings) -> Family | None:
     findings.check("every pattern is closed: all that contain it have fewer people")
     try:
         complete, numbers = all_parts(family)
-    except TooManySetsError:
+    except SizeError:
         findings.expect("too-large:parts", False)
         return None
     containing = np.full(complete.number, -1, dtype=np.int64)

@@ -78,20 +78,14 @@ class Sets(NamedTuple):
         flags[self.owners, self.items] = True
         return flags
 
-    def keys(self, kinds: int) -> list[Words]:
-        """Columns to sort sets by their items, the first column first; a set comes before its own beginning.
-
-        As many items as fit share a word, each counted down from `kinds`, none as 0; complements ascend.
-        """
-        bits = int(kinds).bit_length()
-        per_word = 64 // bits
+    def keys(self, kinds: int) -> list[NDArray[np.unsignedinteger]]:
+        """Columns to sort sets by their items, the first one first; a set comes before its own beginning."""
+        # Where a set has no further item, `kinds` is above all of them; short integers sort fast.
+        width = max(1, int(self.lengths.max(initial=0)))
+        columns = np.full((width, len(self.bounds) - 1), kinds, np.min_scalar_type(kinds))
         position = np.arange(len(self.items)) - np.repeat(self.bounds[:-1], self.lengths)
-        width = max(1, -(-int(self.lengths.max(initial=0)) // per_word))
-        words = np.zeros((width, len(self.bounds) - 1), np.uint64)
-        shift = (per_word - 1 - position % per_word) * bits
-        digits = (kinds - self.items).astype(np.uint64) << shift.astype(np.uint64)
-        np.add.at(words, (position // per_word, self.owners), digits)
-        return [~word for word in words]
+        columns[position, self.owners] = self.items
+        return list(columns)
 
     def as_lists(self, names: tuple[str, ...]) -> pa.Array:
         texts = pa.array(names, pa.string()).take(pa.array(self.items, pa.int64()))
@@ -209,11 +203,8 @@ def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     if isinstance(source, Relation):
         roles = source.roles
     if roles is None:
-        raise RolesError(
-            "no column has a role",
-            hint="give roles: {series} of columns, or {respondent} and {item}",
-            code="role-missing",
-        )
+        hint = "give roles: {series} of columns, or {respondent} and {item}"
+        raise RolesError("no column has a role", hint=hint, code="role-missing")
     require_roles(roles)
     if roles.item is not None:
         return _of_baskets(source, roles, values)
@@ -255,10 +246,9 @@ def _of_series(source: Any, roles: Roles, values: Values) -> Source:
     relation = read_series(source, roles, **options)
     extra = [*relation.roles.sensitive, *relation.roles.keep]
     if extra:
-        raise RolesError(
-            f"only patterns of series are published, not {', '.join(f'`{name}`' for name in extra[:8])}",
-            hint="leave other columns out with {drop}",
-        )
+        listed = ", ".join(f"`{name}`" for name in extra[:8])
+        message = f"only patterns of series are published, not {listed}"
+        raise RolesError(message, hint="leave other columns out with {drop}")
     collection = collect(relation, values["fill"])
     refuse_rare(collection, values.get("k", 1))
     columns = _columns(values["instants"], collection.instants)
@@ -272,10 +262,9 @@ def _of_series(source: Any, roles: Roles, values: Values) -> Source:
 
 def _of_release(release: Release, values: Values) -> Source:
     if release.manifest.get("model") != "series":
-        raise InputError(
-            f"patterns can be mined from a series release; this is a {release.manifest['model']} release",
-            hint="give a release that anonymize_series made, or a table",
-        )
+        model = release.manifest["model"]
+        message = f"patterns can be mined from a series release; this is a {model} release"
+        raise InputError(message, hint="give a release that anonymize_series made, or a table")
     _refuse_option(values, "fill", "a release has no missing readings")
     described, table = release.manifest["series"], release.table
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
@@ -303,11 +292,9 @@ def _columns(chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[in
         return list(range(len(instants)))
     unknown = [instant for instant in chosen if instant not in instants]
     if unknown:
-        raise ParameterError(
-            f"the series have no instant {', '.join(f'`{instant}`' for instant in unknown[:8])}",
-            hint="name columns of a wide table, or times of a long one as they are written there",
-            code="column-missing",
-        )
+        message = f"the series have no instant {', '.join(f'`{instant}`' for instant in unknown[:8])}"
+        hint = "name columns of a wide table, or times of a long one as they are written there"
+        raise ParameterError(message, hint=hint, code="column-missing")
     return [column for column, instant in enumerate(instants) if instant in set(chosen)]
 
 

@@ -133,16 +133,12 @@ def risk_table(breach: PatternBreach) -> Table:
 
 def loss_summary(loss: PatternLoss) -> Summary:
     """The loss as numbered sentences and a table."""
-    sentences = templates.sentences(
-        "models/patterns/words/loss.j2",
-        loss=loss,
-        missing=[
-            _ALTERNATIVES[way]
-            for way in ("without people", "without patterns")
-            if loss.alternative(way) is None
-        ],
-        most_patterns=measure.MOST_PATTERNS,
-    )
+    ways = ("without people", "without patterns")
+    options = {
+        "missing": [_ALTERNATIVES[way] for way in ways if loss.alternative(way) is None],
+        "most_patterns": measure.MOST_PATTERNS,
+    }
+    sentences = templates.sentences("models/patterns/words/loss.j2", loss=loss, **options)
     return Summary(sentences, alternative_table(loss) if loss.alternatives else None)
 
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import Progress, silent
@@ -283,6 +284,10 @@ class Outcome:
         return QueryError(kind, *numbers, precision, recall, float(answered.mean()))
 
 
+Fit: TypeAlias = tuple[Mask, npt.NDArray[Any]]
+"""Per question the series that fit, and the runs of the answer or the share of each that is to fit."""
+
+
 class Workload:
     """Questions of each kind about one original and one release of it."""
 
@@ -305,91 +310,82 @@ class Workload:
         fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
         first, self._group = np.flatnonzero(fresh), np.cumsum(fresh) - 1
         self._rows = release.rows.astype(float)
-        self._groups = np.bincount(self._group, self._rows, minlength=len(first))
         self._low, self._high = release.low[first].T.copy(), release.high[first].T.copy()
 
     def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Range counts."""
         bands = self._values.draw(self._centres(questions, rng), 3, rng)
-
-        def asked(part: slice) -> Outcome:
-            truth = np.count_nonzero(self._values.within(bands[part]), axis=1)
-            return Outcome(truth.astype(float), self._spread(bands[part]) @ self._groups)
-
-        return self._answered("range counts", questions, asked)
+        return self._answered("range counts", questions, lambda part: self._in_values(bands[part]))
 
     def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Ranges of differences."""
         bands = self._differences.draw(self._centres(questions, rng), 3, rng)
-        return self._answered("pattern ranges", questions, lambda part: self._as_sets(*self._in(bands[part])))
+        return self._answered("pattern ranges", questions, lambda part: self._in_differences(bands[part]))
 
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Shapes within each tolerance of a random series."""
         centre = self._centres(len(tolerance), rng)
-
-        def asked(part: slice) -> Outcome:
-            return self._as_sets(*self._similar(centre[part], tolerance[part]))
-
-        return self._answered("similar shapes", len(tolerance), asked)
+        return self._answered(
+            "similar shapes", len(tolerance), lambda part: self._similar(centre[part], tolerance[part])
+        )
 
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Ranges of values and of differences, or of values and a shape."""
         centre = self._centres(len(tolerance), rng)
         values, shapes = (columns.draw(centre, 2, rng) for columns in (self._values, self._differences))
 
-        def asked(part: slice) -> Outcome:
+        def asked(part: slice) -> Fit:
             # The first half of each part asks for differences in ranges, the second for similar shapes.
             middle = (part.start + part.stop) // 2
             halves = (
-                self._in(shapes[part.start : middle]),
+                self._in_differences(shapes[part.start : middle]),
                 self._similar(centre[middle : part.stop], tolerance[middle : part.stop]),
             )
             fits, answered = map(np.concatenate, zip(*halves, strict=True))
-            truth = np.count_nonzero(fits & self._values.within(values[part]), axis=1)
-            share = self._spread(values[part])[:, self._group]
-            return Outcome(truth.astype(float), (share * answered) @ self._rows)
+            inside, share = self._in_values(values[part])
+            return fits & inside, share * answered
 
         return self._answered("complex questions", len(tolerance), asked)
 
     def _centres(self, questions: int, rng: np.random.Generator) -> Integers:
         return rng.integers(0, self._number, questions)
 
-    def _answered(self, asking: str, questions: int, asked: Callable[[slice], Outcome]) -> Outcome:
+    def _answered(self, asking: str, questions: int, asked: Callable[[slice], Fit]) -> Outcome:
         """All questions, as many at a time as fit into fast memory."""
-        step, parts = max(_CELLS // max(self._number, 1), 2), []
+        step, is_set = max(_CELLS // max(self._number, 1), 2), False
+        truth, guess, hits = np.zeros((3, questions))
         for start in range(0, questions, step):
             self._progress(asking, start / questions)
-            parts.append(asked(slice(start, min(start + step, questions))))
+            part = slice(start, min(start + step, questions))
+            fits, answer = asked(part)
+            truth[part], guess[part] = np.count_nonzero(fits, axis=1), answer.astype(float) @ self._rows
+            is_set = answer.dtype == np.bool_
+            if is_set:
+                # Suppressed series have run -1: the last column, which is never in the answer.
+                padded = np.pad(answer, ((0, 0), (0, 1)))
+                hits[part] = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
         self._progress(asking, 1.0)
-        names = ("truth", "guess") if parts[0].hits is None else ("truth", "guess", "hits")
-        return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return Outcome(truth, guess, hits if is_set else None)
 
-    def _spread(self, bands: Bands) -> Floats:
-        """Per question and envelope the share of its series that is expected in every range."""
-        share = np.ones((len(bands.column), len(self._groups)))
+    def _in_values(self, bands: Bands) -> Fit:
+        """The series whose values are in every range, and of each run the share that is expected to be."""
+        share = np.ones((len(bands.column), self._low.shape[1]))
         for column, low, high in bands:
             share *= spread(self._low[column], self._high[column], low[:, None], high[:, None])[0]
-        return share
+        return self._values.within(bands), share[:, self._group]
 
-    def _in(self, bands: Bands) -> tuple[Mask, Mask]:
-        """Per question the series, and the runs, whose differences are in every range."""
+    def _in_differences(self, bands: Bands) -> Fit:
+        """The series, and the runs, whose differences are in every range."""
         inside = np.ones((len(bands.column), len(self._rows)), dtype=bool)
         for column, low, high in bands:
             difference = self._published_differences[column]
             inside &= (difference >= low[:, None]) & (difference <= high[:, None])
         return self._differences.within(bands), inside
 
-    def _similar(self, centre: Integers, tolerance: Floats) -> tuple[Mask, Mask]:
-        """Per question the series, and the runs, whose shape is within the tolerance of the centre."""
+    def _similar(self, centre: Integers, tolerance: Floats) -> Fit:
+        """The series, and the runs, whose shape is within the tolerance of the centre."""
         like, least = self._shapes[centre], 1.0 - tolerance[:, None] - 1e-9
         return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least
-
-    def _as_sets(self, fits: Mask, answered: Mask) -> Outcome:
-        # Suppressed series have run -1: the last column, which is never in the answer.
-        padded = np.pad(answered, ((0, 0), (0, 1)))
-        hits = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
-        truth = np.count_nonzero(fits, axis=1)
-        return Outcome(truth.astype(float), answered.astype(np.float64) @ self._rows, hits.astype(float))
 
 
 def directions(shapes: Floats) -> Floats:

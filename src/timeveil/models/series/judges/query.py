@@ -113,10 +113,8 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
             # Taken to be independent within a run.
             return _fits(published, query.pattern) * _fits(published, query.range)
         case _:
-            raise bad(
-                "a complex question is one about shapes and one about values",
-                "give pattern=PatternRange(...) or PatternSimilarity(...), and range=RangeCount(...)",
-            )
+            hint = "give pattern=PatternRange(...) or PatternSimilarity(...), and range=RangeCount(...)"
+            raise bad("a complex question is one about shapes and one about values", hint)
     if not published.own_patterns:  # nothing is sure of a shape that need not be that of each series
         fit[1], fit[2] = 0.0, 1.0
     return fit

@@ -84,10 +84,8 @@ def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:
             raise
         read = None
     if read is None:
-        raise ParameterError(
-            f"column `{name}` does not hold numbers, and l makes values differ by moving them a little",
-            hint="leave {l} out and raise {p}, or drop the column",
-        )
+        message = f"column `{name}` does not hold numbers, and l makes values differ by moving them a little"
+        raise ParameterError(message, hint="leave {l} out and raise {p}, or drop the column")
     lacking = int(np.count_nonzero(read.missing)) + read.not_finite
     if lacking:
         raise InputError(
@@ -137,10 +135,9 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
             return new
         # Widen slowly: near values are preferred as long as one of them may be free.
         reach = min(reach * 2, size) if attempt % 8 == 7 else reach
-    raise InternalError(
-        f"no free value was found near {counted(len(open_rows), 'value')}",
-        hint="report this with the number of rows and the type of the sensitive column",
-    )
+    message = f"no free value was found near {counted(len(open_rows), 'value')}"
+    hint = "report this with the number of rows and the type of the sensitive column"
+    raise InternalError(message, hint=hint)
 
 
 def _lenders(values: Matrix, new_values: Matrix, cell: Labels, chance: np.random.Generator) -> Labels:

@@ -161,16 +161,11 @@ def kapra(
     # Any member shows the pattern of its subgroup, so the first one does.
     first = rows[bounds[:-1]]
     levels = np.repeat(leaves.level[leaves.of[first], None], matrix.shape[1], axis=1)
+    # Suppressed series have subgroup -1, which reads the -1 appended.
+    group = np.append(group_of, -1)[subgroup]
+    facts = {"patterns": len(leaves.level), "suppressed": len(matrix) - len(rows)}
     progress("done", 1.0)
-    return Partition(
-        # Suppressed series have subgroup -1, which reads the -1 appended.
-        np.append(group_of, -1)[subgroup],
-        subgroup,
-        symbols_at(u[first], levels),
-        levels,
-        own=True,
-        facts={"patterns": len(leaves.level), "suppressed": len(matrix) - len(rows)},
-    )
+    return Partition(group, subgroup, symbols_at(u[first], levels), levels, own=True, facts=facts)
 
 
 def _leaves(u: Matrix, k: int, p: int, max_level: int) -> Leaves:
@@ -337,7 +332,13 @@ def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
         growing.add(rows[merged], node[merged], level)
         to_maximise.append(rows[merged])
         rows, node = rows[~stuck & ~merged], child[~stuck & ~merged]
-    _maximise(u, growing, np.concatenate([np.empty(0, np.int64), *to_maximise]), max_level)
+    rows = np.concatenate([np.empty(0, np.int64), *to_maximise])
+    if len(rows):
+        # each of these leaves at the highest level at which all of its series agree
+        order, bounds = runs_of(numbered_as_met(growing.leaf[rows])[0])
+        rows = rows[order]
+        levels = agreeing_levels(*run_ranges(u[rows], bounds), growing.level[rows[bounds[:-1]]], max_level)
+        growing.level[rows] = np.repeat(levels, np.diff(bounds))
     return growing.leaves()
 
 
@@ -362,12 +363,3 @@ def same_pattern(u: Matrix, level: int | Labels, node: Labels) -> Labels:
             label = np.unique(label, return_inverse=True)[1]
         label = label * base + symbols_at(u[:, instant], level)
     return np.unique(label, return_inverse=True)[1]
-
-
-def _maximise(u: Matrix, growing: Growing, rows: Labels, max_level: int) -> None:
-    """Raise leaves to the highest level at which all of their series agree."""
-    if len(rows):
-        order, bounds = runs_of(numbered_as_met(growing.leaf[rows])[0])
-        rows = rows[order]
-        levels = agreeing_levels(*run_ranges(u[rows], bounds), growing.level[rows[bounds[:-1]]], max_level)
-        growing.level[rows] = np.repeat(levels, np.diff(bounds))

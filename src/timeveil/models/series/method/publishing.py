@@ -100,11 +100,8 @@ def anonymize_series(
     parameters = SeriesParameters.from_call(locals())
     require_roles(roles)
     if parameters.l is not None and not roles.sensitive:
-        raise RolesError(
-            f"l is {parameters.l}, and no column is sensitive",
-            hint="name a column with {sensitive}, or leave {l} out",
-            code="role-missing",
-        )
+        hint = "name a column with {sensitive}, or leave {l} out"
+        raise RolesError(f"l is {parameters.l}, and no column is sensitive", hint=hint, code="role-missing")
     progress("reading", 0.0)
     relation = read_series(table, roles, zone=zone, unit=unit, fold_spellings=parameters.fold_spellings)
     relation = with_risks(relation, parameters.accept_risk)
@@ -148,11 +145,9 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
         unknown = [instant for instant in chosen if instant not in instants]
         if unknown:
             listed = ", ".join(f"`{instant}`" for instant in unknown[:8])
-            raise ParameterError(
-                f"`{name}` names {listed}, which is not an instant",
-                hint="name columns of a wide table, or times of a long one as they are written there",
-                code="column-missing",
-            )
+            message = f"`{name}` names {listed}, which is not an instant"
+            hint = "name columns of a wide table, or times of a long one as they are written there"
+            raise ParameterError(message, hint=hint, code="column-missing")
         published.append(tuple(instant for instant in instants if instant in chosen))
     values, pattern = published
     if not set(values) & set(pattern):
@@ -181,11 +176,9 @@ def _require_free_names(instants: Sequence[str], roles: Roles) -> None:
     added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ("lo", "hi"))}
     clashing = [name for name in (*roles.sensitive, *roles.keep) if name in added]
     if clashing:
-        raise RolesError(
-            f"the release needs the name {', '.join(f'`{name}`' for name in clashing)} for its own column",
-            hint="rename that column before reading",
-            code="column-clash",
-        )
+        names = ", ".join(f"`{name}`" for name in clashing)
+        message = f"the release needs the name {names} for its own column"
+        raise RolesError(message, hint="rename that column before reading", code="column-clash")
 
 
 def assemble(

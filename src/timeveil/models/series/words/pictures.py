@@ -79,10 +79,8 @@ def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> l
         runs = np.flatnonzero(published.group == number)
         if not len(runs):
             total = evidence.release.manifest["counts"]["groups"]
-            raise ParameterError(
-                f"there is no group {number}; the release has groups 1 to {total:,}",
-                hint=f"give --group 1 to {total}, or leave it out",
-            )
+            message = f"there is no group {number}; the release has groups 1 to {total:,}"
+            raise ParameterError(message, hint=f"give --group 1 to {total}, or leave it out")
         low, high = np.full((2, published.size), np.nan)
         low[published.values], high[published.values] = published.low[runs[0]], published.high[runs[0]]
         subgroups = tuple(_subgroup(evidence, run, low, high, private=private) for run in runs.tolist())
