@@ -29,8 +29,7 @@ Numbers = NDArray[np.float64]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_LEVELS = len(LETTERS)
 _SYMBOLS = {letter: symbol for symbol, letter in enumerate(LETTERS)}
-SNAP = 1e-12
-"""A z-normalised value nearer to 0 than this is 0: it is what is left of rounding."""
+SNAP = 1e-12  # a z-normalised value nearer to 0 than this is 0: it is what is left of rounding
 NUDGE = 1e-13
 """Added to every position, so that `floor(L * u)` sees a value on a border above it in spite of rounding."""
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))

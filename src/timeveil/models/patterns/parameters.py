@@ -13,8 +13,7 @@ from timeveil.domain.wording import counted
 if TYPE_CHECKING:
     from timeveil.models.patterns.judges.attack import PatternBreach  # noqa: F401 what an attack gives
 
-MOST_SYMBOLS = 52
-"""Symbols are written a to z and A to Z."""
+MOST_SYMBOLS = 52  # symbols are written a to z and A to Z
 
 
 NOT_A_COUNT = (

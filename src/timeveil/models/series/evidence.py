@@ -33,10 +33,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
 """Names of the published columns that every series release has."""
-ABSENT = -1
-"""In place of a group, a cell, a run or a series: there is none."""
-SLACK = 1e-9
-"""The rounding error of a z-normalised value; cells are taken to be this much wider."""
+ABSENT = -1  # in place of a group, a cell, a run or a series: there is none
+SLACK = 1e-9  # the rounding error of a z-normalised value; cells are taken to be this much wider
 
 _PARTS = ("values", "pattern")
 _SYMBOLS = np.full(256, -1, dtype=np.int16)

@@ -25,14 +25,11 @@ from timeveil.errors import ParameterError, raising
 if TYPE_CHECKING:
     from timeveil.models.series.judges.attack import SeriesBreach  # noqa: F401 what an attack gives
 
-WEIGHING = ("adaptive", "representative")
-"""Methods that use `shape_weight` and `effort`."""
+WEIGHING = ("adaptive", "representative")  # methods that use `shape_weight` and `effort`
 LEAST_REPRESENTED = 3
 """Someone who knows all but one of a subgroup comes close to the last from a representative."""
-MOST_SYMBOLS = 52
-"""Symbols are written a to z and A to Z."""
-MOST_DIGITS = 15
-"""Decimals of up to 15 digits are all different floats; longer ones are not."""
+MOST_SYMBOLS = 52  # symbols are written a to z and A to Z
+MOST_DIGITS = 15  # decimals of up to 15 digits are all different floats; longer ones are not
 _INSTANTS = Parameter("values", "whole", "Number of known instants.", range=Range(1), example=1)
 
 
@@ -170,14 +167,14 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     @classmethod
     def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:
         """With values by number, by name, or none."""
-        known = dict(options)
+        knowledge = dict(options)
         hint = "give it in the units of the values, such as --tolerance 0.5"
         error = ParameterError("the tolerance is not a number", hint=hint)
         with raising(error, on=ValueError):
-            known["tolerance"] = float(options.get("tolerance", 0))
+            knowledge["tolerance"] = float(options.get("tolerance", 0))
         values = options.get("values", "all")
         if values == "none":
-            known["values"] = None
+            knowledge["values"] = None
             if "tolerance" in options:
                 raise ParameterError(
                     "`--tolerance` is how far off known values may be; with `--values none` there are none",
@@ -185,8 +182,8 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
                 )
         elif values != "all":
             instants = manifest["series"]["instants"]
-            known["values"] = int(values) if values.isdecimal() else columns_named([values], instants)
-        return cls(**known)
+            knowledge["values"] = int(values) if values.isdecimal() else columns_named([values], instants)
+        return cls(**knowledge)
 
     @property
     def words(self) -> str:

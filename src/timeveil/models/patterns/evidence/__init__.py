@@ -23,15 +23,11 @@ from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence import counting
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts
 
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""How symbols are written."""
-ADDING = ("additive", "tight", "clone")
-"""The methods that add virtual people and lose no pattern."""
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # how symbols are written
+ADDING = ("additive", "tight", "clone")  # the methods that add virtual people and lose no pattern
 PATTERN, SUPPORT = "pattern", "support"
-MOST_PEOPLE = 1 << 40
-"""No release counts this many people; sums of what is below stay exact."""
-Fault = tuple[str, dict[str, int]]
-"""The name of a violated expectation, and its numbers."""
+MOST_PEOPLE = 1 << 40  # no release counts this many people; sums of what is below stay exact
+Fault = tuple[str, dict[str, int]]  # the name of a violated expectation, and its numbers
 
 
 def _stated(section: str, name: str) -> property:

@@ -24,8 +24,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 
-MOST_BOXES = 500_000
-"""What is found in about a minute."""
+MOST_BOXES = 500_000  # what is found in about a minute
 BLOCK_CELLS = 4_000_000
 BLOCK_WORDS = 1 << 22
 
@@ -184,14 +183,14 @@ def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> 
         by_choice[possible].append(later)
     # A choice that is no intersection of what single sets allow can be widened without losing a set.
     for choice in _intersections(set(by_choice)):
-        first, *others = [1 << item for item in range(start, start + kinds) if choice >> item & 1] or [0]
+        first, *remaining = [1 << item for item in range(start, start + kinds) if choice >> item & 1] or [0]
         narrower = {
             later: following[later | first] | possible ^ choice
             for possible, sets in by_choice.items()
             if possible & choice == choice
             for later in sets
         }
-        for symbol in others:
+        for symbol in remaining:
             # What is spare at this instant is so for every symbol, what is spare before for each.
             for later in narrower:
                 narrower[later] &= following[later | symbol] | symbols

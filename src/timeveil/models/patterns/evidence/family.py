@@ -137,11 +137,11 @@ class Family:
 
 
 def _extended(keys: Integers, sets: Integers, items: Integers, size: int) -> Integers:
-    wanted = sets * size + items
+    targets = sets * size + items
     if not len(keys):
-        return np.full(wanted.shape, NONE, dtype=np.int64)
-    index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((keys[index] == wanted) & (sets >= 0) & (items < size), index + 1, NONE)
+        return np.full(targets.shape, NONE, dtype=np.int64)
+    index = np.minimum(np.searchsorted(keys, targets), len(keys) - 1)
+    return np.where((keys[index] == targets) & (sets >= 0) & (items < size), index + 1, NONE)
 
 
 def _find(keys: Integers, lines: Integers, size: int) -> Integers:
@@ -206,25 +206,25 @@ def knowledge_of(family: Family, *, structural: bool) -> Knowledge:
     if not structural or family.kinds == 1:
         return Knowledge(family, np.arange(family.number))
     size = family.instants * family.kinds
-    known = Family(family.levels[:1], family.support[:1], size, family.kinds)
+    complete = Family(family.levels[:1], family.support[:1], size, family.kinds)
     published, contradictions = [np.zeros(1, dtype=np.int64)], 0
     for length in range(1, len(family.levels)):
         lines, support = family.levels[length], family.supports(length)
         numbers = np.arange(*family.offsets[[length, length + 1]])
         # A derived set can complete another instant, so each length is repeated until nothing follows.
         while True:
-            derived, people, wrong = _derived(known, lines, support)
+            derived, people, wrong = _derived(complete, lines, support)
             if not len(derived):
                 break
             lines, support = np.concatenate([lines, derived]), np.concatenate([support, people])
             numbers = np.concatenate([numbers, np.full(len(derived), NONE)])
         contradictions += wrong
         order = np.lexsort(lines.T[::-1])
-        support = np.concatenate([known.support, support[order]])
-        known = replace(known, levels=(*known.levels, lines[order]), support=support)
+        support = np.concatenate([complete.support, support[order]])
+        complete = replace(complete, levels=(*complete.levels, lines[order]), support=support)
         published.append(numbers[order])
-    contradictions += int((known.support < 0).sum())
-    return Knowledge(known, np.concatenate(published), contradictions)
+    contradictions += int((complete.support < 0).sum())
+    return Knowledge(complete, np.concatenate(published), contradictions)
 
 
 def _derived(known: Family, lines: Integers, support: Integers) -> tuple[Integers, Integers, int]:

@@ -27,10 +27,8 @@ from timeveil.models.patterns.parameters import PatternAdversary
 __all__ = ["BoundAttack", "PatternAdversary", "PatternBreach", "SmallGroup", "SolveAttack", "attack"]
 
 EXAMPLES = 3
-SHORTENED = 200
-"""Groups that are shortened to choose examples from."""
-MOST_BITS = 1 << 37
-"""Bits to read when members of groups are looked up: some seconds' work."""
+SHORTENED = 200  # groups that are shortened to choose examples from
+MOST_BITS = 1 << 37  # bits to read when members of groups are looked up: some seconds' work
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +153,7 @@ def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int
     return Risk(smallest, np.ones(people)), len(order)
 
 
-Term = tuple[int, int]
-"""A sign, and the number of a set whose support is added or subtracted."""
+Term = tuple[int, int]  # a sign, and the number of a set whose support is added or subtracted
 
 
 def _examples(knowledge: Knowledge, channels: Channels, k: int, names: Sequence[str]) -> list[SmallGroup]:

@@ -29,8 +29,7 @@ from timeveil.models.patterns.evidence.counting import Baskets, supports
 from timeveil.models.patterns.evidence.family import Family, Flags, Knowledge, knowledge_of
 from timeveil.models.series.evidence import Evidence as SeriesEvidence
 
-READ_PATTERNS = 2_000
-"""Patterns, drawn at random, that are read off a table of series."""
+READ_PATTERNS = 2_000  # patterns, drawn at random, that are read off a table of series
 MOST_PATTERNS, MOST_ROWS, MOST_CHANNELS, MOST_ROUNDS = 20_000, 300_000, 30_000, 200
 Floats = npt.NDArray[np.float64]
 

@@ -26,8 +26,7 @@ from timeveil.models.patterns.evidence.counting import Baskets, Original, suppor
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts, knowledge_of
 from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
-Copies = list[tuple[int, Baskets]]
-"""Virtual people by the number of copies of each."""
+Copies = list[tuple[int, Baskets]]  # virtual people by the number of copies of each
 
 SENTENCES = {
     "channel": "{groups:group} of fewer than {k} people can be computed; the smallest has {least}",

@@ -32,12 +32,9 @@ from timeveil.models.patterns.method.structure import Completed, completed, maxi
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets
 
 BLOCK_CELLS = 1 << 19
-MOST_BOXES = 500_000
-"""Judges examine no more: a release that nobody can verify is not made."""
-EXAMPLES = 1000
-"""Groups that the ledger explains, those with the shortest sums and the fewest people first."""
-SUMMANDS = 8
-"""A sum of more counts than this is not written down."""
+MOST_BOXES = 500_000  # judges examine no more: a release that nobody can verify is not made
+EXAMPLES = 1000  # groups that the ledger explains, those with the shortest sums and the fewest people first
+SUMMANDS = 8  # a sum of more counts than this is not written down
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +219,7 @@ def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
     return pa.Table.from_pylist([*examples[0], *examples[1]], pa.schema(types))
 
 
-Term = tuple[str, int]
-"""A sign and a count."""
+Term = tuple[str, int]  # a sign and a count
 
 
 def _sentence(present: list[str], absent: list[str], people: int, terms: list[Term], derived: int) -> str:

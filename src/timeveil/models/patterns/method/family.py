@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
-BLOCK_WORDS = 1 << 17
-"""Words of conjunctions that are computed at once: about what a core's cache holds."""
+BLOCK_WORDS = 1 << 17  # words of conjunctions that are computed at once: about what a core's cache holds
 
 
 @dataclass(frozen=True)

@@ -100,15 +100,15 @@ def sanitized(
     """Mine, find the channels, and close them by the chosen method."""
     k, cap = parameters.k, parameters.cap
     _require_frequent(rows, least, k)
-    mine = partial(mine_family, least=least, longest=parameters.max_len or rows.instants, most=cap)
+    mining = partial(mine_family, least=least, longest=parameters.max_len or rows.instants, most=cap)
     find = partial(maximal_channels, k=k, most=cap, structural=parameters.structural)
-    before = mine(rows)
+    before = mining(rows)
     progress("finding small groups", 0.4)
     channels = find(before)
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
-            return sanitizing.suppress_rows(rows, channels, mine, find)
+            return sanitizing.suppress_rows(rows, channels, mining, find)
         case "itemset":
             return sanitizing.suppress_patterns(channels, find)
         case "additive":

@@ -36,8 +36,7 @@ from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family, Nodes
 from timeveil.models.patterns.method.transactions import Ints
 
-Continuations = dict[int, int]
-"""The spare items of each continuation."""
+Continuations = dict[int, int]  # the spare items of each continuation
 
 
 @dataclass(frozen=True)

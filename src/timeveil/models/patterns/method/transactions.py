@@ -32,8 +32,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Origin = Literal["series", "release", "baskets"]
-LIST_MARKS = (";", "|", ",", "[")
-"""Characters that separate or open a list written as text."""
+LIST_MARKS = (";", "|", ",", "[")  # characters that separate or open a list written as text
 
 
 class Sets(NamedTuple):
@@ -192,8 +191,7 @@ class Source:
         return pa.table({"row": np.arange(len(transaction), dtype=np.int64), "transaction": transaction})
 
 
-Values = Mapping[str, Any]
-"""Parameters by name."""
+Values = Mapping[str, Any]  # parameters by name
 
 
 def read_source(source: Any, roles: Roles | None, values: Values) -> Source:

@@ -30,8 +30,7 @@ from timeveil.page.wording import aligned, counted, joined, people, quoted, shar
 from timeveil.symbols import LETTERS, cell
 
 MOST_EXAMPLES = 5
-SHORT = 8
-"""Up to this many counts of a sum are listed."""
+SHORT = 8  # up to this many counts of a sum are listed
 _ALTERNATIVES = {
     "without people": "leaving people out",
     "without patterns": "leaving patterns out",

@@ -25,12 +25,9 @@ from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, re
 from timeveil.page.wording import counted, people, share
 from timeveil.symbols import LETTERS, cell
 
-SHOWN = 9
-"""Patterns that are drawn unless another number is requested."""
-MOST = 60
-"""More patterns than this cannot be distinguished."""
-_EDGE = 2.2
-"""Deviations at which the outermost cells, which have no end, are cut off."""
+SHOWN = 9  # patterns that are drawn unless another number is requested
+MOST = 60  # more patterns than this cannot be distinguished
+_EDGE = 2.2  # deviations at which the outermost cells, which have no end, are cut off
 _MOST_LENGTHS = 20
 
 

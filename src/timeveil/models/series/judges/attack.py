@@ -273,9 +273,9 @@ class Boxes:
         # A line per side: the search looks at one side of many boxes at a time.
         sides = (self.low, self.high, known_low, self.known_high[people])
         lines = [np.ascontiguousarray(side.T) for side in sides]
-        for alike in np.split(order, np.cumsum(np.bincount(kind))[:-1]) if len(people) else ():
-            known = np.flatnonzero(mask[alike[0]])
-            yield from _search(alike, [line[known] for line in lines], scale[known])
+        for informed in np.split(order, np.cumsum(np.bincount(kind))[:-1]) if len(people) else ():
+            informed_sides = np.flatnonzero(mask[informed[0]])
+            yield from _search(informed, [line[informed_sides] for line in lines], scale[informed_sides])
 
 
 def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:

@@ -26,8 +26,7 @@ from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
 from timeveil.symbols import MOST_LEVELS
 
-_CLOSE = 1e-9
-"""A z-normalised value this near to a border may be on either side of it."""
+_CLOSE = 1e-9  # a z-normalised value this near to a border may be on either side of it
 _BLOCK = 1 << 16
 
 SENTENCES: Mapping[str, str] = {

@@ -33,7 +33,6 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import require
 from timeveil.models.series.evidence import Bounds, Evidence, Floats, Mask, Published, Symbols, cell_bounds
@@ -43,10 +42,8 @@ from timeveil.symbols import LETTERS, positions, z_normalised
 _BLOCK = 1 << 18
 _ROUNDS, _STEPS = 2, 200
 _TINY = 1e-11
-_WIDER = 1e-9
-"""Bounds are widened by this share of their spread: rounding must not exclude the truth."""
-_ENDLESS = 1e6
-"""In spreads of the bounds: a deviation that may be as large as this may be of any size."""
+_WIDER = 1e-9  # bounds are widened by this share of their spread: rounding must not exclude the truth
+_ENDLESS = 1e6  # in spreads of the bounds: a deviation that may be as large as this may be of any size
 
 
 def estimate_ranges(release: Release | Evidence, domain: Range = (None, None)) -> pa.Table:
@@ -95,12 +92,7 @@ def refuse_borrowed(published: Published) -> None:
     """Nothing follows from a pattern that need not be that of each series."""
     if not published.own_patterns:
         message = "patterns of this release need not be those of each series, so nothing follows from them"
-        raise not_published(message, "ask for a release made with the method adaptive or kapra")
-
-
-def not_published(message: str, hint: str) -> ParameterError:
-    """The error of a question about what cannot be known from the release."""
-    return ParameterError(message, hint=hint, code="not-published")
+        raise bad(message, "ask for a release made with the method adaptive or kapra", "not-published")
 
 
 def estimated_ranges(published: Published, instants: Integers, domain: Range = (None, None)) -> Bounds:
@@ -121,7 +113,7 @@ def estimated_symbols(
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
     if neither:
         message = f"neither values nor symbols of {', '.join(neither[:12])} were published"
-        raise not_published(message, "ask about other instants")
+        raise bad(message, "ask about other instants", "not-published")
     levels: Symbols = np.ones(len(published.rows), dtype=np.int16)
     if published.levels.shape[1]:
         levels = np.median(published.levels, axis=1).astype(np.int16)
@@ -215,9 +207,9 @@ def _balanced(low: Floats, high: Floats, below: Floats, above: Floats, scale: Sc
 def _others(part: Floats) -> Floats:
     """Per row and column the sum of the others; nan, which `fmin` and `fmax` pass over, where infinite."""
     finite = np.isfinite(part)
-    known = np.where(finite, part, 0.0)
+    parts = np.where(finite, part, 0.0)
     endless = (~finite).sum(axis=1, keepdims=True) - ~finite
-    return np.where(endless > 0, np.nan, known.sum(axis=1, keepdims=True) - known)
+    return np.where(endless > 0, np.nan, parts.sum(axis=1, keepdims=True) - parts)
 
 
 @dataclass(frozen=True, slots=True)

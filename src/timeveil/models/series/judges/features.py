@@ -23,16 +23,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from timeveil.errors import ParameterError, raising
+from timeveil.errors import ErrorCode, ParameterError, raising
 from timeveil.models.series.evidence import Bounds, Floats
 
-Names: TypeAlias = tuple[str, ...]
-"""The instants of a series."""
+Names: TypeAlias = tuple[str, ...]  # the instants of a series
 Range: TypeAlias = tuple[float | None, float | None]
 """The two ends of a range, both included; None leaves a side open."""
 TINY = 1e-12
-ROUNDING = 1e-9
-"""The rounding error of a distance; its bounds are taken to be this much wider."""
+ROUNDING = 1e-9  # the rounding error of a distance; its bounds are taken to be this much wider
 
 
 class Feature:
@@ -214,6 +212,6 @@ def number(name: str, value: object) -> float:
         return float(value)
 
 
-def bad(message: str, hint: str) -> ParameterError:
-    """The error of a question that cannot be asked."""
-    return ParameterError(message, hint=hint)
+def bad(message: str, hint: str, code: ErrorCode | None = None) -> ParameterError:
+    """The error of a question that cannot be asked, or not answered from what was published."""
+    return ParameterError(message, hint=hint, code=code)

@@ -21,8 +21,7 @@ METHODS = {
     "representative": ("shape_weight", "effort"),
 }
 """Every method with the parameters that not all methods have; elsewhere they are null."""
-OWN_PATTERNS = ("adaptive", "kapra")
-"""The methods that publish no pattern but that of each series."""
+OWN_PATTERNS = ("adaptive", "kapra")  # the methods that publish no pattern but that of each series
 
 _CENTER = one_of("mean", "median")
 _PROMISE = {"k": COUNT, "p": COUNT, "l": or_null(COUNT)}
@@ -115,9 +114,9 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
         expected = list(instants if selected is None else selected)
         findings.expect("statements:published", part == expected, name=name)
     findings.expect("statements:center", series["center"] == parameters["center"])
-    own, each = series["own_patterns"], series["levels"] == "each"
-    words = "states that patterns are" if own else "does not state that patterns are"
-    findings.expect("statements:own", own == (method in OWN_PATTERNS), stated=words)
+    own_patterns, each = series["own_patterns"], series["levels"] == "each"
+    words = "states that patterns are" if own_patterns else "does not state that patterns are"
+    findings.expect("statements:own", own_patterns == (method in OWN_PATTERNS), stated=words)
     words = "a level per instant" if each else "one level per pattern"
     findings.expect("statements:levels", each == (method == "adaptive"), stated=words)
     for name in sorted({name for names in METHODS.values() for name in names} & set(parameters)):

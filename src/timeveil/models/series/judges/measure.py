@@ -35,10 +35,8 @@ from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z
 TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
 _BLOCK = 1 << 16
-LEAST, MOST = 0.01, 0.2
-"""Shares of the series that a question is to select."""
-PAIRS = 64
-"""The largest number of differences that questions are about."""
+LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
+PAIRS = 64  # the largest number of differences that questions are about
 _CELLS = 1 << 21
 
 
@@ -253,8 +251,8 @@ class ReleaseSummary:
     @classmethod
     def of(cls, records: Records) -> ReleaseSummary:
         """A release as a workload reads it."""
-        known, shapes = records.published, records.published.shapes()[:, records.published.pattern]
-        return cls(known.rows, records.run, known.values, known.pattern, known.low, known.high, shapes)
+        p = records.published
+        return cls(p.rows, records.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern])
 
 
 @dataclass(frozen=True, slots=True)

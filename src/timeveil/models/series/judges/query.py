@@ -126,9 +126,9 @@ def _in_ranges(published: Published, query: RangeCount) -> Fit:
     extent = estimate.extent_of(published)
     fit = np.ones((3, len(published.rows)))
     for (name, span), lower, upper in zip(query.ranges.items(), low.T, high.T, strict=True):
-        asked = ends(f"`{name}`", span)
-        _, sure, possible = spread(lower, upper, *asked)
-        guess, _, _ = spread(np.clip(lower, *extent), np.clip(upper, *extent), *asked)
+        limits = ends(f"`{name}`", span)
+        _, sure, possible = spread(lower, upper, *limits)
+        guess, _, _ = spread(np.clip(lower, *extent), np.clip(upper, *extent), *limits)
         fit *= np.where(sure, 1.0, guess * possible), sure, possible
     return fit
 
@@ -179,31 +179,31 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
 
 
 def _with_features(published: Published, query: PatternRange) -> Fit:
-    asked, instants = feature(query.features), published.instants
+    features, instants = feature(query.features), published.instants
     Parameter("differences", "mapping", "A range (lo, hi) per pair of instants.").check(query.differences)
     for key in query.differences:
-        if not asked.has(instants, key):
+        if not features.has(instants, key):
             message = f"the features `{query.features}` of this release have no {_label(key)}"
-            raise bad(message, f"ask for {asked.keys(instants)}")
+            raise bad(message, f"ask for {features.keys(instants)}")
     # A difference needs its two instants, every other feature all of them.
     pairs = [key for key in query.differences if isinstance(key, tuple)]
     needed = published.index_of(sorted({str(name) for pair in pairs for name in pair}))
-    z = shapes_at(published, needed if isinstance(asked, Differences) else np.arange(published.size))
+    z = shapes_at(published, needed if isinstance(features, Differences) else np.arange(published.size))
     cells, fit = published.cells(SLACK), np.ones((3, len(published.rows)))
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
-        value, (under, over) = asked.value(instants, key, z), asked.bounds(instants, key, *cells)
+        value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, *cells)
         fits, sure = (value >= least) & (value <= most), (under >= least) & (over <= most)
         fit *= fits, sure, (under <= most) & (over >= least)
     return fit
 
 
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
-    asked, tolerance = feature(query.features), number("tolerance", query.tolerance)
+    features, tolerance = feature(query.features), number("tolerance", query.tolerance)
     if tolerance < 0:
         message = "`tolerance` is below 0, and no shape is nearer than the same one"
         raise bad(message, "give a number from 0, the same shape, to 2, the opposite one")
-    if not isinstance(asked, Differences):
+    if not isinstance(features, Differences):
         message = f"shapes cannot be compared by `{query.features}`, which is a single number"
         raise bad(message, 'use {features="differences"} or {features="adjacent"}')
     items = query.like if isinstance(query.like, Iterable) else [query.like]
@@ -215,9 +215,9 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
             f"a series of this release has {published.size:,} instants",
             "give one number for each instant, published or not",
         )
-    like = asked.directions(z_normalised([numbers]))[0]
-    distance = asked.distances(shapes_at(published, np.arange(published.size)), like)
-    nearest, furthest = asked.distance_bounds(*published.cells(SLACK), like)
+    like = features.directions(z_normalised([numbers]))[0]
+    distance = features.distances(shapes_at(published, np.arange(published.size)), like)
+    nearest, furthest = features.distance_bounds(*published.cells(SLACK), like)
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 
@@ -229,5 +229,5 @@ def _label(key: Hashable) -> str:
 def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:
     names = ", ".join(published.instants[instant] for instant in missing[:12])
     message = f"{part} at {names} were not published and cannot be estimated from this release"
-    known = "values were" if part == "values" else "pattern was"
-    return estimate.not_published(message, f"ask about instants whose {known} published")
+    verb = "values were" if part == "values" else "pattern was"
+    return bad(message, f"ask about instants whose {verb} published", "not-published")

@@ -46,8 +46,7 @@ from timeveil.models.series.method.partition import (
 from timeveil.models.series.method.starting import Layout, Series, start
 from timeveil.symbols import Center, positions, z_normalised
 
-LEAST_LEVEL = 4
-"""The least number of symbols of a representative, unless fewer are allowed."""
+LEAST_LEVEL = 4  # the least number of symbols of a representative, unless fewer are allowed
 LEAF = 64
 FULL_SEARCH_NUMBERS, ROUNDS, FEWER_ROUNDS = 500_000, (20, 30), (10, 10)
 """Rounds by |V| and by the pattern: up to this many numbers, series times instants, and beyond."""
@@ -55,10 +54,8 @@ BY_SHAPE, BY_PATTERN = 12, 3
 """Swaps of a series that are scored by width too, and those that are scored by their patterns."""
 GAP_AFTER = 0.5
 """The share of the gap between |V| and what the pattern preserves that is expected to remain after a swap."""
-HEAT = 0.3
-"""How much a swap may lose at first with effort above 1, in mean losses of a series."""
-FEW_SWAPS = 100
-"""A stage ends with a round of fewer swaps than one in this many groups."""
+HEAT = 0.3  # how much a swap may lose at first with effort above 1, in mean losses of a series
+FEW_SWAPS = 100  # a stage ends with a round of fewer swaps than one in this many groups
 ROUNDING, FORBIDDEN = 1e-5, 1e9
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 PAIRS_AT_ONCE = 1 << 20

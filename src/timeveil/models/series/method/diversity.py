@@ -25,8 +25,7 @@ from timeveil.errors import InputError, InternalError, ParameterError
 from timeveil.models.series.method.partition import Labels, Matrix, equal_before
 from timeveil.reading.encoding import numbers
 
-NEAR = 0.05
-"""How far a value may be moved at first: the share of the column's different values, up and down."""
+NEAR = 0.05  # how far a value may be moved at first: the share of the column's different values, up and down
 FEW, TIMES = 4, 2
 """With fewer different values than this, or than this many times l, a column behaves like categories.
 

@@ -106,8 +106,8 @@ def patterns_in(
     used, subgroup = np.unique(joins[leaves.of], return_inverse=True)
     levels = np.repeat(leaves.level[used][:, None], matrix.shape[1], axis=1)
     joined = int(np.count_nonzero(leaves.undersized[leaves.of]))
-    own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
-    return Partition(group, subgroup, symbols[used], levels, own, {"joined": joined, "suppressed": 0})
+    are_own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
+    return Partition(group, subgroup, symbols[used], levels, are_own, {"joined": joined, "suppressed": 0})
 
 
 def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -> Labels:

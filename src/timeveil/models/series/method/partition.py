@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from timeveil.symbols import power_of_two
 
-Matrix = NDArray[np.float64]
-"""One row per series, one column per instant; finite, C-contiguous."""
+Matrix = NDArray[np.float64]  # one row per series, one column per instant; finite, C-contiguous
 Floats = NDArray[Any]
 Labels = NDArray[np.int64]
 Symbols = NDArray[np.uint8]

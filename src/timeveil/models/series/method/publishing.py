@@ -201,8 +201,8 @@ def assemble(
         attributes, perturbed = diversified(attributes, sensitive, cell_of, parameters.l, seed)
     # A number for each series in the order of what its row shows apart from the envelope.
     ranks = pa.array(np.append(rank, -1)[cell_of])
-    shown = [ranks, *attributes.columns]
-    content = row_keys(pa.table(shown, names=[f"{position}" for position in range(len(shown))]))
+    visible = [ranks, *attributes.columns]
+    content = row_keys(pa.table(visible, names=[f"{position}" for position in range(len(visible))]))
     number = _group_numbers(low, high, partition.group, content)
     series = np.flatnonzero(partition.group >= 0)
     order = series[np.lexsort((content[series], number[partition.group[series]]))]
@@ -318,8 +318,8 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, S
     group[partition.subgroup[inside]] = partition.group[inside]
     used = np.flatnonzero(group >= 0)
     # Each row of bytes as one item, which sorts from its first byte on.
-    shown = np.ascontiguousarray(np.hstack([letters, levels])[used])
-    items = shown.view(np.dtype((np.void, shown.shape[1]))).ravel()
+    visible = np.ascontiguousarray(np.hstack([letters, levels])[used])
+    items = visible.view(np.dtype((np.void, visible.shape[1]))).ravel()
     rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
     packed = rank * (int(group.max(initial=0)) + 1) + group[used]
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)

@@ -23,10 +23,8 @@ from timeveil.page.report import Summary
 from timeveil.page.wording import counted
 
 _LOSSES = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean", "withheld_by")
-QUESTIONS = 1_000
-"""Random questions of each kind that a report asks, fewer than `measure`."""
-SAMPLE = 2_000
-"""People who are tried by outsiders other than the one who knows everything."""
+QUESTIONS = 1_000  # random questions of each kind that a report asks, fewer than `measure`
+SAMPLE = 2_000  # people who are tried by outsiders other than the one who knows everything
 _QUERIES = {
     "range": "values in ranges",
     "pattern-range": "differences in ranges",

@@ -29,8 +29,7 @@ from timeveil.symbols import reconstructed, to_letters
 PRIVATE = "PRIVATE: contains original series; do not pass it on"
 _LISTED, _LETTERS, _ACROSS = 6, 40, 3
 _WIDTH_STEPS = 8
-_DEPTHS = 257
-"""Depths that are tried when a pattern is fitted into an envelope."""
+_DEPTHS = 257  # depths that are tried when a pattern is fitted into an envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,8 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
     >>> fitted(np.array([-1.0, 1.0]), np.array([0.0, 2.0]), np.array([2.0, 4.0])).tolist()
     [1.0, 3.0]
     """
-    known = ~(np.isnan(shape) | np.isnan(low))
-    z, lo, hi = shape[known], low[known], high[known]
+    published = ~(np.isnan(shape) | np.isnan(low))
+    z, lo, hi = shape[published], low[published], high[published]
     span = float(np.ptp(z)) if len(z) else 0.0
     deepest = (hi.max() - lo.min()) / span if span else 0.0
     depth = np.linspace(0.0, deepest, _DEPTHS)[:, None]
@@ -204,8 +203,8 @@ def _curve(values: Floats, panel: Panel, kind: str) -> Iterator[str]:
 
 def _runs(values: Floats) -> list[list[int]]:
     """Indices of known values, in runs without a gap."""
-    known = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
-    return [list(run) for missing, run in known if not missing]
+    stretches = groupby(range(len(values)), key=lambda index: bool(np.isnan(values[index])))
+    return [list(run) for missing, run in stretches if not missing]
 
 
 def attack_picture(breach: SeriesBreach) -> Picture:
