@@ -95,9 +95,9 @@ def _ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
 
 def _dictionary_ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
     """The rank of each value among the distinct ones, null last, and how many ranks there are."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    encoded = encoded.unify_dictionaries()
-    values = encoded.chunk(0).dictionary
+    is_coded = pa.types.is_dictionary(column.type)
+    encoded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
+    values = encoded.chunks[-1].dictionary  # that of all chunks
     rank = np.empty(len(values) + 1, np.int64)
     rank[:-1] = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
     rank[-1] = len(values)

@@ -61,14 +61,16 @@ def encode(column: pa.ChunkedArray) -> Coded:
     if pa.types.is_dictionary(column.type):
         column = with_used_values(column)
     if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode().unify_dictionaries()
-    encoded = whole(column)
-    codes, values = encoded.indices, encoded.dictionary
+        column = column.dictionary_encode()
+    if not column.num_chunks:
+        return Coded(np.empty(0, np.int32), pa.array([], column.type.value_type))
+    # The last chunk's dictionary is that of all chunks; to unify them again would hash it once per chunk.
+    codes, values = pa.chunked_array([chunk.indices for chunk in column.chunks]), column.chunks[-1].dictionary
     if codes.null_count:
         # Null gets the last code, so that rows without a value are a group like any other.
         codes = pc.fill_null(codes, len(values))
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-    return Coded(codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), values)
+    return Coded(codes.to_numpy().astype(np.int32, copy=False), values)
 
 
 def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
