@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -30,8 +30,10 @@ from timeveil.evidence.codes import (
 Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
 Bound = TypeVar("Bound", int, Instant)
+Computed = TypeVar("Computed")
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
+_BITS = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _OPENED = {
     Release: ("release", "open the folder first: open_release(folder)"),
     Ledger: ("ledger", "open the file first: open_ledger(path)"),
@@ -67,6 +69,8 @@ class Evidence:
 
     def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
         self.release, self.ledger = release, ledger
+        self._originals: dict[str, Coded] = {}
+        self._computed: dict[object, Any] = {}
 
     @property
     def private(self) -> Ledger:
@@ -83,7 +87,16 @@ class Evidence:
         return encode(column_of(self.release.parts["data"], name, rooms=1 if self.ledger is None else 4))
 
     def original_column(self, name: str) -> Coded:
-        return encode(column_of(self.private.original.data, name))
+        if name not in self._originals:
+            self._originals[name] = encode(column_of(self.private.original.data, name))
+        return self._originals[name]
+
+    def once(self, work: Callable[[Self], Computed]) -> Computed:
+        """What a function computes from this evidence; several judges may ask, one computes it."""
+        if work not in self._computed:
+            self._computed[work] = work(self)
+        computed: Computed = self._computed[work]
+        return computed
 
 
 def schema_of(release: Release, name: str = "data") -> pa.Schema:
@@ -123,8 +136,7 @@ def classes_of(
         mask = among(batch)
         counted = batch if mask is None else batch.filter(mask)
         columns = [counted.column(key).cast(kind) for key, kind in zip(keys, types, strict=True)]
-        ones = pa.array(np.ones(counted.num_rows, dtype=np.int64))
-        partial.append(_total(pa.table([*columns, ones], schema=shape), names))
+        partial.append(_total(_runs(columns, counted.num_rows, shape), names))
         waiting, held = waiting + partial[-1].num_rows, held + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or held > room:
@@ -132,6 +144,21 @@ def classes_of(
             held = partial[0].nbytes
             refuse_beyond_room(release.parts["data"], held)
     return _total(pa.concat_tables(partial), names)
+
+
+def _runs(columns: list[pa.Array], rows: int, shape: pa.Schema) -> pa.Table:
+    """Equal rows that follow each other as one row with their number: rows are sorted, so runs are few."""
+    begins = np.zeros(rows, dtype=bool)
+    begins[:1] = True
+    for column in columns:
+        # Floats by their bits: 0 and -0 are equal and not the same.
+        values = column.view(_BITS[column.type]) if column.type in _BITS else column
+        same = pc.equal(values.slice(0, max(rows - 1, 0)), values.slice(1))
+        # Of nulls nobody knows: a run of them is cut, and the sum over all runs joins it again.
+        begins[1:] |= ~np.asarray(pc.fill_null(same, False))
+    heads = np.flatnonzero(begins)
+    lengths = pa.array(np.diff(heads, append=rows))
+    return pa.table([*(column.take(pa.array(heads)) for column in columns), lengths], schema=shape)
 
 
 def _total(counts: pa.Table, names: list[str]) -> pa.Table:

@@ -102,21 +102,21 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         everyone=len(everyone),
         before=before,
         after=after,
-        largest_share=largest_share(evidence),
-        commonest_sensitive=commonest_sensitive(evidence),
-        columns=column_risks(evidence),
+        largest_share=evidence.once(largest_share),
+        commonest_sensitive=evidence.once(commonest_sensitive),
+        columns=evidence.once(column_risks),
     )
 
 
-class _Scene:
+class _Visits:
     """Every visit: distinct (quasi-identifiers, time, person) of the original, in this order.
 
     Per visit, `person` is whose it is, and `published` marks those in the release.
     """
 
-    def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
+    def __init__(self, evidence: Evidence) -> None:
         published, people, granules = evidence.published, evidence.people, evidence.granules
-        complete, tolerance = np.flatnonzero(people.complete), _reach(adversary, people.axis)
+        complete = np.flatnonzero(people.complete)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
         moments, when = np.unique(people.tick[complete], return_inverse=True)
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
@@ -125,11 +125,22 @@ class _Scene:
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        self._quasi, self._when, self.person = quasi[example], when.ravel()[example], person[example]
+        self.quasi, self.when, self.person = quasi[example], when.ravel()[example], person[example]
         label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
-        self.original = Crowd(self._quasi, self._when, self.person, len(moments))
-        shown, self._label = self.published, label
+        self.moments, self.label, shown = moments, label, self.published
+        self.original = Crowd(self.quasi, self.when, self.person, len(moments))
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
+
+
+class _Scene:
+    """The visits, and what fits each of them as precisely as the adversary knows its time."""
+
+    def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
+        self._visits = visits = evidence.once(_Visits)
+        self.person, self.published = visits.person, visits.published
+        self.original, self.released = visits.original, visits.released
+        people, granules, moments = evidence.people, evidence.granules, visits.moments
+        tolerance = _reach(adversary, people.axis)
         # The moments and the granules that the adversary cannot tell from a visit's, first and past last.
         steps, limit = min(tolerance * people.per_instant, 2**62), np.iinfo(np.int64)
         earliest = np.maximum(moments, limit.min + steps) - steps
@@ -142,15 +153,13 @@ class _Scene:
 
     def in_original(self, visits: Integers) -> Integers:
         """The ranges of the crowd `original` whose people fit each of these visits."""
-        return self.original.ranges(
-            self._quasi[visits], *(edge[self._when[visits]] for edge in self._moments)
-        )
+        when = self._visits.when[visits]
+        return self.original.ranges(self._visits.quasi[visits], *(edge[when] for edge in self._moments))
 
     def in_release(self, visits: Integers) -> Integers:
         """The ranges of the crowd `released` whose people fit each of these visits."""
-        return self.released.ranges(
-            self._label[visits], *(edge[self._when[visits]] for edge in self._granules)
-        )
+        when = self._visits.when[visits]
+        return self.released.ranges(self._visits.label[visits], *(edge[when] for edge in self._granules))
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
@@ -184,7 +193,8 @@ def _several_visits(
 
 def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:
     """Per target `number` random visits, the last one repeated where a person has fewer."""
-    order = np.lexsort((rng.random(len(scene.person)), scene.person))
+    chance, theirs = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
+    order = theirs[np.lexsort((chance[theirs], scene.person[theirs]))]
     begins = np.searchsorted(scene.person[order], targets, side="left")
     ends = np.searchsorted(scene.person[order], targets, side="right")
     # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.
@@ -269,9 +279,9 @@ def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integ
     >>> people_in_ranges(np.array([7, 8, 7]), np.array([0, 0, 2]), np.array([2, 3, 3])).tolist()
     [2, 2, 1]
     """
-    row = np.arange(len(person))
-    opening = np.searchsorted(last, row, side="right")  # the first range that ends after the row
-    closing = np.searchsorted(first, row, side="right")  # one past the last that begins at or before it
+    rows = len(person)
+    # Per row the first range that ends after it, and one past the last that begins at or before it.
+    opening, closing = (np.cumsum(np.bincount(bound, minlength=rows)[:rows]) for bound in (last, first))
     order = np.argsort(person, kind="stable")
     opening, closing, owner = opening[order], closing[order], person[order]
     repeated = np.flatnonzero(owner[1:] == owner[:-1]) + 1

@@ -136,6 +136,9 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
     complete, start = np.flatnonzero(people.complete), evidence.bounds[0]
     granule, rows = np.searchsorted(evidence.granules.start, start), np.asarray(evidence.classes["rows"])
     truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
+    times, position = np.unique(people.moment[complete], return_inverse=True)
+    low, high = (np.searchsorted(times, edge) for edge in (windows.low, windows.high))
+    room = len(times) + 1
     for column in np.unique(windows.column):
         cases = np.flatnonzero(windows.column == column)
         original, released = np.zeros(len(people.person), np.int64), np.zeros(len(rows), np.int64)
@@ -143,23 +146,22 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
             labels, released_labels = evidence.labels[names[column]], evidence.classes.column(int(column))
             original, released = (coded.codes for coded in align(labels, encode(released_labels)))
         value = original[windows.example[cases]]
-        # Rows and classes sorted by value, so that each window looks only at the ones with its value.
-        order = complete[np.lexsort((people.moment[complete], original[complete]))]
-        moments = people.moment[order]
-        slices = zip(*_slices(original[order], value), strict=True)
-        by_value = np.argsort(released, kind="stable")
-        class_slices = zip(*_slices(released[by_value], value), strict=True)
-        for case, (a, b), (c, d) in zip(cases, slices, class_slices, strict=True):
-            low, high = int(windows.low[case]), int(windows.high[case])
-            classes = by_value[c:d]
-            truth[case] = np.searchsorted(moments[a:b], high) - np.searchsorted(moments[a:b], low)
-            guess[case] = shares(evidence.granules, low, high)[0][granule[classes]] @ rows[classes]
+        # Value and time in one number: the rows of a value in a window follow each other.
+        keys = np.sort(original[complete] * room + position.ravel())
+        truth[cases] = np.subtract(
+            *(np.searchsorted(keys, value * room + edge[cases]) for edge in (high, low))
+        )
+        # The windows and the classes of each value in turn.
+        order, by_value = np.argsort(value, kind="stable"), np.argsort(released, kind="stable")
+        values, begins = np.unique(value[order], return_index=True)
+        ends = (np.searchsorted(released[by_value], values, side) for side in ("left", "right"))
+        for asked, begin, end in zip(np.split(cases[order], begins[1:]), *ends, strict=True):
+            classes = by_value[begin:end]
+            in_granule = np.bincount(granule[classes], rows[classes], len(evidence.granules.start))
+            for case in asked:
+                window = int(windows.low[case]), int(windows.high[case])
+                guess[case] = shares(evidence.granules, *window)[0] @ in_granule
     return truth, guess
-
-
-def _slices(ordered: Integers, value: Integers) -> tuple[Integers, Integers]:
-    """Where each value begins and ends in an ordered array."""
-    return np.searchsorted(ordered, value, side="left"), np.searchsorted(ordered, value, side="right")
 
 
 # What remains visible within groups, however many people share them.

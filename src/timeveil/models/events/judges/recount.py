@@ -9,7 +9,10 @@ cannot be counted, because the ledger has the published ones alone: they must be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,9 +34,14 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         return
     levels = _definitions(evidence, calendar)
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
-    visits, wrong = _Visits(evidence, len(timeline), time), 0
-    for name, level in levels.items():
-        counted = visits.count(timeline.firsts(level).astype(np.int64), evidence.k)
+    visits, wrong = _Visits.of(evidence, len(timeline), time), 0
+
+    def count(level: Granularity) -> dict[str, int]:
+        return visits.count(timeline.firsts(level).astype(np.int64), evidence.k)
+
+    with ThreadPoolExecutor(2) as pool:  # NumPy releases the lock in its array loops
+        counts = list(pool.map(count, levels.values()))
+    for (name, level), counted in zip(levels.items(), counts, strict=True):
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(timeline.in_gaps(level)[time].sum())
         wrong += any(candidates[name][number] != count for number, count in counted.items())
@@ -68,48 +76,67 @@ def _definitions(evidence: Evidence, calendar: Mapping[str, Any] | None) -> dict
     return {name: fit(defined[name], axis) for name in manifest["candidates"] if name in defined}
 
 
+@dataclass(frozen=True)
 class _Visits:
     """The complete rows, sorted once by label, person and time; several rows of a person at a time are one.
 
-    A cell is a label at a time. Cells are sorted too, so those of a group follow each other.
+    A cell is a label at a time, in `rows` rows. Cells are sorted too, so those of a group follow each other.
+    Per visit `cell` is where it is, and `owner` whose.
     """
 
-    def __init__(self, evidence: Evidence, times: int, time: Integers) -> None:
+    label: Integers
+    time: Integers
+    rows: Integers
+    owner: Integers
+    cell: Integers
+
+    @classmethod
+    def of(cls, evidence: Evidence, times: int, time: Integers) -> Self:
         people, complete = evidence.people, np.flatnonzero(evidence.people.complete)
         label, person = evidence.label_code[complete], people.person[complete]
         sizes = int(label.max(initial=0)) + 1, people.people
-        cells, cell, self._rows = np.unique(label * times + time, return_inverse=True, return_counts=True)
+        cells, cell, rows = np.unique(label * times + time, return_inverse=True, return_counts=True)
         owner, _ = fold([(label, sizes[0]), (person, sizes[1])], len(label))
         # Owners rise with their label, and cells with label and time: one number sorts by all three.
         visits = distinct(owner * len(cells) + cell.ravel())
-        self._owner, self._cell = visits // len(cells), visits % len(cells)
-        self._label, self._time = cells // times, cells % times
+        return cls(cells // times, cells % times, rows, visits // len(cells), visits % len(cells))
+
+    @cached_property
+    def newcomer(self) -> Mask:
+        """The first visit of each owner."""
+        return _changes(self.owner)
+
+    def within(self, inside: Mask) -> Self:
+        """The visits to some of the cells alone."""
+        stays, number = inside[self.cell], np.cumsum(inside) - 1
+        cells = (self.label[inside], self.time[inside], self.rows[inside])
+        return type(self)(*cells, self.owner[stays], number[self.cell[stays]])
 
     def count(self, firsts: Integers, k: int) -> dict[str, int]:
         """What a manifest states of the groups of one granularity, `firsts` its granule at each time."""
-        granule = firsts[self._time]
-        inside = granule >= 0
-        group = np.cumsum(_changes(self._label[inside], granule[inside])) - 1
-        groups, group_of_cell = int(group.max(initial=-1)) + 1, np.full(len(granule), -1)
-        group_of_cell[inside] = group
-        joined = group_of_cell[self._cell]
-        owner, joined = self._owner[joined >= 0], joined[joined >= 0]
+        granule = firsts[self.time]
+        if (granule < 0).any():  # visits in a gap are in no group
+            return self.within(granule >= 0).count(firsts, k)
+        group = np.cumsum(_changes(self.label, granule)) - 1
+        joined = group[self.cell]
         # A person is new to a group where the visit before was another's, or was in another group.
-        crowd = np.bincount(joined[_changes(owner, joined)], minlength=groups)
+        crowd = np.bincount(joined[self.newcomer | _changes(joined)])
         below = crowd < k
         return {
-            "smallest_group": int(crowd.min()) if groups else 0,
-            "groups": groups,
+            "smallest_group": int(crowd.min()) if len(crowd) else 0,
+            "groups": len(crowd),
             "group_total": int(crowd.sum()),
             "groups_below_k": int(below.sum()),
-            "rows_below_k": int(self._rows[inside][below[group]].sum()),
+            "rows_below_k": int(self.rows[below[group]].sum()),
         }
 
 
 def _changes(*columns: Integers) -> Mask:
     """Where a row differs from the one before; the first row does."""
-    changes = np.ones(len(columns[0]), dtype=bool)
-    changes[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    changes = np.zeros(len(columns[0]), dtype=bool)
+    changes[:1] = True
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
     return changes
 
 

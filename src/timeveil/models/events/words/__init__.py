@@ -13,10 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from timeveil.calendar.catalogue import resolve
-from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
@@ -80,9 +78,9 @@ class Facts(ReleaseFacts):
         """
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
-        commonest = measure.commonest_sensitive(self.evidence)
+        commonest = self.evidence.once(measure.commonest_sensitive)
         return {
-            "largest_share": measure.largest_share(self.evidence),
+            "largest_share": self.evidence.once(measure.largest_share),
             "commonest_sensitive": {column: shares["worst"] for column, shares in commonest.items()},
             "tied_rows": measure.tying_columns(self.evidence),
             "similar_ids": measure.similar_ids(self.evidence),
@@ -300,8 +298,9 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     attempts = [
         Attempt(knowledge(tried, release), tried, f.k) for tried in (breach, attack(f.evidence, near))
     ]
+    most_rows = int(np.bincount(f.evidence.people.person).max(initial=0))
     for visits in (2, 3):
-        if visits <= max(2, _most_rows(f.original)):
+        if visits <= max(2, most_rows):
             several = attack(f.evidence, Adversary(visits=visits, sample=SAMPLE))
             attempts.append(Attempt(knowledge(several, release), several, None))
     progress("measuring", 0.7)
@@ -314,13 +313,6 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(measure.measure(f.evidence, windows=WINDOWS, seed=0)).sentences,
     }
-
-
-def _most_rows(original: Relation) -> int:
-    """The rows of the person with the most."""
-    people = pa.Table.from_batches(original.batches([original.respondent]))
-    counts = people.group_by(original.respondent).aggregate([([], "count_all")])["count_all"]
-    return int(np.asarray(counts).max(initial=0))
 
 
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
