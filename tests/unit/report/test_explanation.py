@@ -163,7 +163,7 @@ def test_what_is_not_protected() -> None:
     assert explain(*pair).limits[:2] == (
         "One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random "
         "from that group belongs to that person with a chance above 1 in 3.",
-        "In the worst group, 100 % of the rows have the same `result`, so it is known of everyone in that "
+        "In the worst group, 100 % of the rows have the same `result`, so it is known for everyone in that "
         "group.",
     )
     assert explain(*pair).limits[2].startswith("Nor does it cover: several visits, other columns,")

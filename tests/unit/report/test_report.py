@@ -88,6 +88,12 @@ def test_text_page_and_data_say_the_same(model: str, private: bool) -> None:
         assert " ".join(re.sub(r"`([^`]+)`", r" \1 ", bare).split()) in page or "`" in bare, word
 
 
+@every_report
+def test_sentences_do_not_run_into_each_other(model: str, private: bool) -> None:
+    prose = " ".join(str(told(model, private=private)).split())
+    assert re.findall(r"[a-z]{2}[.;:][A-Z][a-z]+", prose) == []
+
+
 @every_model
 def test_the_public_report_tells_nothing_of_the_ledger(model: str) -> None:
     report = told(model, private=False)
